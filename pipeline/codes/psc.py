@@ -1,0 +1,70 @@
+"""Most PSC titles combine a service with a thing, so the table is composed from short lists."""
+
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+Table = dict[str, Any]
+Titles = dict[str, str]
+
+
+def rows() -> list[tuple[str, str, str]]:
+    """Return the code, title and parent of every category, group and code, in code order."""
+    source = tomllib.loads((files("pipeline.codes") / "data" / "psc.toml").read_text("utf-8"))
+    titles: Titles = dict(source["categories"])
+    for part in (_supplies, _research, _technology, _services):
+        titles |= part(source)
+    return [(code, title, _parent(code)) for code, title in sorted(titles.items())]
+
+
+def _parent(code: str) -> str:
+    # Supply groups stand at the top: 71 to 79 are no part of category 7, which is IT.
+    if len(code) == 1 or (len(code) == 2 and code.isdigit()):
+        return ""
+    return code[: len(code) // 2]
+
+
+def _keyed(table: Table, length: int) -> Titles:
+    """Return the entries whose keys are parts of codes, which no option of a table is."""
+    return {key: title for key, title in table.items() if len(key) == length}
+
+
+def _supplies(source: Table) -> Titles:
+    titles: Titles = {}
+    for group, table in source["supplies"].items():
+        titles[group] = table["title"]
+        titles |= {group + key: title for key, title in _keyed(table, 2).items()}
+    return titles
+
+
+def _research(source: Table) -> Titles:
+    titles: Titles = {}
+    for group, table in source["research"].items():
+        titles[group] = table["title"]
+        for key, subject in _keyed(table, 1).items():
+            for stage, work in source["stages"].items():
+                titles[group + key + stage] = f"{table['title']}; {subject}; {work}"
+        titles |= {group + key: title for key, title in _keyed(table, 2).items()}
+    return titles
+
+
+def _technology(source: Table) -> Titles:
+    titles: Titles = {}
+    for subject, table in source["technology"].items():
+        titles |= {category + subject: table["title"] for category in "7D"}
+        for key, title in _keyed(table, 2).items():
+            titles[("7" if key.startswith("2") else "D") + subject + key] = title
+    return {code: f"IT and telecom: {title}" for code, title in titles.items()}
+
+
+def _services(source: Table) -> Titles:
+    groups: Titles = {group: table["title"] for group, table in source["supplies"].items()}
+    lists = {"equipment": groups | source["equipment"], "structures": source["structures"]}
+    titles: Titles = {}
+    for group, table in source["services"].items():
+        items = lists[table["list"]] if "list" in table else {}
+        titles[group] = table["title"]
+        for key, item in (items | _keyed(table, 2)).items():
+            if key not in table.get("without", []):
+                titles[group + key] = table.get("each", "{}").format(item)
+    return titles
