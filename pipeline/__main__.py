@@ -1,0 +1,5 @@
+"""Makes ``python -m pipeline`` the same as ``tender-pipeline``."""
+
+from pipeline.cli import main
+
+main()

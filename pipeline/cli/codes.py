@@ -1,0 +1,110 @@
+"""``tender-pipeline codes``: look at the code tables and add to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.codes import CodeTable, add, cpv_titles, load, remove
+from pipeline.engine import ranker
+from pipeline.errors import CodeTableError
+from pipeline.settings import parse_systems
+
+__all__ = ["codes"]
+
+
+@click.group(invoke_without_command=True, short_help="Show, search and add code tables.")
+@click.pass_context
+def codes(context: click.Context) -> None:
+    """Show which code tables there are; see the commands below for the codes in them."""
+    if context.invoked_subcommand is None:
+        for system in SYSTEMS:
+            click.echo("\n".join(_about(load(system))))
+
+
+@codes.command()
+@click.argument("code")
+@click.option("--languages", is_flag=True, help="Also print the CPV titles in every language.")
+def show(code: str, languages: bool) -> None:
+    """Show a CODE: its title, the codes above it and right below it."""
+    tables = [load(system) for system in SYSTEMS]
+    found = [(table, name) for table in tables if (name := _written(table, code)) is not None]
+    if not found:
+        raise CodeTableError(
+            f"No table has the code {code!r}.",
+            'Look for a word of its title: tender-pipeline codes search "road marking".',
+        )
+    for table, name in found:
+        click.echo("\n".join(_described(table, name)))
+        if languages and table.system == "cpv":
+            click.echo("\n".join(_translated(table, name)))
+
+
+@codes.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--systems", default=",".join(SYSTEMS), show_default=True, help="Where to search.")
+@click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")
+def search(words: tuple[str, ...], systems: str, top: int) -> None:
+    """Search all titles for WORDS, in any language that a table has titles in."""
+    for system in parse_systems(systems):
+        (matches,) = ranker(system).rank([" ".join(words)], top)
+        for match in matches:
+            click.echo(f"{system:<7}{match.code:<10}{match.title}")
+
+
+@codes.command("add")
+@click.argument("system", type=click.Choice(["unspsc"]))
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - the only one, yet to be named
+    """Add the official UNSPSC table from FILE (.xlsx, .xls or .csv) for all runs of this user."""
+    click.echo("\n".join(_about(add(file))))
+
+
+@codes.command("remove")
+@click.argument("system", type=click.Choice(["unspsc"]))
+def remove_table(system: System) -> None:
+    """Forget an added table; the shipped one is used again."""
+    click.echo("removed" if remove(system) else "there was no added table")
+
+
+def _about(table: CodeTable) -> Iterator[str]:
+    counts = ", ".join(
+        f"{count:,} {_plural(level, count)}" for level, count in table.counts.items()
+    )
+    yield f"{table.system:<7}{len(table):,} codes: {counts}"
+    yield f"       edition: {table.edition}"
+    yield f"       source: {table.source}"
+    yield f"       licence: {table.licence}"
+
+
+def _plural(level: str, count: int) -> str:
+    if count == 1:
+        return level
+    stem = level.removesuffix("y")
+    return f"{stem}ies" if stem != level else level + ("es" if level.endswith("s") else "s")
+
+
+def _written(table: CodeTable, code: str) -> str | None:
+    """Return a code as the table writes it: without check digit, in capitals, filled up."""
+    short = code.strip().upper()
+    if table.system == "cpv":
+        short = short.partition("-")[0]
+    forms = [short, short.ljust(8, "0") if table.system in ("cpv", "unspsc") else short]
+    return next((form for form in forms if form in table), None)
+
+
+def _described(table: CodeTable, code: str) -> Iterator[str]:
+    yield f"{table.system} {code}  {table.titles[code]}  ({table.level(code)})"
+    for above in table.ancestors(code):
+        yield f"  in {above}  {table.titles[above]}  ({table.level(above)})"
+    for below in table.children(code):
+        yield f"     {below}  {table.titles[below]}"
+
+
+def _translated(table: CodeTable, code: str) -> Iterator[str]:
+    place = list(table.titles).index(code)
+    for language, titles in cpv_titles().items():
+        yield f"  {language}  {titles[place]}"

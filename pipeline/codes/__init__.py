@@ -1,0 +1,24 @@
+"""Code tables: the codes, titles and trees of the four systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.answers import System
+from pipeline.codes.added import add, added, remove
+from pipeline.codes.shipped import cpv_titles, shipped
+from pipeline.codes.table import CodeTable
+
+__all__ = ["CodeTable", "add", "cpv_titles", "load", "remove", "titles_by_language"]
+
+
+def load(system: System) -> CodeTable:
+    """Return the table of a system: the one the user added, else the one shipped."""
+    return added(system) or shipped(system)
+
+
+def titles_by_language(table: CodeTable) -> Sequence[Sequence[str]]:
+    """Return a list of titles a language, English first, each in the order of the table."""
+    if table.system == "cpv":
+        return list(cpv_titles().values())
+    return [list(table.titles.values())]

@@ -1,0 +1,142 @@
+"""Code tables that the user adds: the official UNSPSC file, which may not be shipped whole."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import platformdirs
+import pyarrow as pa
+import pyarrow.parquet as pq
+from python_calamine import CalamineWorkbook
+
+from pipeline.answers import System
+from pipeline.codes.levels import parent
+from pipeline.codes.table import CodeTable
+from pipeline.errors import CodeTableError
+
+__all__ = ["add", "added", "remove"]
+
+HEADER_WITHIN = 20
+"""The official spreadsheet has a notice above its column names."""
+
+LEVELS = ("segment", "family", "class", "commodity")
+
+HINT = (
+    "Give the official UNSPSC spreadsheet, or a CSV file with the columns Segment, Segment Title, "
+    "Family, Family Title, Class, Class Title, Commodity, Commodity Title, or just Code and Title."
+)
+
+
+class _Columns(NamedTuple):
+    code: int
+    title: int
+
+
+def add(file: Path) -> CodeTable:
+    """Read the official UNSPSC file, keep it in the user's data folder and return it.
+
+    Raises:
+        CodeTableError: the file cannot be read or is not what it should be.
+    """
+    titles = _titles(file)
+    if not titles:
+        raise CodeTableError(f"{file} holds no UNSPSC codes.", HINT)
+    table = pa.table({"code": sorted(titles), "title": [titles[code] for code in sorted(titles)]})
+    about = {"edition": f"added {datetime.now(UTC):%Y-%m-%d}", "source": f"your file {file.name}"}
+    path = _path("unspsc")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".tmp")
+    pq.write_table(table.replace_schema_metadata(about), draft)
+    draft.replace(path)
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def added(system: System) -> CodeTable | None:
+    """Return the table that the user added for a system, if any."""
+    path = _path(system)
+    return _read(path, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+def remove(system: System) -> bool:
+    """Forget an added table; tell whether there was one."""
+    path = _path(system)
+    there = path.is_file()
+    path.unlink(missing_ok=True)
+    return there
+
+
+def _path(system: System) -> Path:
+    return platformdirs.user_data_path("tender-pipeline") / "codes" / f"{system}.parquet"
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - a changed file is read anew
+    table = pq.read_table(path)
+    about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
+    parents = {code: parent("unspsc", code, titles) for code in titles}
+    licence = "as its publisher states"
+    return CodeTable("unspsc", about["edition"], about["source"], licence, titles, parents)
+
+
+def _titles(file: Path) -> dict[str, str]:
+    rows = _rows(file)
+    top = list(islice(rows, HEADER_WITHIN))
+    for number, row in enumerate(top):
+        if columns := _columns([_text(cell).casefold() for cell in row]):
+            return dict(_codes(chain(top[number + 1 :], rows), columns))
+    raise CodeTableError(
+        f"None of the first {HEADER_WITHIN} rows of {file} names the columns.", HINT
+    )
+
+
+def _columns(names: Sequence[str]) -> list[_Columns]:
+    """Return where codes and their titles stand; nothing if this row does not name them."""
+    if all(level in names for level in LEVELS):
+        return [
+            _Columns(names.index(level), names.index(f"{level} title"))
+            for level in LEVELS
+            if f"{level} title" in names
+        ]
+    if "code" in names and "title" in names:
+        return [_Columns(names.index("code"), names.index("title"))]
+    return []
+
+
+def _codes(rows: Iterable[Sequence[Any]], columns: Sequence[_Columns]) -> Iterator[tuple[str, str]]:
+    for row in rows:
+        for at in columns:
+            if max(at) < len(row):
+                code, title = _text(row[at.code]), _text(row[at.title])
+                if code and title:
+                    yield _checked(code), title
+
+
+def _checked(code: str) -> str:
+    if not (code.isdigit() and len(code) in (2, 4, 6, 8)):
+        raise CodeTableError(f"{code!r} is not a UNSPSC code.", HINT)
+    return code.ljust(8, "0")
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as text; spreadsheets hold codes as numbers, some as 10101501.0."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return " ".join(str(cell).split())
+
+
+def _rows(file: Path) -> Iterator[Sequence[Any]]:
+    try:
+        if file.suffix.lower() == ".csv":
+            text = file.read_text("utf-8-sig")
+            return iter(list(csv.reader(text.splitlines(keepends=True))))
+        sheet = CalamineWorkbook.from_path(str(file)).get_sheet_by_index(0)
+        return iter(sheet.to_python(skip_empty_area=False))
+    except Exception as error:  # the spreadsheet reader raises its own, undocumented kinds
+        raise CodeTableError(f"{file} cannot be read: {error}.", HINT) from error

@@ -1,0 +1,69 @@
+"""How the codes of each system nest: the parent and the level that a code's digits say."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from pipeline.answers import System
+
+__all__ = ["assignable", "level", "parent"]
+
+# NAICS writes three of its sectors as ranges of two-digit numbers.
+SECTORS = {
+    **dict.fromkeys(("31", "32", "33"), "31-33"),
+    **dict.fromkeys(("44", "45"), "44-45"),
+    **dict.fromkeys(("48", "49"), "48-49"),
+}
+
+LEVELS: dict[System, dict[int, str]] = {
+    "cpv": {2: "division", 3: "group", 4: "class", 5: "category"},
+    "psc": {1: "category", 2: "group", 4: "code"},
+    "unspsc": {2: "segment", 4: "family", 6: "class", 8: "commodity"},
+    "naics": {2: "sector", 3: "subsector", 4: "industry group", 5: "industry"},
+}
+DEEPEST = {"cpv": "subcategory", "naics": "national industry", "psc": "code", "unspsc": "commodity"}
+
+
+def stem(system: System, code: str) -> str:
+    """Return the digits of a code that say something: no trailing zeros, no range."""
+    if system == "cpv":
+        return code[:2] + code[2:].rstrip("0")
+    if system == "unspsc":
+        pairs = [code[place : place + 2] for place in range(0, 8, 2)]
+        while len(pairs) > 1 and pairs[-1] == "00":
+            pairs.pop()
+        return "".join(pairs)
+    return code[:2] if system == "naics" and "-" in code else code
+
+
+def level(system: System, code: str) -> str:
+    """Return the name of a code's level, such as ``division`` or ``national industry``."""
+    return LEVELS[system].get(len(stem(system, code)), DEEPEST[system])
+
+
+def assignable(system: System, code: str) -> bool:
+    """Tell whether buyers give a code of this depth to a tender.
+
+    PSC and NAICS want the full code; CPV and UNSPSC may be as general as the need is.
+    """
+    return len(code) == 4 if system == "psc" else system != "naics" or len(code) == 6
+
+
+def parent(system: System, code: str, codes: Container[str]) -> str:
+    """Return the nearest code above one that exists; "" at the top.
+
+    A level may be missing in between: CPV has 35 codes whose parent is two levels up.
+    """
+    short = stem(system, code)
+    for length in range(len(short) - 1, 1 if system != "psc" else 0, -1):
+        above = written(system, short[:length])
+        if above in codes and above != code:
+            return above
+    return ""
+
+
+def written(system: System, short: str) -> str:
+    """Return the code that some leading digits stand for."""
+    if system in ("cpv", "unspsc"):
+        return short.ljust(8, "0")
+    return SECTORS.get(short, short) if system == "naics" else short

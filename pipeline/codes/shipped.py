@@ -1,0 +1,79 @@
+"""The code tables that come with the package."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import as_file, files
+
+import pyarrow.parquet as pq
+
+from pipeline.answers import System
+from pipeline.codes import psc
+from pipeline.codes.levels import parent
+from pipeline.codes.table import CodeTable
+
+__all__ = ["cpv_titles", "shipped"]
+
+DATA = files("pipeline.codes") / "data"
+
+
+@cache
+def shipped(system: System) -> CodeTable:
+    """Return the table of a system as it comes with the package."""
+    loaders = {"cpv": _cpv, "psc": _psc, "unspsc": _unspsc, "naics": _naics}
+    return loaders[system]()
+
+
+def cpv_titles() -> dict[str, list[str]]:
+    """Return the CPV titles by language, English first, each in the order of the codes."""
+    with as_file(DATA / "cpv.parquet") as path:
+        table = pq.read_table(path)
+    return {name: table[name].to_pylist() for name in table.column_names if name != "code"}
+
+
+def _cpv() -> CodeTable:
+    with as_file(DATA / "cpv.parquet") as path:
+        table = pq.read_table(path, columns=["code", "en"])
+    about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+    titles = dict(zip(table["code"].to_pylist(), table["en"].to_pylist(), strict=True))
+    return _table("cpv", about, titles)
+
+
+def _naics() -> CodeTable:
+    return _table("naics", *_read_tsv("naics.tsv"))
+
+
+def _unspsc() -> CodeTable:
+    return _table("unspsc", *_read_tsv("unspsc.tsv"))
+
+
+def _psc() -> CodeTable:
+    rows = psc.rows()
+    return CodeTable(
+        "psc",
+        "April 2025",
+        "US General Services Administration, Product and Service Codes Manual",
+        "public domain",
+        {code: title for code, title, _ in rows},
+        {code: above for code, _, above in rows},
+    )
+
+
+def _table(system: System, about: dict[str, str], titles: dict[str, str]) -> CodeTable:
+    parents = {code: parent(system, code, titles) for code in titles}
+    return CodeTable(system, about["edition"], about["source"], about["licence"], titles, parents)
+
+
+def _read_tsv(name: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Read ``# key: value`` lines, a header line, then code and title a line."""
+    about: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    for line in (DATA / name).read_text("utf-8").splitlines():
+        if line.startswith("# "):
+            key, _, value = line[2:].partition(": ")
+            about[key] = value
+        else:
+            code, _, title = line.partition("\t")
+            titles[code] = title
+    del titles["code"]
+    return about, titles

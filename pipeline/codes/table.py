@@ -1,0 +1,74 @@
+"""A classification system's codes with their titles and the tree they form."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.answers import System
+from pipeline.codes.levels import assignable, level
+
+__all__ = ["CodeTable"]
+
+
+@dataclass(frozen=True)
+class CodeTable:
+    """The codes of one system.
+
+    Attributes:
+        system: which system.
+        edition: which edition of it.
+        source: who publishes it and how it came here.
+        licence: under what terms.
+        titles: English titles by code, in the official order.
+        parents: for each code the code above it, "" at the top.
+    """
+
+    system: System
+    edition: str
+    source: str
+    licence: str
+    titles: Mapping[str, str]
+    parents: Mapping[str, str]
+
+    def __len__(self) -> int:
+        return len(self.titles)
+
+    def __contains__(self, code: object) -> bool:
+        return code in self.titles
+
+    def level(self, code: str) -> str:
+        """Return the name of a code's level."""
+        return level(self.system, code)
+
+    def assignable(self, code: str) -> bool:
+        """Tell whether buyers give this code to a tender; see `pipeline.codes.levels`."""
+        return assignable(self.system, code)
+
+    def ancestors(self, code: str) -> list[str]:
+        """Return the codes above one, nearest first."""
+        above = []
+        while code := self.parents[code]:
+            above.append(code)
+        return above
+
+    def children(self, code: str) -> Sequence[str]:
+        """Return the codes right below one."""
+        return self._children.get(code, [])
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many codes each level has, from the top down."""
+        counts: dict[str, int] = defaultdict(int)
+        for code in sorted(self.titles, key=lambda code: len(self.ancestors(code))):
+            counts[self.level(code)] += 1
+        return dict(counts)
+
+    @cached_property
+    def _children(self) -> Mapping[str, Sequence[str]]:
+        children: dict[str, list[str]] = defaultdict(list)
+        for code, above in self.parents.items():
+            children[above].append(code)
+        return children

@@ -1,0 +1,109 @@
+"""The columns that are added to a table: their names, their types and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.answers import Answer, BatchAnswers, Failed, Match, Matched
+from pipeline.errors import SettingsError
+from pipeline.money import ARROW_USD, ZERO, total
+from pipeline.settings import Settings
+from pipeline.tables import NewColumn
+
+__all__ = ["check_free", "cost", "new_columns", "new_fields", "status"]
+
+MATCHES = pa.list_(
+    pa.struct([("code", pa.string()), ("title", pa.string()), ("confidence", pa.float64())])
+)
+
+
+def new_fields(settings: Settings) -> list[pa.Field]:
+    """Return the columns that a job adds, in the order they stand in the output."""
+    fields: list[pa.Field] = []
+    for system in settings.systems:
+        name = settings.column_prefix + system
+        fields += [
+            pa.field(f"{name}_code", pa.string()),
+            pa.field(f"{name}_title", pa.string()),
+            pa.field(f"{name}_confidence", pa.float64()),
+            pa.field(f"{name}_status", pa.string()),
+            pa.field(f"{name}_cost_usd", ARROW_USD),
+        ]
+        if settings.top > 1:
+            fields.append(pa.field(f"{name}_matches", MATCHES))
+    return [*fields, pa.field(f"{settings.column_prefix}cost_usd", ARROW_USD)]
+
+
+def check_free(names: Sequence[str], settings: Settings) -> None:
+    """Refuse a table that has columns of our names already.
+
+    Raises:
+        SettingsError: it does; the message names them.
+    """
+    ours = {field.name for field in new_fields(settings)}
+    taken = [name for name in names if name in ours]
+    if taken:
+        raise SettingsError(
+            f"The table already has the columns {', '.join(map(repr, taken))}.",
+            "Give the new columns other names: --column-prefix new_.",
+        )
+
+
+def status(answer: Answer | None, min_confidence: float) -> str:
+    """Say in one word what became of a row: see the README's table of statuses."""
+    match answer:
+        case None:
+            return "empty"
+        case Failed(error):
+            return error
+        case Matched(matches):
+            if not matches:
+                return "no_match"
+            return "review" if matches[0].confidence < min_confidence else "ok"
+
+
+def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
+    """Turn a batch's answers into the columns of `new_fields`."""
+    values: list[Sequence[Any]] = []
+    for system in settings.systems:
+        values += _system_values(settings, answers[system])
+    rows = zip(*(answers[system] for system in settings.systems), strict=True)
+    values.append([total(cost(answer) for answer in row) for row in rows])
+    fields = new_fields(settings)
+    return [
+        NewColumn(field.name, field.type, column)
+        for field, column in zip(fields, values, strict=True)
+    ]
+
+
+def cost(answer: Answer | None) -> Decimal:
+    """Return what the job paid for an answer, US dollars; nothing for a row without text."""
+    return ZERO if answer is None else answer.cost_usd
+
+
+def _system_values(settings: Settings, answers: Sequence[Answer | None]) -> list[Sequence[Any]]:
+    ranked = [_matches(answer) for answer in answers]
+    best = [matches[0] if matches else None for matches in ranked]
+    values: list[Sequence[Any]] = [
+        [match and match.code for match in best],
+        [match and match.title for match in best],
+        [match and match.confidence for match in best],
+        [status(answer, settings.min_confidence) for answer in answers],
+        [cost(answer) for answer in answers],
+    ]
+    if settings.top > 1:
+        values.append([_listed(matches, settings.top) for matches in ranked])
+    return values
+
+
+def _matches(answer: Answer | None) -> tuple[Match, ...] | None:
+    return answer.matches if isinstance(answer, Matched) else None
+
+
+def _listed(matches: tuple[Match, ...] | None, top: int) -> list[dict[str, Any]] | None:
+    return None if matches is None else [asdict(match) for match in matches[:top]]

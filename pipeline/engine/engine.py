@@ -1,0 +1,77 @@
+"""The embedded engine as a matcher: whole batches at once, over as many processes as asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+from loky import ProcessPoolExecutor
+
+from pipeline.answers import Answer, BatchAnswers, Matched, System
+from pipeline.engine.rankers import ranker
+from pipeline.errors import EngineError
+
+__all__ = ["Engine"]
+
+AHEAD = 2
+"""Batches that wait for each process: enough to keep it busy, few enough to hold."""
+
+
+class Engine:
+    """Answers offline and free.
+
+    Args:
+        systems: the systems to answer for.
+        top: how many matches an answer has at most.
+        jobs: how many processes work; one means this one.
+    """
+
+    def __init__(self, systems: Sequence[System], top: int = 10, jobs: int = 1) -> None:
+        self._systems = tuple(systems)
+        self._top = top
+        self._jobs = jobs
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        """Answer batches of texts; see `pipeline.answers.Matcher`.
+
+        Raises:
+            EngineError: a worker process died.
+        """
+        if self._jobs == 1:
+            for texts in batches:
+                yield _answer(self._systems, texts, self._top)
+        else:
+            yield from self._in_parallel(batches)
+
+    def _in_parallel(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        for system in self._systems:
+            ranker(system)  # so that the index is built once and not by every process
+        waiting: deque[Future[BatchAnswers]] = deque()
+        executor = ProcessPoolExecutor(max_workers=self._jobs)
+        try:
+            for texts in batches:
+                waiting.append(executor.submit(_answer, self._systems, texts, self._top))
+                if len(waiting) > AHEAD * self._jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool as error:
+            raise EngineError(
+                "A worker process of the engine died, most often because memory ran out.",
+                "Run again with fewer processes: --jobs 1.",
+            ) from error
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
+
+
+def _answer(systems: Sequence[System], texts: Sequence[str], top: int) -> BatchAnswers:
+    """Answer one batch; a text that stands in it several times is ranked once."""
+    distinct = list(dict.fromkeys(text for text in texts if text))
+    answers: dict[System, Sequence[Answer | None]] = {}
+    for system in systems:
+        ranked = ranker(system).rank(distinct, top) if distinct else []
+        by_text = {text: Matched(found) for text, found in zip(distinct, ranked, strict=True)}
+        answers[system] = [by_text.get(text) for text in texts]
+    return answers

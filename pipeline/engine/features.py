@@ -1,0 +1,80 @@
+"""Turns texts into sparse vectors of the words and character n-grams in them."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from zlib import crc32
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["FEATURES", "term_counts", "words"]
+
+FEATURES = 1 << 20
+"""Features are hashed into this many columns, so that no vocabulary has to be kept."""
+
+GRAM_LENGTHS = (4, 5)
+
+MAX_WORDS = 400
+"""A text says what it wants in its first words; what follows in a long notice is terms."""
+
+HALF_AT_WORD = 20
+"""The word at this place counts half as much as the first."""
+
+TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
+WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text: letters only, without case, accents, HTML tags and entities."""
+    if "<" in text or "&" in text:
+        text = html.unescape(TAG.sub(" ", text))
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return WORD.findall(plain)[:MAX_WORDS]
+
+
+def term_counts(texts: Sequence[str]) -> sparse.csr_matrix:
+    """Count features, earlier words more than later ones.
+
+    Returns:
+        One row a text, `FEATURES` columns, float32.
+    """
+    vocabulary: dict[str, int] = {}
+    columns: list[int] = []
+    weights: list[float] = []
+    ends = [0]
+    for text in texts:
+        for place, word in enumerate(words(text)):
+            columns.append(vocabulary.setdefault(word, len(vocabulary)))
+            weights.append(HALF_AT_WORD / (HALF_AT_WORD + place))
+        ends.append(len(columns))
+    shape = (len(texts), len(vocabulary))
+    by_word = sparse.csr_matrix((np.array(weights, np.float32), columns, ends), shape)
+    # Each distinct word is cut into n-grams once, however often it occurs.
+    return (by_word @ _word_features(list(vocabulary))).tocsr()
+
+
+def _word_features(vocabulary: Sequence[str]) -> sparse.csr_matrix:
+    features = [_features(word) for word in vocabulary]
+    ends = np.cumsum([0, *map(len, features)])
+    columns = np.concatenate([np.empty(0, np.int32), *features])
+    ones = np.ones(len(columns), np.float32)
+    return sparse.csr_matrix((ones, columns, ends), (len(vocabulary), FEATURES))
+
+
+@lru_cache(maxsize=200_000)
+def _features(word: str) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Return the columns of a word: its n-grams with its borders marked, and itself."""
+    marked = f"<{word}>"
+    grams = [
+        marked[start : start + length]
+        for length in GRAM_LENGTHS
+        for start in range(len(marked) - length + 1)
+    ]
+    hashes = [crc32(gram.encode()) % FEATURES for gram in [*grams, word]]
+    return np.array(hashes, np.int32)

@@ -1,0 +1,126 @@
+"""The titles of a system as a matrix, built once and kept for the next run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+from scipy import sparse
+
+from pipeline.codes import CodeTable, titles_by_language
+from pipeline.engine.features import FEATURES, GRAM_LENGTHS, term_counts
+
+__all__ = ["Index", "build_index", "kept_index", "weighted"]
+
+Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
+
+FORM = 1
+"""Raised when the arrays or the way they are computed change."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The titles of one system as a matrix.
+
+    Attributes:
+        titles: features x codes, the weight of a feature in a code's titles.
+        rarity: the weight of each feature in a text, more the fewer codes have it.
+    """
+
+    titles: sparse.csr_matrix
+    rarity: Floats
+
+
+def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:
+    """Weigh the features of every title, in every language there is.
+
+    A code's weight for a feature is the largest that any language gives it, so each language is
+    compared on its own and a text need not say which it is in.
+    """
+    counts = [term_counts(titles) for titles in titles_by_language]
+    present = sum(matrix.sign() for matrix in counts).tocsr()
+    codes_with = np.bincount(present.indices, minlength=FEATURES)
+    rarity = np.log1p(present.shape[0] / (codes_with + 0.5)).astype(np.float32)
+    merged = weighted(counts[0], rarity)
+    for matrix in counts[1:]:
+        merged = merged.maximum(weighted(matrix, rarity))
+    return Index(merged.T.tocsr(), rarity)
+
+
+def weighted(counts: sparse.csr_matrix, rarity: Floats) -> sparse.csr_matrix:
+    """Return rows of unit length: damped counts, rare features weighing more."""
+    weights = counts.copy()
+    weights.data = np.log1p(counts.data) * rarity[counts.indices]
+    norms = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
+    divisors = np.repeat(np.where(norms > 0, norms, 1), np.diff(weights.indptr))
+    weights.data = (weights.data / divisors).astype(np.float32)
+    return weights
+
+
+def kept_index(table: CodeTable) -> Index:
+    """Return the index of a table from the user's cache folder, building it the first time.
+
+    The arrays are memory-mapped: several processes share them. A cache that cannot be read or
+    written is done without.
+    """
+    titles = titles_by_language(table)
+    folder = _cache_folder() / f"{table.system}-{_key(titles)}"
+    try:
+        return _load(folder)
+    except (OSError, ValueError):
+        index = build_index(titles)
+    try:
+        _save(index, folder)
+    except OSError as error:
+        log.debug("the index of %s is not kept: %s", table.system, error)
+    return index
+
+
+def _cache_folder() -> Path:
+    return platformdirs.user_cache_path("tender-pipeline") / "indexes"
+
+
+def _key(titles: Sequence[Sequence[str]]) -> str:
+    digest = sha256(repr((FORM, FEATURES, GRAM_LENGTHS)).encode())
+    for language in titles:
+        digest.update("\n".join(language).encode())
+    return digest.hexdigest()[:16]
+
+
+def _load(folder: Path) -> Index:
+    def array(name: str) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+        return np.load(folder / f"{name}.npy", mmap_mode="r")
+
+    ends = array("ends")
+    shape = (FEATURES, int(array("codes")[0]))
+    titles = sparse.csr_matrix((array("weights"), array("places"), ends), shape)
+    return Index(titles, np.asarray(array("rarity"), np.float32))
+
+
+def _save(index: Index, folder: Path) -> None:
+    """Write the arrays beside their place and move them there at once."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+    arrays = {
+        "weights": index.titles.data,
+        "places": index.titles.indices,
+        "ends": index.titles.indptr,
+        "rarity": index.rarity,
+        "codes": np.array([index.titles.shape[1]]),
+    }
+    try:
+        for name, values in arrays.items():
+            np.save(draft / f"{name}.npy", values)
+        os.replace(draft, folder)  # noqa: PTH105 - Path.replace on folders is the same call
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

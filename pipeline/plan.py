@@ -1,0 +1,36 @@
+"""The first pass over a table: proves that it can be read, and says what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipeline.tables import Batch
+
+__all__ = ["Plan", "scan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a job is about to do.
+
+    Attributes:
+        rows: rows in the table.
+        empty: rows of them without text; they are not classified.
+    """
+
+    rows: int
+    empty: int
+
+
+def scan(batches: Iterable[Batch]) -> Plan:
+    """Read the whole table once; a ragged or undecodable one fails here, before anything else.
+
+    Raises:
+        InputError: the table cannot be read to its end.
+    """
+    rows = empty = 0
+    for batch in batches:
+        rows += len(batch.texts)
+        empty += sum(not text for text in batch.texts)
+    return Plan(rows, empty)

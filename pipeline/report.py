@@ -1,0 +1,106 @@
+"""What a job did, as figures for programs and as a few lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pipeline.answers import System
+from pipeline.money import plain
+
+__all__ = ["Summary", "SystemSummary"]
+
+NAMED = ("ok", "no_match", "review", "empty")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemSummary:
+    """What became of the rows for one system.
+
+    Attributes:
+        statuses: how many rows have which status.
+        cost_usd: what this job paid, US dollars.
+    """
+
+    statuses: Mapping[str, int]
+    cost_usd: Decimal
+
+    @property
+    def failed(self) -> int:
+        """Rows whose call failed for good, whatever the error."""
+        return sum(count for name, count in self.statuses.items() if name not in NAMED)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a job did.
+
+    Attributes:
+        rows: rows in the output.
+        systems: figures by system, in the order of the columns.
+        cost_usd: the total the job paid, US dollars.
+        seconds: how long the job took.
+        output: where the enriched table is; None when it is in memory.
+        replaced_characters: characters of ours written as "?" for want of a better one in
+            the file's encoding.
+    """
+
+    rows: int
+    systems: Mapping[System, SystemSummary]
+    cost_usd: Decimal
+    seconds: float
+    output: Path | None = None
+    replaced_characters: int = 0
+
+    @property
+    def failed(self) -> int:
+        """Failed calls of all systems."""
+        return sum(system.failed for system in self.systems.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON types; money as text."""
+        return {
+            "rows": self.rows,
+            "systems": {
+                name: {
+                    **system.statuses,
+                    "failed": system.failed,
+                    "cost_usd": plain(system.cost_usd),
+                }
+                for name, system in self.systems.items()
+            },
+            "cost_usd": plain(self.cost_usd),
+            "seconds": round(self.seconds, 3),
+            "output": None if self.output is None else str(self.output),
+            "replaced_characters": self.replaced_characters,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([*self._table(), *self._closing()])
+
+    def _table(self) -> list[str]:
+        names = [*NAMED, "failed"]
+        lines = [
+            "system " + "".join(f"{name.replace('_', ' '):>12}" for name in names) + "         USD"
+        ]
+        for system, figures in self.systems.items():
+            counts = [figures.statuses.get(name, 0) for name in NAMED]
+            cells = "".join(f"{count:>12,}" for count in [*counts, figures.failed])
+            lines.append(f"{system:<7}{cells}{plain(figures.cost_usd):>12}")
+        return lines
+
+    def _closing(self) -> list[str]:
+        rate = self.rows / self.seconds if self.seconds else 0.0
+        lines = [
+            f"{self.rows:,} rows in {self.seconds:.1f} s ({rate:,.0f} rows/s), "
+            f"{plain(self.cost_usd)} USD"
+        ]
+        if self.replaced_characters:
+            lines.append(
+                f"{self.replaced_characters:,} characters of titles are not in the file's "
+                'encoding and stand as "?"'
+            )
+        return [*lines, f"output: {self.output}"] if self.output else lines

@@ -1,0 +1,129 @@
+"""Tables of every format behind one interface: open a reader, open a writer, stream batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.errors import InputError, OutputError
+from pipeline.settings import CsvOptions, Format
+from pipeline.tables.arrow import ArrowReader, ArrowWriter
+from pipeline.tables.csv_dialect import Dialect
+from pipeline.tables.csv_reader import CsvReader
+from pipeline.tables.csv_writer import CsvWriter
+from pipeline.tables.parquet import ParquetReader, ParquetWriter
+from pipeline.tables.streams import COMPRESSIONS, sha256_of, spooled
+from pipeline.tables.table import Batch, NewColumn, Reader, Writer
+
+__all__ = [
+    "ArrowReader",
+    "ArrowWriter",
+    "Batch",
+    "NewColumn",
+    "Reader",
+    "Writer",
+    "format_of",
+    "open_reader",
+    "open_writer",
+    "read_table",
+    "sha256_of",
+    "split_suffixes",
+    "spooled",
+]
+
+SUFFIXES: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+def split_suffixes(path: Path) -> tuple[str, str, str]:
+    """Split ``tenders.csv.gz`` into its stem, format suffix and compression suffix."""
+    compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
+    name = path.name.removesuffix(compression) if compression else path.name
+    suffix = Path(name).suffix
+    if suffix.lower() not in SUFFIXES:
+        return name, "", compression
+    return name.removesuffix(suffix), suffix, compression
+
+
+def format_of(path: Path, stated: Format | None = None) -> Format:
+    """Return the format of a table: the stated one, else what the suffix says.
+
+    Raises:
+        InputError: the suffix says nothing.
+    """
+    _, suffix, _ = split_suffixes(path)
+    found = stated or SUFFIXES.get(suffix.lower())
+    if found is None:
+        raise InputError(
+            f"The name {path.name!r} does not say whether the table is CSV or Parquet.",
+            "Say so: --input-format csv (or --output-format), or use a suffix such as .csv, "
+            ".csv.gz or .parquet. Save a spreadsheet as CSV first.",
+        )
+    return found
+
+
+def open_reader(
+    path: Path,
+    text_columns: Sequence[str],
+    options: CsvOptions | None = None,
+    input_format: Format | None = None,
+) -> Reader:
+    """Open a table file for reading.
+
+    Raises:
+        InputError: the file is not there or damaged, or a text column is not in it.
+    """
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError(f"{path} {what}.", "Give the path of a CSV or Parquet file.")
+    if format_of(path, input_format) == "parquet":
+        return ParquetReader(path, text_columns)
+    return CsvReader(path, text_columns, options or CsvOptions())
+
+
+def read_table(path: Path, table_format: Format, options: CsvOptions | None = None) -> pa.Table:
+    """Read a whole table into memory; a CSV file's columns are all text."""
+    reader = open_reader(path, (), options, table_format)
+    batches = [batch.to_arrow() for batch in reader.batches()]
+    return pa.Table.from_batches(batches, schema=reader.schema)
+
+
+def open_writer(
+    path: Path, name: str, output_format: Format, reader: Reader, new_fields: Sequence[pa.Field]
+) -> Writer:
+    """Open a file for the reader's columns with new ones behind them.
+
+    Args:
+        path: the file to write.
+        name: the name it will have in the end; a compression suffix counts.
+        output_format: its format.
+        reader: where the original columns come from.
+        new_fields: the columns that are added.
+    """
+    if output_format == "parquet":
+        compression = reader.compression if isinstance(reader, ParquetReader) else None
+        _refuse_duplicate_names(reader.schema.names)
+        return ParquetWriter(path, reader.schema, new_fields, compression)
+    new_names = [field.name for field in new_fields]
+    if isinstance(reader, CsvReader):
+        dialect, header = reader.dialect, reader.header
+        return CsvWriter(path, dialect, name, header, reader.schema.names, new_names)
+    dialect = Dialect("\t" if ".tsv" in name or ".tab" in name else ",")
+    return CsvWriter(path, dialect, name, None, reader.schema.names, new_names)
+
+
+def _refuse_duplicate_names(names: Sequence[str]) -> None:
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise OutputError(
+            f"Parquet cannot hold two columns of one name: {', '.join(map(repr, twice))}.",
+            "Rename them, or write CSV: --output-format csv.",
+        )

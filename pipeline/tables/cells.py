@@ -1,0 +1,61 @@
+"""How values of other types are written as text in a CSV cell."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.money import plain
+
+__all__ = ["arrow_cells", "cell"]
+
+
+def cell(value: Any) -> str:
+    """Write one of our own values: decimals in plain notation, lists as JSON, None as nothing."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case Decimal():
+            return plain(value)
+        case float():
+            return repr(value)
+        case _:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def arrow_cells(column: pa.Array) -> Sequence[str]:
+    """Write a column of a Parquet file: numbers as Arrow prints them, dates as ISO 8601.
+
+    Nested values become JSON, bytes base64 and nulls nothing.
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_nested(column.type):
+        return ["" if value is None else _json(value) for value in column.to_pylist()]
+    if _is_binary(column.type):
+        values = column.to_pylist()
+        return ["" if value is None else base64.b64encode(value).decode() for value in values]
+    return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_json_scalar)
+
+
+def _json_scalar(value: Any) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,131 @@
+"""Finds out how a CSV file is written: encoding, delimiter and line ends."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pipeline.settings import CsvOptions
+from pipeline.tables.streams import open_input
+
+__all__ = ["Dialect", "detect"]
+
+SAMPLE_BYTES = 256 * 1024
+SAMPLE_RECORDS = 200
+DELIMITERS = (",", ";", "\t", "|")
+
+# UTF-32 first: its little-endian mark begins with UTF-16's.
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# Codecs that write a mark of their own; the mark is kept apart here, so that it stands once.
+WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one CSV file is written.
+
+    Attributes:
+        delimiter: the character between fields.
+        encoding: a codec that writes no byte order mark.
+        mark: the file's byte order mark, or no bytes.
+        line_end: the character that ends a line when lines are cut: a line feed (which a
+            carriage return may precede) or a carriage return.
+        terminator: what ends the records that we write ourselves.
+        backslash: whether quotes inside quoted fields are escaped by a backslash.
+        header: whether the first record names the columns.
+    """
+
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    mark: bytes = b""
+    line_end: str = "\n"
+    terminator: str = "\n"
+    backslash: bool = False
+    header: bool = True
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments that make the csv module read and write this dialect."""
+        return {
+            "delimiter": self.delimiter,
+            "quotechar": '"',
+            "doublequote": not self.backslash,
+            "escapechar": "\\" if self.backslash else None,
+            "strict": True,
+        }
+
+
+def detect(path: Path, options: CsvOptions) -> Dialect:
+    """Look at the beginning of a file; what the options state is taken as stated.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    with open_input(path) as stream:
+        sample = stream.read(SAMPLE_BYTES)
+    mark, encoding = _encoding(sample, options.encoding)
+    text = sample[len(mark) :].decode(encoding, errors="replace")
+    line_end, terminator = _line_end(text, options.line_end)
+    backslash = options.quote_escape == "backslash"
+    dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, options.header)
+    delimiter = options.delimiter or _delimiter(text, dialect)
+    return Dialect(delimiter, encoding, mark, line_end, terminator, backslash, options.header)
+
+
+def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
+    wanted = codecs.lookup(stated).name if stated else None
+    wanted = WITHOUT_MARK.get(wanted, wanted) if wanted else None
+    for mark, encoding in BYTE_ORDER_MARKS:
+        same_family = wanted is None or wanted == encoding or stated_without_order(stated, encoding)
+        if sample.startswith(mark) and same_family:
+            return mark, encoding
+    return b"", wanted or "utf-8"
+
+
+def stated_without_order(stated: str | None, encoding: str) -> bool:
+    """Tell whether ``utf-16`` was stated and the mark says which of its two orders it is."""
+    return stated is not None and encoding.startswith(codecs.lookup(stated).name)
+
+
+def _line_end(text: str, stated: str | None) -> tuple[str, str]:
+    if stated is not None:
+        terminator = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}[stated]
+        return terminator[-1], terminator
+    if "\n" not in text and "\r" in text:
+        return "\r", "\r"
+    first = text.find("\n")
+    return "\n", "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+
+
+def _delimiter(text: str, dialect: Dialect) -> str:
+    """Choose the delimiter that cuts the most records into as many fields as the first one.
+
+    A delimiter that never occurs cuts every file into one column, so agreement counts only
+    with two columns or more; among equals the one with more columns wins.
+    """
+    lines = text.split(dialect.line_end)
+    whole = lines[:-1] if len(lines) > 1 else lines
+    return max(DELIMITERS, key=lambda delimiter: _agreement(whole, delimiter, dialect))
+
+
+def _agreement(lines: Sequence[str], delimiter: str, dialect: Dialect) -> tuple[float, int]:
+    parameters = {**dialect.parameters(), "delimiter": delimiter, "strict": False}
+    reader = csv.reader((line + "\n" for line in lines), **parameters)
+    try:
+        widths = [len(fields) for fields in islice(reader, SAMPLE_RECORDS) if fields]
+    except csv.Error:
+        return 0.0, 0
+    if not widths or widths[0] < 2:
+        return 0.0, 0
+    return sum(width == widths[0] for width in widths) / len(widths), widths[0]

@@ -1,0 +1,80 @@
+"""Turns the bytes of a CSV file into lines of text that encode back to the same bytes."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.errors import InputError
+from pipeline.tables.csv_dialect import Dialect
+from pipeline.tables.streams import open_input
+
+__all__ = ["read_lines"]
+
+CHUNK_BYTES = 1 << 20
+
+HINT_ENCODING = (
+    "Say how the file is encoded: --encoding cp1252 is usual for files from Windows, "
+    "latin-1 or utf-16 for others."
+)
+
+
+def read_lines(path: Path, dialect: Dialect) -> Iterator[str]:
+    """Yield every line with its end; the last one may lack it.
+
+    Raises:
+        InputError: bytes that the encoding has no character for (with the line number), or
+            characters that would not be written back as the bytes they came from.
+    """
+    pieces: list[str] = []
+    for text in _decoded(path, dialect):
+        first, *more = text.split(dialect.line_end)
+        pieces.append(first)
+        if more:
+            yield "".join(pieces) + dialect.line_end
+            pieces = [more.pop()]
+            for line in more:
+                yield line + dialect.line_end
+    last = "".join(pieces)
+    if last:
+        yield last
+
+
+def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(dialect.encoding)()
+    encoder = codecs.getincrementalencoder(dialect.encoding)()
+    lines = 0
+    held = b""  # bytes of a character that the last chunk cut in two
+    with open_input(path) as stream:
+        stream.read(len(dialect.mark))
+        while True:
+            chunk = stream.read(CHUNK_BYTES)
+            try:
+                text = decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                raise _undecodable(path, dialect, error, lines) from error
+            held = _same_bytes(path, dialect, encoder.encode(text), held + chunk)
+            lines += text.count(dialect.line_end)
+            yield text
+            if not chunk:
+                return
+
+
+def _same_bytes(path: Path, dialect: Dialect, encoded: bytes, original: bytes) -> bytes:
+    if not original.startswith(encoded):
+        raise InputError(
+            f"{path}: some characters have more than one form in {dialect.encoding}, "
+            "so the records would not come back byte for byte.",
+            "Convert the file to UTF-8 first.",
+        )
+    return original[len(encoded) :]
+
+
+def _undecodable(path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int) -> InputError:
+    before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
+    line = lines + before.count(dialect.line_end) + 1
+    return InputError(
+        f"{path}, line {line}: byte 0x{error.object[error.start]:02X} is not {dialect.encoding}.",
+        HINT_ENCODING,
+    )

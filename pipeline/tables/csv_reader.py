@@ -1,0 +1,170 @@
+"""Reads CSV so that every record can be written back byte for byte."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.settings import CsvOptions
+from pipeline.tables.csv_dialect import Dialect, detect
+from pipeline.tables.csv_lines import read_lines
+from pipeline.tables.streams import sha256_of
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.texts import find_columns, join_texts
+
+__all__ = ["CsvBatch", "CsvReader"]
+
+RECORD_CHARS = 1 << 28
+"""A longer record is a quote that was never closed; without a bound it would fill the memory."""
+
+# The csv module refuses fields over 128 KiB unless told otherwise, for the whole process.
+csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARS))
+
+
+@dataclass(frozen=True, slots=True)
+class CsvBatch:
+    """Rows of a CSV file.
+
+    Attributes:
+        schema: the columns, all text.
+        texts: the text of each row.
+        fields: the values of each row.
+        raw: each row's record as it stands in the file, blank lines before it included.
+        trailing: blank lines behind the last row of the file.
+    """
+
+    schema: pa.Schema
+    texts: Sequence[str]
+    fields: Sequence[Sequence[str]]
+    raw: Sequence[str]
+    trailing: str = ""
+
+    def to_arrow(self) -> pa.RecordBatch:
+        """Return all columns as text."""
+        columns = list(zip(*self.fields, strict=True)) or [()] * len(self.schema)
+        arrays = [pa.array(column, type=pa.string()) for column in columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def head(self, rows: int) -> CsvBatch:
+        """Return the first rows only."""
+        return CsvBatch(self.schema, self.texts[:rows], self.fields[:rows], self.raw[:rows])
+
+
+class CsvReader:
+    """A CSV file, read as often as asked.
+
+    Attributes:
+        dialect: how the file is written.
+        header: the record that names the columns, as it stands in the file; "" without one.
+    """
+
+    def __init__(self, path: Path, text_columns: Sequence[str], options: CsvOptions) -> None:
+        self._path = path
+        self.dialect: Dialect = detect(path, options)
+        first = next(self._records(), None)
+        if first is None:
+            raise InputError(f"{path} is empty.", "A CSV file needs at least a line of names.")
+        self.header = first[0] if self.dialect.header else ""
+        self._names = self._column_names(first[1])
+        self._text_at = find_columns(self._names, text_columns, path)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns, all text."""
+        return pa.schema([(name, pa.string()) for name in self._names])
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the file's bytes."""
+        return sha256_of(self._path)
+
+    def batches(self) -> Iterator[CsvBatch]:
+        """Read the file from its beginning; see `Reader.batches`."""
+        records = self._records()
+        if self.dialect.header:
+            next(records, None)
+        raws: list[str] = []
+        rows: list[list[str]] = []
+        chars = 0
+        trailing = ""
+        for raw, fields, line in records:
+            if not fields:
+                trailing = raw
+                break
+            self._check_width(fields, line)
+            raws.append(raw)
+            rows.append(fields)
+            chars += len(raw)
+            if len(raws) == BATCH_ROWS or chars >= BATCH_CHARS:
+                yield self._batch(raws, rows)
+                raws, rows, chars = [], [], 0
+        if raws or trailing:
+            yield self._batch(raws, rows, trailing)
+
+    def _batch(self, raws: list[str], rows: list[list[str]], trailing: str = "") -> CsvBatch:
+        texts = [join_texts(row[i] for i in self._text_at) for row in rows]
+        return CsvBatch(self.schema, texts, rows, raws, trailing)
+
+    def _records(self) -> Iterator[tuple[str, list[str], int]]:
+        """Yield (raw text, fields, number of the last line) of every record.
+
+        Blank lines go with the record behind them; those at the end come as one record
+        without fields.
+        """
+        taken: list[str] = []
+        size = 0
+
+        def tap() -> Iterator[str]:
+            nonlocal size
+            for line in read_lines(self._path, self.dialect):
+                taken.append(line)
+                size += len(line)
+                if size > RECORD_CHARS:
+                    raise csv.Error("a quote is never closed")
+                yield line
+
+        reader = csv.reader(tap(), **self.dialect.parameters())
+        try:
+            for fields in reader:
+                size = 0
+                if fields and not (len(fields) == 1 and not fields[0].strip()):
+                    yield taken[0] if len(taken) == 1 else "".join(taken), fields, reader.line_num
+                    taken.clear()
+                elif fields and self._one_column_value(taken[-1]):
+                    yield "".join(taken), fields, reader.line_num
+                    taken.clear()
+        except csv.Error as error:
+            raise self._malformed(error, reader.line_num, len(taken)) from error
+        if taken:
+            yield "".join(taken), [], reader.line_num
+
+    def _one_column_value(self, line: str) -> bool:
+        """Tell a quoted empty value from a blank line: only the former has quotes."""
+        return '"' in line
+
+    def _column_names(self, first: list[str]) -> list[str]:
+        return first if self.dialect.header else [str(i + 1) for i in range(len(first))]
+
+    def _check_width(self, fields: list[str], line: int) -> None:
+        if len(fields) != len(self._names):
+            raise InputError(
+                f"{self._path}, line {line}: {len(fields)} fields where "
+                f"{len(self._names)} are expected.",
+                "Mend the record, or say how the file is written: --delimiter, --quote-escape.",
+            )
+
+    def _malformed(self, error: csv.Error, line: int, taken: int) -> InputError:
+        start = max(1, line - taken + 1)
+        reason = {
+            "unexpected end of data": "a quote is opened and never closed",
+        }.get(str(error), str(error))
+        return InputError(
+            f"{self._path}: the record that begins on line {start} is malformed: {reason}.",
+            "Mend the record, or say how the file is written: --quote-escape, --line-end, "
+            "--delimiter.",
+        )

@@ -1,0 +1,99 @@
+"""Writes CSV: a CSV file's own records as they were, other tables' values as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.tables.cells import arrow_cells, cell
+from pipeline.tables.csv_dialect import Dialect
+from pipeline.tables.csv_reader import CsvBatch
+from pipeline.tables.streams import compression_of, open_output
+from pipeline.tables.table import Batch, NewColumn
+
+__all__ = ["CsvWriter"]
+
+
+class CsvWriter:
+    """A CSV file being written.
+
+    Args:
+        path: the file to write.
+        dialect: how to write it.
+        name: the name the file will have; its suffix says whether to compress.
+        header: the input's own first record, or None when the names must be written anew.
+        names: the names of the original columns.
+        new_names: the names of the columns that are added.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        dialect: Dialect,
+        name: str,
+        header: str | None,
+        names: Sequence[str],
+        new_names: Sequence[str],
+    ) -> None:
+        self.replaced_characters = 0
+        self._dialect = dialect
+        self._stream = open_output(path, compression_of(Path(name)))
+        self._stream.write(dialect.mark)
+        if dialect.header:
+            if header is None:
+                header = self._record(names) + dialect.terminator
+            self._append([header], [self._record(new_names)])
+
+    def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
+        """Write the batch's original columns and the new ones behind them."""
+        rows = zip(*([cell(value) for value in column.values] for column in columns), strict=True)
+        new = [self._record(row) for row in rows]
+        if isinstance(batch, CsvBatch):
+            self._append(batch.raw, new)
+            self._stream.write(batch.trailing.encode(self._dialect.encoding))
+        else:
+            self._append(self._original(batch.to_arrow()), new)
+
+    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV has no place for it
+        """Finish the file."""
+        self._stream.close()
+
+    def abort(self) -> None:
+        """Let go of the file."""
+        self._stream.close()
+
+    def _original(self, batch: pa.RecordBatch) -> list[str]:
+        columns = [arrow_cells(column) for column in batch.columns]
+        end = self._dialect.terminator
+        return [self._record(row) + end for row in zip(*columns, strict=True)]
+
+    def _append(self, records: Iterable[str], new: Iterable[str]) -> None:
+        """Put our cells behind each record and before its line end."""
+        out: list[bytes] = []
+        encoding, delimiter = self._dialect.encoding, self._dialect.delimiter
+        for record, cells in zip(records, new, strict=True):
+            body = record.rstrip("\r\n") if record[-1:] in "\r\n" else record
+            out += [
+                body.encode(encoding),
+                self._encoded(delimiter + cells),
+                record[len(body) :].encode(encoding),
+            ]
+        self._stream.write(b"".join(out))
+
+    def _encoded(self, cells: str) -> bytes:
+        try:
+            return cells.encode(self._dialect.encoding)
+        except UnicodeEncodeError:
+            encoded = cells.encode(self._dialect.encoding, errors="replace")
+            kept = encoded.decode(self._dialect.encoding)
+            self.replaced_characters += sum(a != b for a, b in zip(cells, kept, strict=True))
+            return encoded
+
+    def _record(self, cells: Iterable[str]) -> str:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="", **self._dialect.parameters()).writerow(cells)
+        return buffer.getvalue()

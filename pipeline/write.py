@@ -1,0 +1,78 @@
+"""The second pass over a table: every row goes out again with its answers behind it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pipeline.answers import BatchAnswers, Matcher, System
+from pipeline.columns import cost, new_columns, status
+from pipeline.money import ZERO, total
+from pipeline.settings import Settings
+from pipeline.tables import Batch, Writer
+
+__all__ = ["Tally", "write"]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was written so far.
+
+    Attributes:
+        rows: rows written.
+        statuses: for each system, how many rows have which status.
+        cost_usd: for each system, the sum of the rows' costs, US dollars.
+    """
+
+    rows: int
+    statuses: dict[System, Counter[str]]
+    cost_usd: dict[System, Decimal]
+
+    @classmethod
+    def of(cls, systems: Iterable[System]) -> Tally:
+        """Return a tally of nothing yet."""
+        names = tuple(systems)
+        return cls(0, {name: Counter() for name in names}, dict.fromkeys(names, ZERO))
+
+    def add(self, settings: Settings, answers: BatchAnswers, rows: int) -> None:
+        """Count a batch."""
+        self.rows += rows
+        for system in settings.systems:
+            statuses = (status(answer, settings.min_confidence) for answer in answers[system])
+            self.statuses[system].update(statuses)
+            spent = total(cost(answer) for answer in answers[system])
+            self.cost_usd[system] = total([self.cost_usd[system], spent])
+
+
+def write(
+    batches: Iterable[Batch],
+    matcher: Matcher,
+    writer: Writer,
+    settings: Settings,
+    advance: Callable[[int], None],
+) -> Tally:
+    """Ask the matcher for the answers of each batch and write the rows, in their order.
+
+    Args:
+        batches: the table, read anew.
+        matcher: gives the answers.
+        writer: takes the rows.
+        settings: which columns to add.
+        advance: told after each batch how many rows it had.
+    """
+    tally = Tally.of(settings.systems)
+    waiting: deque[Batch] = deque()  # read ahead by a matcher that works on several at once
+
+    def texts() -> Iterator[Sequence[str]]:
+        for batch in batches:
+            waiting.append(batch)
+            yield batch.texts
+
+    for answers in matcher.answers(texts()):
+        batch = waiting.popleft()
+        writer.write(batch, new_columns(settings, answers))
+        tally.add(settings, answers, len(batch.texts))
+        advance(len(batch.texts))
+    return tally
