@@ -212,8 +212,12 @@ def _frame(table: pa.Table) -> pd.DataFrame:
     frame: pd.DataFrame = table.to_pandas()
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
         if kind == ARROW_USD:
-            frame[name] = [None if usd is None else Decimal(plain(usd)) for usd in frame[name]]
+            frame[name] = frame[name].map(_shortest, na_action="ignore")
     return frame
+
+
+def _shortest(usd: Decimal) -> Decimal:
+    return Decimal(plain(usd))
 
 
 def _text_array(column: pd.Series[Any]) -> pa.Array:

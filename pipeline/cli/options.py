@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
 
-class Names(click.ParamType):  # type: ignore[type-arg,unused-ignore] - generic since click 8.3
+class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """A name; in an environment variable several are separated by commas."""
 
     name = "name"

@@ -111,9 +111,9 @@ def _classify(
     target = _target(path, input_format, values)
     reader = open_reader(path, settings.text_columns, options, input_format)
     systems = ", ".join(settings.systems)
-    log.info("%s: %s with the embedded engine (offline, free)", path, systems)
+    log.info("%s: %s, embedded engine, offline and free", values["input_path"], systems)
     engine = Engine(settings.systems, settings.top, settings.jobs)
-    return job.run(reader, engine, target, settings, _progress(), source=path)
+    return job.run(reader, engine, target, settings, _progress(), source=values["input_path"])
 
 
 def _target(path: Path, input_format: Format, values: dict[str, Any]) -> FileTarget:
@@ -130,7 +130,7 @@ def _file(path: Path) -> Iterator[Path]:
     if str(path) != "-":
         yield path
         return
-    with spooled(click.get_binary_stream("stdin")) as copy:
+    with spooled(sys.stdin.buffer) as copy:
         yield copy
 
 

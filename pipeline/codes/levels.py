@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from pipeline.answers import System
 
-__all__ = ["assignable", "level", "parent"]
+__all__ = ["assignable", "level", "parent", "stem"]
 
 # NAICS writes three of its sectors as ranges of two-digit numbers.
 SECTORS = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipeline.answers import System
-from pipeline.codes.levels import assignable, level
+from pipeline.codes.levels import assignable, level, stem
 
 __all__ = ["CodeTable"]
 
@@ -62,7 +62,7 @@ class CodeTable:
     def counts(self) -> Mapping[str, int]:
         """How many codes each level has, from the top down."""
         counts: dict[str, int] = defaultdict(int)
-        for code in sorted(self.titles, key=lambda code: len(self.ancestors(code))):
+        for code in sorted(self.titles, key=lambda code: len(stem(self.system, code))):
             counts[self.level(code)] += 1
         return dict(counts)
 

@@ -98,13 +98,13 @@ def _key(titles: Sequence[Sequence[str]]) -> str:
 
 
 def _load(folder: Path) -> Index:
-    def array(name: str) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
-        return np.load(folder / f"{name}.npy", mmap_mode="r")
-
-    ends = array("ends")
-    shape = (FEATURES, int(array("codes")[0]))
-    titles = sparse.csr_matrix((array("weights"), array("places"), ends), shape)
-    return Index(titles, np.asarray(array("rarity"), np.float32))
+    arrays = {
+        name: np.load(folder / f"{name}.npy", mmap_mode="r")
+        for name in ("weights", "places", "ends", "rarity", "codes")
+    }
+    shape = (FEATURES, int(arrays["codes"][0]))
+    matrix = (arrays["weights"], arrays["places"], arrays["ends"])
+    return Index(sparse.csr_matrix(matrix, shape), np.asarray(arrays["rarity"], np.float32))
 
 
 def _save(index: Index, folder: Path) -> None:

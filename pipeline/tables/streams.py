@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -24,6 +24,8 @@ COMPRESSIONS: dict[str, Compression] = {
     ".zst": "zstd",
     ".zstd": "zstd",
 }
+
+MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"\x28\xb5\x2f\xfd": ".csv.zst"}
 
 
 def compression_of(path: Path) -> Compression | None:
@@ -60,10 +62,16 @@ def sha256_of(path: Path) -> str:
 
 
 @contextmanager
-def spooled(stream: IO[bytes] | BinaryIO) -> Iterator[Path]:
-    """Copy a stream that can be read once to a file that can be read twice."""
+def spooled(stream: BinaryIO) -> Iterator[Path]:
+    """Copy a stream that can be read once to a file that can be read twice.
+
+    The file's suffix says what the first bytes show it to be.
+    """
     with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
-        path = Path(folder) / "stdin"
+        first = stream.read(4)
+        suffix = next((end for magic, end in MAGIC.items() if first.startswith(magic)), ".csv")
+        path = Path(folder) / f"stdin{suffix}"
         with path.open("wb") as file:
+            file.write(first)
             shutil.copyfileobj(stream, file)
         yield path
