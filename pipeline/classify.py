@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from os import PathLike
@@ -43,7 +43,7 @@ class ArrowStream(Protocol):
 Data: TypeAlias = pd.DataFrame | pa.Table | ArrowStream | str | PathLike[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A classified table.
 
@@ -52,8 +52,11 @@ class Result:
     """
 
     summary: Summary
-    _table: Callable[[], pa.Table] = field(repr=False)
-    _frame: Callable[[], pd.DataFrame] = field(repr=False)
+    _table: Callable[[], pa.Table]
+    _frame: Callable[[], pd.DataFrame]
+
+    def __repr__(self) -> str:
+        return str(self.summary)
 
     @property
     def table(self) -> pa.Table:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
-from tqdm.auto import tqdm
-
 __all__ = ["Advance", "Progress", "bar", "log_lines", "silent"]
 
 Advance: TypeAlias = Callable[[int], None]
@@ -26,6 +24,9 @@ log = logging.getLogger(__name__)
 @contextmanager
 def bar(rows: int) -> Iterator[Advance]:
     """Show a bar with rate and remaining time."""
+    # Imported late: in a notebook without widgets the import itself warns.
+    from tqdm.auto import tqdm
+
     with tqdm(total=rows, unit=" rows", dynamic_ncols=True, smoothing=0.1) as display:
 
         def advance(done: int) -> None:
@@ -49,7 +50,7 @@ def log_lines(rows: int) -> Iterator[Advance]:
         said = now
         rate = total_done / (now - started)
         left = (rows - total_done) / rate
-        log.info("%s of %s rows, %.0f rows/s, %.0f s left", total_done, rows, rate, left)
+        log.info(f"{total_done:,} of {rows:,} rows, {rate:,.0f} rows/s, {left:,.0f} s left")
 
     yield advance
 

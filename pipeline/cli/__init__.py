@@ -31,7 +31,7 @@ def main() -> None:
     """Run the command line and exit with its code."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="tender-pipeline", standalone_mode=False)
     except PipelineError as error:
         click.echo(f"Error: {error.message}\n{error.hint}", err=True)
         code = error.exit_code

@@ -81,7 +81,8 @@ def run(**values: Any) -> int:
     Settings come from options, then from environment variables (--top is TENDER_PIPELINE_TOP),
     then from the settings file.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
+    form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
+    logging.basicConfig(level=logging.INFO, format=form, stream=sys.stderr)
     settings = Settings(
         systems=parse_systems(values["systems"]),
         text_columns=values["text_columns"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -25,6 +26,8 @@ __all__ = ["add", "added", "remove"]
 HEADER_WITHIN = 20
 """The official spreadsheet has a notice above its column names."""
 
+DELIMITERS = ",;\t"
+
 LEVELS = ("segment", "family", "class", "commodity")
 
 HINT = (
@@ -42,7 +45,7 @@ def add(file: Path) -> CodeTable:
     """Read the official UNSPSC file, keep it in the user's data folder and return it.
 
     Raises:
-        CodeTableError: the file cannot be read or is not what it should be.
+        CodeTableError: the file cannot be read, is not what it should be or cannot be kept.
     """
     titles = _titles(file)
     if not titles:
@@ -50,15 +53,22 @@ def add(file: Path) -> CodeTable:
     table = pa.table({"code": sorted(titles), "title": [titles[code] for code in sorted(titles)]})
     about = {"edition": f"added {datetime.now(UTC):%Y-%m-%d}", "source": f"your file {file.name}"}
     path = _path("unspsc")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".tmp")
-    pq.write_table(table.replace_schema_metadata(about), draft)
-    draft.replace(path)
+    try:
+        _keep(table.replace_schema_metadata(about), path)
+    except OSError as error:
+        raise CodeTableError(
+            f"The table cannot be kept: {error}.",
+            f"Make room in {path.parent}, or let it be written to.",
+        ) from error
     return _read(path, path.stat().st_mtime_ns)
 
 
 def added(system: System) -> CodeTable | None:
-    """Return the table that the user added for a system, if any."""
+    """Return the table that the user added for a system, if any.
+
+    Raises:
+        CodeTableError: it is damaged.
+    """
     path = _path(system)
     return _read(path, path.stat().st_mtime_ns) if path.is_file() else None
 
@@ -75,9 +85,23 @@ def _path(system: System) -> Path:
     return platformdirs.user_data_path("tender-pipeline") / "codes" / f"{system}.parquet"
 
 
+def _keep(table: pa.Table, path: Path) -> None:
+    """Write beside the place and move there, so that the old table serves until then."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".tmp")
+    pq.write_table(table, draft)
+    draft.replace(path)
+
+
 @lru_cache(maxsize=2)
 def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - a changed file is read anew
-    table = pq.read_table(path)
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise CodeTableError(
+            f"The added table {path} cannot be read: {error}.",
+            "Forget it (tender-pipeline codes remove unspsc), then add your file again.",
+        ) from error
     about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
     titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
     parents = {code: parent("unspsc", code, titles) for code in titles}
@@ -89,15 +113,16 @@ def _titles(file: Path) -> dict[str, str]:
     rows = _rows(file)
     top = list(islice(rows, HEADER_WITHIN))
     for number, row in enumerate(top):
-        if columns := _columns([_text(cell).casefold() for cell in row]):
+        if columns := _columns(row):
             return dict(_codes(chain(top[number + 1 :], rows), columns))
     raise CodeTableError(
         f"None of the first {HEADER_WITHIN} rows of {file} names the columns.", HINT
     )
 
 
-def _columns(names: Sequence[str]) -> list[_Columns]:
+def _columns(row: Sequence[Any]) -> list[_Columns]:
     """Return where codes and their titles stand; nothing if this row does not name them."""
+    names = [_text(cell).casefold() for cell in row]
     if all(level in names for level in LEVELS):
         return [
             _Columns(names.index(level), names.index(f"{level} title"))
@@ -119,7 +144,7 @@ def _codes(rows: Iterable[Sequence[Any]], columns: Sequence[_Columns]) -> Iterat
 
 
 def _checked(code: str) -> str:
-    if not (code.isdigit() and len(code) in (2, 4, 6, 8)):
+    if not (code.isascii() and code.isdigit() and len(code) in (2, 4, 6, 8)):
         raise CodeTableError(f"{code!r} is not a UNSPSC code.", HINT)
     return code.ljust(8, "0")
 
@@ -135,8 +160,17 @@ def _rows(file: Path) -> Iterator[Sequence[Any]]:
     try:
         if file.suffix.lower() == ".csv":
             text = file.read_text("utf-8-sig")
-            return iter(list(csv.reader(text.splitlines(keepends=True))))
+            return iter(list(csv.reader(io.StringIO(text), delimiter=_delimiter(text))))
         sheet = CalamineWorkbook.from_path(str(file)).get_sheet_by_index(0)
         return iter(sheet.to_python(skip_empty_area=False))
     except Exception as error:  # the spreadsheet reader raises its own, undocumented kinds
         raise CodeTableError(f"{file} cannot be read: {error}.", HINT) from error
+
+
+def _delimiter(text: str) -> str:
+    """Return what splits a line into column names; Excel writes what its country is used to."""
+    top = list(islice(io.StringIO(text), HEADER_WITHIN))
+    for delimiter in DELIMITERS:
+        if any(map(_columns, csv.reader(top, delimiter=delimiter))):
+            return delimiter
+    return ","

@@ -54,8 +54,11 @@ def parent(system: System, code: str, codes: Container[str]) -> str:
 
     A level may be missing in between: CPV has 35 codes whose parent is two levels up.
     """
+    if system == "psc" and len(code) == 2 and code.isdigit():
+        return ""  # supply groups: 71 to 79 are no part of category 7, which is IT
     short = stem(system, code)
-    for length in range(len(short) - 1, 1 if system != "psc" else 0, -1):
+    step = 2 if system == "unspsc" else 1
+    for length in range(len(short) - step, min(LEVELS[system]) - 1, -step):
         above = written(system, short[:length])
         if above in codes and above != code:
             return above

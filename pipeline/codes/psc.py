@@ -4,6 +4,8 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
+from pipeline.codes.levels import parent
+
 Table = dict[str, Any]
 Titles = dict[str, str]
 
@@ -14,14 +16,7 @@ def rows() -> list[tuple[str, str, str]]:
     titles: Titles = dict(source["categories"])
     for part in (_supplies, _research, _technology, _services):
         titles |= part(source)
-    return [(code, title, _parent(code)) for code, title in sorted(titles.items())]
-
-
-def _parent(code: str) -> str:
-    # Supply groups stand at the top: 71 to 79 are no part of category 7, which is IT.
-    if len(code) == 1 or (len(code) == 2 and code.isdigit()):
-        return ""
-    return code[: len(code) // 2]
+    return [(code, title, parent("psc", code, titles)) for code, title in sorted(titles.items())]
 
 
 def _keyed(table: Table, length: int) -> Titles:

@@ -14,6 +14,8 @@ from scipy import sparse
 
 __all__ = ["FEATURES", "term_counts", "words"]
 
+Columns = np.ndarray[tuple[int], np.dtype[np.int32]]
+
 FEATURES = 1 << 20
 """Features are hashed into this many columns, so that no vocabulary has to be kept."""
 
@@ -33,7 +35,7 @@ def words(text: str) -> list[str]:
     """Return the words of a text: letters only, without case, accents, HTML tags and entities."""
     if "<" in text or "&" in text:
         text = html.unescape(TAG.sub(" ", text))
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    decomposed = unicodedata.normalize("NFKD", text).casefold()  # NFKD makes capitals: TM of "™"
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return WORD.findall(plain)[:MAX_WORDS]
 
@@ -56,19 +58,25 @@ def term_counts(texts: Sequence[str]) -> sparse.csr_matrix:
     shape = (len(texts), len(vocabulary))
     by_word = sparse.csr_matrix((np.array(weights, np.float32), columns, ends), shape)
     # Each distinct word is cut into n-grams once, however often it occurs.
-    return (by_word @ _word_features(list(vocabulary))).tocsr()
+    # A product as wide as all features would cost more for one text than the rest together.
+    features, present = _word_features(list(vocabulary))
+    counts = by_word @ features
+    columns = present[counts.indices]
+    return sparse.csr_matrix((counts.data, columns, counts.indptr), (len(texts), FEATURES))
 
 
-def _word_features(vocabulary: Sequence[str]) -> sparse.csr_matrix:
+def _word_features(vocabulary: Sequence[str]) -> tuple[sparse.csr_matrix, Columns]:
+    """Return (vocabulary x present features, which features those are)."""
     features = [_features(word) for word in vocabulary]
     ends = np.cumsum([0, *map(len, features)])
     columns = np.concatenate([np.empty(0, np.int32), *features])
+    present, local = np.unique(columns, return_inverse=True)
     ones = np.ones(len(columns), np.float32)
-    return sparse.csr_matrix((ones, columns, ends), (len(vocabulary), FEATURES))
+    return sparse.csr_matrix((ones, local, ends), (len(vocabulary), len(present))), present
 
 
 @lru_cache(maxsize=200_000)
-def _features(word: str) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+def _features(word: str) -> Columns:
     """Return the columns of a word: its n-grams with its borders marked, and itself."""
     marked = f"<{word}>"
     grams = [

@@ -22,7 +22,7 @@ __all__ = ["Index", "build_index", "kept_index", "weighted"]
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-FORM = 1
+FORM = 2
 """Raised when the arrays or the way they are computed change."""
 
 log = logging.getLogger(__name__)
@@ -61,9 +61,10 @@ def weighted(counts: sparse.csr_matrix, rarity: Floats) -> sparse.csr_matrix:
     """Return rows of unit length: damped counts, rare features weighing more."""
     weights = counts.copy()
     weights.data = np.log1p(counts.data) * rarity[counts.indices]
-    norms = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
-    divisors = np.repeat(np.where(norms > 0, norms, 1), np.diff(weights.indptr))
-    weights.data = (weights.data / divisors).astype(np.float32)
+    lengths = np.diff(weights.indptr)
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    squares = np.bincount(row, weights.data.astype(np.float64) ** 2, len(lengths))
+    weights.data = (weights.data / np.sqrt(squares)[row]).astype(np.float32)
     return weights
 
 
@@ -77,7 +78,8 @@ def kept_index(table: CodeTable) -> Index:
     folder = _cache_folder() / f"{table.system}-{_key(titles)}"
     try:
         return _load(folder)
-    except (OSError, ValueError):
+    except (OSError, ValueError, EOFError):
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged one would be in the way of the new
         index = build_index(titles)
     try:
         _save(index, folder)

@@ -66,8 +66,8 @@ class LexicalRanker:
         ]
 
     def _matches(self, places: list[int], values: list[float], top: int) -> tuple[Match, ...]:
-        best = values[0]
-        sure = _confidence(best, best - values[1])
+        best, second = (*values, 0.0)[:2]  # a table may have one code only
+        sure = _confidence(best, best - second)
         return tuple(
             Match(self._codes[place], self._titles[place], round(sure * value / best, 4))
             for place, value in zip(places[:top], values[:top], strict=True)
@@ -81,9 +81,14 @@ def _confidence(score: float, lead: float) -> float:
 
 def _best(scores: Scores, count: int) -> Places:
     """Return where each row's highest scores stand, highest first, of equals the first."""
-    some = np.sort(np.argpartition(scores, -count, axis=1)[:, -count:], axis=1)
-    values = np.take_along_axis(scores, some, axis=1)
-    return np.take_along_axis(some, np.argsort(-values, axis=1, kind="stable"), axis=1)
+    # The bits of floats that are not negative sort like the floats; the place in the low half
+    # makes every key distinct, so that no tie is left to chance.
+    keys = scores.view(np.uint32).astype(np.int64) << 32
+    keys -= np.arange(scores.shape[1])
+    count = min(count, scores.shape[1])
+    some = np.argpartition(keys, -count, axis=1)[:, -count:]
+    order = np.argsort(-np.take_along_axis(keys, some, axis=1), axis=1)
+    return np.take_along_axis(some, order, axis=1)
 
 
 def _kinship(table: CodeTable) -> sparse.csr_matrix:

@@ -42,6 +42,8 @@ SUFFIXES: dict[str, Format] = {
     ".pq": "parquet",
 }
 
+TAB_SUFFIXES = (".tsv", ".tab")
+
 
 def split_suffixes(path: Path) -> tuple[str, str, str]:
     """Split ``tenders.csv.gz`` into its stem, format suffix and compression suffix."""
@@ -109,14 +111,15 @@ def open_writer(
         new_fields: the columns that are added.
     """
     if output_format == "parquet":
-        compression = reader.compression if isinstance(reader, ParquetReader) else None
+        compression = reader.compression if isinstance(reader, ParquetReader) else ()
         _refuse_duplicate_names(reader.schema.names)
         return ParquetWriter(path, reader.schema, new_fields, compression)
     new_names = [field.name for field in new_fields]
     if isinstance(reader, CsvReader):
         dialect, header = reader.dialect, reader.header
         return CsvWriter(path, dialect, name, header, reader.schema.names, new_names)
-    dialect = Dialect("\t" if ".tsv" in name or ".tab" in name else ",")
+    _, suffix, _ = split_suffixes(Path(name))
+    dialect = Dialect("\t" if suffix.lower() in TAB_SUFFIXES else ",")
     return CsvWriter(path, dialect, name, None, reader.schema.names, new_names)
 
 

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.tables.cells import is_binary
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import find_columns, join_texts
 
-__all__ = ["ArrowBatch", "ArrowReader", "ArrowWriter", "column_texts", "with_columns"]
+__all__ = [
+    "ArrowBatch",
+    "ArrowReader",
+    "ArrowWriter",
+    "column_texts",
+    "with_columns",
+    "with_metadata",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,10 @@ class ArrowReader:
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the table from its beginning."""
-        for batch in self._table.to_batches(max_chunksize=BATCH_ROWS):
+        for start in range(0, self._table.num_rows, BATCH_ROWS):
+            # A table put together from many small ones has many small chunks.
+            rows = self._table.slice(start, BATCH_ROWS).combine_chunks()
+            (batch,) = rows.to_batches()
             yield ArrowBatch(batch_texts(batch, self._text_at), batch)
 
     def fingerprint(self) -> str:
@@ -72,9 +83,9 @@ class ArrowWriter:
 
     def close(self, metadata: dict[str, str]) -> None:
         """Put the batches together."""
-        merged = {**(self._schema.metadata or {}), **metadata}
+        schema = with_metadata(self._schema, metadata)
         table = pa.Table.from_batches(self._batches, schema=self._schema)
-        self.table = table.replace_schema_metadata(merged)
+        self.table = table.replace_schema_metadata(schema.metadata)
 
     def abort(self) -> None:
         """Let go of the rows."""
@@ -86,6 +97,12 @@ def with_columns(schema: pa.Schema, new_fields: Sequence[pa.Field]) -> pa.Schema
     return pa.schema([*schema, *new_fields], metadata=schema.metadata)
 
 
+def with_metadata(schema: pa.Schema, metadata: dict[str, str]) -> pa.Schema:
+    """Return the schema with more metadata; a name that it has already gets the new value."""
+    new = {name.encode(): value.encode() for name, value in metadata.items()}
+    return schema.with_metadata({**(schema.metadata or {}), **new} or None)
+
+
 def appended(batch: Batch, columns: Sequence[NewColumn], schema: pa.Schema) -> pa.RecordBatch:
     """Put new columns behind a batch's own."""
     new = [pa.array(column.values, type=column.type) for column in columns]
@@ -93,7 +110,9 @@ def appended(batch: Batch, columns: Sequence[NewColumn], schema: pa.Schema) -> p
 
 
 def batch_texts(batch: pa.RecordBatch, text_at: Sequence[int]) -> list[str]:
-    """Return the text of every row of a batch."""
+    """Return the text of every row of a batch; "" where no column is a text column."""
+    if not text_at:
+        return [""] * batch.num_rows
     columns = [column_texts(batch.column(place)) for place in text_at]
     return [join_texts(values) for values in zip(*columns, strict=True)]
 
@@ -114,10 +133,20 @@ def check_text_types(schema: pa.Schema, text_at: Sequence[int]) -> None:
     """
     for place in text_at:
         field = schema.field(place)
-        try:
-            column_texts(pa.nulls(1, field.type))
-        except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        if not _has_text(field.type):
             raise InputError(
                 f"The column {field.name!r} holds {field.type}, which is not text.",
                 "Name a column that holds text: --text-column NAME.",
-            ) from error
+            )
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _has_text(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_text(kind.storage_type)
+    try:
+        column_texts(pa.nulls(1, kind))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return not is_binary(kind)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.money import plain
 
-__all__ = ["arrow_cells", "cell"]
+__all__ = ["arrow_cells", "cell", "is_binary"]
 
 
 def cell(value: Any) -> str:
@@ -25,7 +25,7 @@ def cell(value: Any) -> str:
         case Decimal():
             return plain(value)
         case float():
-            return repr(value)
+            return float.__repr__(value)  # NumPy's own is "np.float64(0.5)"
         case _:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -33,22 +33,27 @@ def cell(value: Any) -> str:
 def arrow_cells(column: pa.Array) -> Sequence[str]:
     """Write a column of a Parquet file: numbers as Arrow prints them, dates as ISO 8601.
 
-    Nested values become JSON, bytes base64 and nulls nothing.
+    Nested values become JSON, bytes base64 and nulls nothing; a value of an extension type is
+    written as what it is stored as.
     """
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_nested(column.type):
         return ["" if value is None else _json(value) for value in column.to_pylist()]
-    if _is_binary(column.type):
+    if is_binary(column.type):
         values = column.to_pylist()
         return ["" if value is None else base64.b64encode(value).decode() for value in values]
     return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
 
 
-def _is_binary(kind: pa.DataType) -> bool:
+def is_binary(kind: pa.DataType) -> bool:
+    """Tell whether values of a type are bytes."""
     return bool(
         pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
+        or pa.types.is_binary_view(kind)
         or pa.types.is_fixed_size_binary(kind)
     )
 

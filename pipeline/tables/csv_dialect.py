@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import InputError
 from pipeline.settings import CsvOptions
 from pipeline.tables.streams import open_input
 
@@ -18,6 +20,13 @@ __all__ = ["Dialect", "detect"]
 SAMPLE_BYTES = 256 * 1024
 SAMPLE_RECORDS = 200
 DELIMITERS = (",", ";", "\t", "|")
+
+# A quoted field; one that the sample cuts off ends with it.
+QUOTED_DOUBLE = r'"[^"]*(?:""[^"]*)*(?:"|\Z)'
+QUOTED_BACKSLASH = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"|\Z)'
+
+PROBES = "aéあ가漢"
+"""Letters of which every encoding has one or more."""
 
 # UTF-32 first: its little-endian mark begins with UTF-16's.
 BYTE_ORDER_MARKS = (
@@ -70,13 +79,14 @@ def detect(path: Path, options: CsvOptions) -> Dialect:
     """Look at the beginning of a file; what the options state is taken as stated.
 
     Raises:
-        InputError: the file cannot be opened.
+        InputError: the file cannot be opened, or the stated encoding cannot be cut into records.
     """
     with open_input(path) as stream:
         sample = stream.read(SAMPLE_BYTES)
     mark, encoding = _encoding(sample, options.encoding)
+    _check_stateless(path, encoding)
     text = sample[len(mark) :].decode(encoding, errors="replace")
-    line_end, terminator = _line_end(text, options.line_end)
+    line_end, terminator = _line_end(text, options)
     backslash = options.quote_escape == "backslash"
     dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, options.header)
     delimiter = options.delimiter or _delimiter(text, dialect)
@@ -98,14 +108,36 @@ def stated_without_order(stated: str | None, encoding: str) -> bool:
     return stated is not None and encoding.startswith(codecs.lookup(stated).name)
 
 
-def _line_end(text: str, stated: str | None) -> tuple[str, str]:
-    if stated is not None:
-        terminator = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}[stated]
+def _check_stateless(path: Path, encoding: str) -> None:
+    """Refuse an encoding in which a character's bytes depend on what stands before it.
+
+    Records are written back one by one; so written, UTF-7 or ISO-2022-KR give other bytes.
+    """
+    for letter in PROBES:
+        try:
+            whole = f"{letter}\n{letter}".encode(encoding)
+            parts = letter.encode(encoding), "\n".encode(encoding), letter.encode(encoding)
+        except UnicodeError:
+            continue
+        if whole != b"".join(parts):
+            raise InputError(
+                f"{path}: in {encoding} the bytes of a character depend on what stands before "
+                "it, so the records would not come back byte for byte.",
+                "Convert the file to UTF-8 first.",
+            )
+
+
+def _line_end(text: str, options: CsvOptions) -> tuple[str, str]:
+    """Return where lines are cut and what ends ours: as stated, else as the first line ends."""
+    if options.line_end is not None:
+        terminator = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}[options.line_end]
         return terminator[-1], terminator
-    if "\n" not in text and "\r" in text:
-        return "\r", "\r"
-    first = text.find("\n")
-    return "\n", "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"
+    quoted = QUOTED_BACKSLASH if options.quote_escape == "backslash" else QUOTED_DOUBLE
+    delimiters = re.escape(options.delimiter or "".join(DELIMITERS))
+    pieces = re.finditer(rf"(?<![^{delimiters}\r\n]){quoted}|(?P<end>\r*\n|\r)", text)
+    usual = "\r" if "\r" in text and "\n" not in text else "\n"
+    found = next((piece["end"] for piece in pieces if piece["end"]), usual)
+    return found[-1], found[-2:]
 
 
 def _delimiter(text: str, dialect: Dialect) -> str:

@@ -54,10 +54,12 @@ def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 raise _undecodable(path, dialect, error, lines) from error
-            held = _same_bytes(path, dialect, encoder.encode(text), held + chunk)
+            encoded = encoder.encode(text, final=not chunk)
+            held = _same_bytes(path, dialect, encoded, held + chunk)
             lines += text.count(dialect.line_end)
             yield text
             if not chunk:
+                _same_bytes(path, dialect, held, b"")  # nothing may be left over
                 return
 
 

@@ -23,6 +23,12 @@ __all__ = ["CsvBatch", "CsvReader"]
 RECORD_CHARS = 1 << 28
 """A longer record is a quote that was never closed; without a bound it would fill the memory."""
 
+REASONS = {
+    "unexpected end of data": "a quote is opened and never closed",
+    "new-line character seen": "a line break of another kind stands outside quotes",
+}
+"""What the csv module says (its first words), in our words."""
+
 # The csv module refuses fields over 128 KiB unless told otherwise, for the whole process.
 csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARS))
 
@@ -68,7 +74,7 @@ class CsvReader:
         self._path = path
         self.dialect: Dialect = detect(path, options)
         first = next(self._records(), None)
-        if first is None:
+        if first is None or not first[1]:
             raise InputError(f"{path} is empty.", "A CSV file needs at least a line of names.")
         self.header = first[0] if self.dialect.header else ""
         self._names = self._column_names(first[1])
@@ -118,6 +124,7 @@ class CsvReader:
         """
         taken: list[str] = []
         size = 0
+        begins = 1  # the line on which the next record begins
 
         def tap() -> Iterator[str]:
             nonlocal size
@@ -125,13 +132,13 @@ class CsvReader:
                 taken.append(line)
                 size += len(line)
                 if size > RECORD_CHARS:
-                    raise csv.Error("a quote is never closed")
+                    raise csv.Error("a quote is opened and never closed")
                 yield line
 
         reader = csv.reader(tap(), **self.dialect.parameters())
         try:
             for fields in reader:
-                size = 0
+                size, begins = 0, reader.line_num + 1
                 if fields and not (len(fields) == 1 and not fields[0].strip()):
                     yield taken[0] if len(taken) == 1 else "".join(taken), fields, reader.line_num
                     taken.clear()
@@ -139,7 +146,7 @@ class CsvReader:
                     yield "".join(taken), fields, reader.line_num
                     taken.clear()
         except csv.Error as error:
-            raise self._malformed(error, reader.line_num, len(taken)) from error
+            raise self._malformed(error, begins) from error
         if taken:
             yield "".join(taken), [], reader.line_num
 
@@ -158,13 +165,11 @@ class CsvReader:
                 "Mend the record, or say how the file is written: --delimiter, --quote-escape.",
             )
 
-    def _malformed(self, error: csv.Error, line: int, taken: int) -> InputError:
-        start = max(1, line - taken + 1)
-        reason = {
-            "unexpected end of data": "a quote is opened and never closed",
-        }.get(str(error), str(error))
+    def _malformed(self, error: csv.Error, line: int) -> InputError:
+        said = str(error)
+        reason = next((ours for theirs, ours in REASONS.items() if said.startswith(theirs)), said)
         return InputError(
-            f"{self._path}: the record that begins on line {start} is malformed: {reason}.",
+            f"{self._path}: the record that begins on line {line} is malformed: {reason}.",
             "Mend the record, or say how the file is written: --quote-escape, --line-end, "
             "--delimiter.",
         )

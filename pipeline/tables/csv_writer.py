@@ -76,13 +76,20 @@ class CsvWriter:
         out: list[bytes] = []
         encoding, delimiter = self._dialect.encoding, self._dialect.delimiter
         for record, cells in zip(records, new, strict=True):
-            body = record.rstrip("\r\n") if record[-1:] in "\r\n" else record
+            body = self._without_line_end(record)
             out += [
                 body.encode(encoding),
                 self._encoded(delimiter + cells),
                 record[len(body) :].encode(encoding),
             ]
         self._stream.write(b"".join(out))
+
+    def _without_line_end(self, record: str) -> str:
+        body = record.rstrip("\r\n")
+        backslashes = len(body) - len(body.rstrip("\\"))
+        if self._dialect.backslash and backslashes % 2:
+            return record[: len(body) + 1]  # an escaped carriage return belongs to the last field
+        return body
 
     def _encoded(self, cells: str) -> bytes:
         try:
@@ -94,6 +101,7 @@ class CsvWriter:
             return encoded
 
     def _record(self, cells: Iterable[str]) -> str:
+        # Before Python 3.13, csv quotes only the line breaks that its line terminator has.
         buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="", **self._dialect.parameters()).writerow(cells)
-        return buffer.getvalue()
+        csv.writer(buffer, lineterminator="\r\n", **self._dialect.parameters()).writerow(cells)
+        return buffer.getvalue().removesuffix("\r\n")

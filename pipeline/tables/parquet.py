@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
-from pipeline.tables.arrow import ArrowBatch, appended, batch_texts, check_text_types, with_columns
+from pipeline.tables.arrow import (
+    ArrowBatch,
+    appended,
+    batch_texts,
+    check_text_types,
+    with_columns,
+    with_metadata,
+)
 from pipeline.tables.streams import sha256_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import find_columns
@@ -21,12 +30,16 @@ ROW_GROUP_BYTES = 64 * 1024 * 1024
 
 DEFAULT_COMPRESSION = "zstd"
 
+ARROW_SCHEMA = b"ARROW:schema"
+"""Under this name Arrow keeps its own schema in a Parquet file, as base64."""
+
 
 class ParquetReader:
     """A Parquet file, read as often as asked.
 
     Attributes:
-        compression: the codec of each column, by its path in the file.
+        compression: the codec of each leaf column, in the file's order; none where the file has
+            no rows.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
@@ -58,24 +71,28 @@ class ParquetReader:
 
 
 class ParquetWriter:
-    """A Parquet file being written, in row groups of a bounded size."""
+    """A Parquet file being written, in row groups of a bounded size.
+
+    Args:
+        path: the file to write.
+        schema: the original columns.
+        new_fields: the columns that are added.
+        compression: the codec of each original leaf column; the new ones get the codec that most
+            of these have.
+    """
 
     def __init__(
         self,
         path: Path,
         schema: pa.Schema,
         new_fields: Sequence[pa.Field],
-        compression: dict[str, str] | None,
+        compression: Sequence[str],
     ) -> None:
         self.replaced_characters = 0
         self._schema = with_columns(schema, new_fields)
         self._held: list[pa.RecordBatch] = []
-        self._writer = pq.ParquetWriter(
-            path,
-            self._schema,
-            compression=compression or DEFAULT_COMPRESSION,
-            version="2.6",
-        )
+        codecs = _codecs(self._schema, compression)
+        self._writer = pq.ParquetWriter(path, self._schema, compression=codecs, version="2.6")
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns and the new ones behind them."""
@@ -88,7 +105,11 @@ class ParquetWriter:
         """Write what is held and the footer, with the metadata."""
         self._flush()
         if metadata:
-            self._writer.add_key_value_metadata(metadata)
+            # The Arrow schema in the footer holds the input's entries; where a name is in both,
+            # Arrow would show the old value.
+            schema = with_metadata(self._schema, metadata)
+            stored = {ARROW_SCHEMA: base64.b64encode(schema.serialize())}
+            self._writer.add_key_value_metadata({**schema.metadata, **stored})
         self._writer.close()
 
     def abort(self) -> None:
@@ -115,8 +136,8 @@ def _schema(file: pq.ParquetFile) -> pa.Schema:
     Arrow passes on the file's own entries only where no Arrow schema is stored beside them.
     """
     schema = file.schema_arrow
-    entries = {**(file.metadata.metadata or {}), **(schema.metadata or {})}
-    entries.pop(b"ARROW:schema", None)
+    entries = {**(schema.metadata or {}), **(file.metadata.metadata or {})}
+    entries.pop(ARROW_SCHEMA, None)
     return schema.with_metadata(entries or None)
 
 
@@ -128,16 +149,26 @@ def _damaged(path: Path, error: Exception) -> InputError:
     )
 
 
-def _compression(metadata: pq.FileMetaData) -> dict[str, str]:
+def _compression(metadata: pq.FileMetaData) -> tuple[str, ...]:
     if not metadata.num_row_groups:
-        return {}
+        return ()
     group = metadata.row_group(0)
-    columns = (group.column(place) for place in range(group.num_columns))
-    return {column.path_in_schema: _codec(column.compression) for column in columns}
+    names = (group.column(place).compression for place in range(group.num_columns))
+    return tuple("NONE" if name == "UNCOMPRESSED" else name for name in names)
 
 
-def _codec(name: str) -> str:
-    return {"UNCOMPRESSED": "NONE"}.get(name, name)
+def _codecs(schema: pa.Schema, kept: Sequence[str]) -> dict[str, str]:
+    """Return the codec of every leaf column by its path in the file to write.
+
+    The same leaf's path in the input may be another: older writers named a list's values in
+    other ways.
+    """
+    usual = max(kept, key=kept.count, default=DEFAULT_COMPRESSION)
+    empty = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), empty)
+    leaves = pq.ParquetFile(pa.BufferReader(empty.getvalue())).schema
+    paths = [leaves.column(place).path for place in range(len(leaves))]
+    return dict(zip_longest(paths, kept, fillvalue=usual))
 
 
 def _batch_rows(metadata: pq.FileMetaData) -> int:

@@ -1,0 +1,34 @@
+"""Stand-ins for what the tests do not want to wait for or cannot make happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+
+from pipeline.answers import Answer, BatchAnswers, Failed, Match, Matched, System
+
+COST = Decimal("0.00010499999999999999")
+
+ANSWERS: dict[str, Answer] = {
+    "road": Matched((Match("45233140", "Roadworks", 0.9), Match("45233000", "Roads", 0.4)), COST),
+    "chairs": Matched((Match("39112000", "Chairs", 0.3),)),
+    "gibberish": Matched(()),
+    "refused": Failed("VALIDATION_ERROR"),
+}
+
+
+class ScriptedMatcher:
+    """Answers from `ANSWERS`; does something first if told to."""
+
+    def __init__(
+        self, systems: Sequence[System], before: Callable[[], object] = lambda: None
+    ) -> None:
+        self._systems = systems
+        self._before = before
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        """Answer every system alike."""
+        for texts in batches:
+            self._before()
+            row = [ANSWERS[text] if text else None for text in texts]
+            yield dict.fromkeys(self._systems, row)

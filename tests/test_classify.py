@@ -1,0 +1,182 @@
+"""The Python interface, as a script uses it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pipeline
+from pipeline.progress import Advance
+
+TEXTS = ["Road marking and traffic signs", None, "Office chairs", "Office chairs"]
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "description": TEXTS,
+            "n": pd.array([1, None, 3, 4], dtype="Int8"),
+            "mixed": [1, "two", 3.0, {"four": 4}],
+            "when": pd.to_datetime(["2026-01-01", None, "2026-03-01", "2026-04-01"]),
+            "kind": pd.Categorical(["a", "b", "a", None]),
+            5: np.arange(4, dtype="float32"),
+        },
+        index=pd.Index([7, 7, 1, 0], name="key"),
+    )
+
+
+def test_a_frame_comes_back_as_it_was_with_new_columns(frame: pd.DataFrame) -> None:
+    before = frame.copy(deep=True)
+    result = pipeline.classify(frame, systems=["naics", "psc"])
+    enriched = result.to_pandas()
+    pd.testing.assert_frame_equal(enriched[before.columns], before)
+    pd.testing.assert_frame_equal(frame, before)
+    assert list(enriched.columns[len(before.columns) :])[:2] == ["naics_code", "naics_title"]
+    assert enriched["naics_status"].tolist() == ["ok", "empty", "ok", "ok"]
+    assert enriched["cost_usd"].tolist() == [Decimal(0)] * 4
+
+
+def test_a_frame_without_odd_columns_has_a_table_too(frame: pd.DataFrame) -> None:
+    table = pipeline.classify(frame[["description", "n"]], systems="psc").table
+    assert table["n"].to_pylist() == [1, None, 3, 4]
+    assert table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
+
+
+def test_a_table_comes_back_with_its_types() -> None:
+    table = pa.table(
+        {
+            "description": pa.array(TEXTS).dictionary_encode(),
+            "codes": pa.array([[1], None, [], [2, 3]], pa.list_(pa.int8())),
+        },
+        metadata={"owner": "us"},
+    )
+    result = pipeline.classify(table, systems=["psc"])
+    assert result.table.select(["description", "codes"]).equals(table)
+    assert result.table.schema.metadata[b"owner"] == b"us"
+    assert result.table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
+
+
+def test_anything_that_speaks_arrow_is_a_table() -> None:
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+            stream: object = pa.table({"description": TEXTS}).__arrow_c_stream__(requested_schema)
+            return stream
+
+    assert pipeline.classify(Stream(), systems="psc").summary.rows == 4
+
+
+def test_a_path_gives_a_table_in_memory_or_a_file(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("ref;description\n007;Road marking\n")
+    in_memory = pipeline.classify(source, systems="psc")
+    assert in_memory.table["ref"].to_pylist() == ["007"]
+    assert in_memory.summary.output is None
+    for name in ("out.csv", "out.parquet"):
+        written = pipeline.classify(str(source), systems="psc", output=tmp_path / name)
+        assert written.summary.output == tmp_path / name
+        assert written.to_pandas()["ref"].tolist() == ["007"]
+    assert pq.read_table(tmp_path / "out.parquet").equals(in_memory.table)
+
+
+def test_several_text_columns_are_joined() -> None:
+    table = pa.table({"title": ["Office"], "description": ["chairs"]})
+    joined = pipeline.classify(table, systems="cpv", text_columns=["title", "description"])
+    whole = pipeline.classify(pa.table({"description": ["Office. chairs"]}), systems="cpv")
+    assert joined.table["cpv_code"].equals(whole.table["cpv_code"])
+    assert joined.table["cpv_confidence"].equals(whole.table["cpv_confidence"])
+
+
+def test_cost_is_an_exact_zero_and_the_summary_reads_well(frame: pd.DataFrame) -> None:
+    result = pipeline.classify(frame, systems="psc")
+    assert result.cost_usd == Decimal(0)
+    assert "4 rows" in str(result.summary)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "hint"),
+    [
+        ({}, {"text_columns": "desc"}, pipeline.InputError, "Did you mean 'description'"),
+        ({}, {"text_columns": "mixed"}, pipeline.InputError, "astype(str)"),
+        ({}, {"systems": "ted"}, pipeline.SettingsError, "Choose from"),
+        ({}, {"output": "x.csv"}, pipeline.SettingsError, "result.to_pandas()"),
+        ({"cpv_code": 1}, {}, pipeline.SettingsError, "--column-prefix"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_a_hint(
+    frame: pd.DataFrame,
+    change: dict[str, Any],
+    options: dict[str, Any],
+    error: type[pipeline.PipelineError],
+    hint: str,
+) -> None:
+    with pytest.raises(error) as refusal:
+        pipeline.classify(frame.assign(**change), **options)
+    assert hint in refusal.value.hint
+
+
+def test_a_bar_is_shown_when_asked(frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline.classify(frame, systems="psc", progress=True)
+    assert "4/4" in capsys.readouterr().err
+    pipeline.classify(frame, systems="psc")
+    assert capsys.readouterr().err == ""
+
+
+def test_the_async_form_lets_the_loop_go_on(frame: pd.DataFrame) -> None:
+    async def both() -> tuple[pipeline.Result, int]:
+        work = asyncio.create_task(pipeline.classify_async(frame, systems="psc"))
+        turns = 0
+        while not work.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return await work, turns
+
+    result, turns = asyncio.run(both())
+    assert result.summary.rows == 4
+    assert turns > 1
+
+
+def test_the_sync_form_works_inside_a_running_loop(frame: pd.DataFrame) -> None:
+    async def call() -> int:
+        return pipeline.classify(frame, systems="psc").summary.rows
+
+    assert asyncio.run(call()) == 4
+
+
+def test_a_cancelled_call_stops_at_the_next_batch_and_leaves_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("description\n" + "Road marking\n" * 5000)
+    seen: list[int] = []
+
+    async def cancel() -> None:
+        loop = asyncio.get_running_loop()
+
+        @contextmanager
+        def display(rows: int) -> Iterator[Advance]:
+            def advance(done: int) -> None:
+                seen.append(done)
+                loop.call_soon_threadsafe(work.cancel)
+
+            yield advance
+
+        work = asyncio.create_task(
+            pipeline.classify_async(
+                source, systems="psc", output=tmp_path / "out.csv", progress=display
+            )
+        )
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    asyncio.run(cancel())
+    assert 1 <= len(seen) < 5
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]

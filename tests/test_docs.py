@@ -1,0 +1,72 @@
+"""The README says what the code does."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from pipeline.answers import SYSTEMS
+from pipeline.cli import INTERRUPTED, TERMINATED
+from pipeline.cli.run import COMPLETE, WITH_FAILED_ROWS, run
+from pipeline.codes.shipped import shipped
+from pipeline.columns import new_fields
+from pipeline.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the cells of the table whose header row begins with a heading."""
+    table = README.split(f"| {heading} |", 1)[1].split("\n\n", 1)[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]
+    ]
+
+
+def test_the_settings_table_lists_every_option_with_its_default() -> None:
+    documented = {cells[0].strip("`").split()[0]: cells[1] for cells in rows("option")}
+    options = {p.opts[0]: p for p in run.params if isinstance(p, click.Option)}
+    assert list(documented) == list(options)
+    for name, option in options.items():
+        default = option.to_info_dict()["default"]
+        if isinstance(default, str | int | float) and not isinstance(default, bool) and default:
+            assert documented[name] == f"`{default}`", name
+
+
+def test_every_option_has_the_variable_that_the_readme_promises() -> None:
+    for option in run.params:
+        if isinstance(option, click.Option) and option.name != "config":
+            expected = option.opts[0].removeprefix("--").replace("-", "_").upper()
+            assert option.envvar == f"TENDER_PIPELINE_{expected}"
+
+
+def test_the_exit_codes_are_these() -> None:
+    documented = [int(cells[0]) for cells in rows("exit code")]
+    assert documented == [COMPLETE, 1, 2, WITH_FAILED_ROWS, INTERRUPTED, TERMINATED]
+
+
+def test_the_columns_are_these() -> None:
+    documented = {cells[0].strip("`") for cells in rows("column")}
+    assert documented == {field.name for field in new_fields(Settings(systems=("cpv",), top=2))}
+
+
+@pytest.mark.parametrize("place", range(len(SYSTEMS)))
+def test_the_counts_of_codes_are_these(place: int) -> None:
+    cells = rows("system")[place]
+    assert cells[0] == f"`{SYSTEMS[place]}`"
+    assert re.split("[,;]? ", cells[2])[0] == f"{len(shipped(SYSTEMS[place])):,}"
+
+
+def test_the_example_settings_file_is_toml_that_the_command_takes() -> None:
+    example = tomllib.loads(README.split("```toml\n", 1)[1].split("```", 1)[0])
+    flags = {option.opts[0].removeprefix("--") for option in run.params}
+    assert set(example) <= flags
+
+
+def test_the_version_is_in_the_changelog_or_under_way() -> None:
+    assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -1,0 +1,257 @@
+"""A job from its table to its output, with a matcher that gives known answers."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import job
+from pipeline.answers import SYSTEMS, System
+from pipeline.errors import InputChangedError, InputError, OutputError, SettingsError
+from pipeline.outputs import FileTarget, MemoryTarget, manifest_path
+from pipeline.progress import silent
+from pipeline.report import Summary
+from pipeline.settings import CsvOptions, Format, Settings
+from pipeline.tables import ArrowReader, open_reader
+from tests.fakes import COST, ScriptedMatcher
+
+TEXTS = ["road", "", "chairs", "gibberish", "refused", "road"]
+STATUSES = ["ok", "empty", "review", "no_match", "VALIDATION_ERROR", "ok"]
+
+
+def write_csv(path: Path, texts: list[str] = TEXTS) -> Path:
+    path.write_text("id,description\r\n" + "".join(f"00{i},{t}\r\n" for i, t in enumerate(texts)))
+    return path
+
+
+def run(
+    source: Path,
+    output: Path,
+    settings: Settings | None = None,
+    *,
+    matcher: ScriptedMatcher | None = None,
+    overwrite: bool = False,
+    output_format: Format = "csv",
+) -> Summary:
+    settings = settings or Settings(systems=("cpv",), min_confidence=0.5)
+    reader = open_reader(source, settings.text_columns, CsvOptions())
+    target = FileTarget(output, output_format, overwrite, source)
+    matcher = matcher or ScriptedMatcher(settings.systems)
+    return job.run(reader, matcher, target, settings, silent, source)
+
+
+def test_every_row_comes_out_in_order_with_its_answer_behind_it(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    run(write_csv(tmp_path / "in.csv"), output)
+    lines = output.read_bytes().split(b"\r\n")
+    assert lines == [
+        b"id,description,cpv_code,cpv_title,cpv_confidence,cpv_status,cpv_cost_usd,cost_usd",
+        b"000,road,45233140,Roadworks,0.9,ok,0.00010499999999999999,0.00010499999999999999",
+        b"001,,,,,empty,0,0",
+        b"002,chairs,39112000,Chairs,0.3,review,0,0",
+        b"003,gibberish,,,,no_match,0,0",
+        b"004,refused,,,,VALIDATION_ERROR,0,0",
+        b"005,road,45233140,Roadworks,0.9,ok,0.00010499999999999999,0.00010499999999999999",
+        b"",
+    ]
+
+
+def test_columns_stand_in_the_order_of_the_systems_with_matches_when_asked(tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    settings = Settings(systems=("naics", "cpv"), top=2, column_prefix="new_")
+    run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")
+    table = pq.read_table(output)
+    suffixes = ["code", "title", "confidence", "status", "cost_usd", "matches"]
+    assert table.column_names == [
+        "id",
+        "description",
+        *[f"new_{system}_{suffix}" for system in ("naics", "cpv") for suffix in suffixes],
+        "new_cost_usd",
+    ]
+    assert table["new_cpv_matches"].to_pylist()[:4] == [
+        [
+            {"code": "45233140", "title": "Roadworks", "confidence": 0.9},
+            {"code": "45233000", "title": "Roads", "confidence": 0.4},
+        ],
+        None,
+        [{"code": "39112000", "title": "Chairs", "confidence": 0.3}],
+        [],
+    ]
+    assert table.schema.field("new_cost_usd").type == pa.decimal128(38, 24)
+
+
+def test_costs_add_up_to_the_last_digit(tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    texts = ["road"] * 1000
+    source = write_csv(tmp_path / "in.csv", texts)
+    summary = run(source, output, Settings(), output_format="parquet")
+    expected = COST * len(texts) * len(SYSTEMS)
+    assert summary.cost_usd == expected
+    assert sum(pq.read_table(output)["cost_usd"].to_pylist()) == expected
+    metadata = pq.read_metadata(output).metadata
+    assert Decimal(metadata[b"tender_pipeline.cost_usd"].decode()) == expected
+    manifest = json.loads(manifest_path(output).read_text())
+    assert Decimal(manifest["summary"]["cost_usd"]) == expected
+
+
+def test_the_summary_counts_each_status(tmp_path: Path) -> None:
+    summary = run(write_csv(tmp_path / "in.csv"), tmp_path / "out.csv")
+    assert summary.systems["cpv"].statuses == {
+        status: STATUSES.count(status) for status in STATUSES
+    }
+    assert summary.failed == 1
+    assert summary.rows == len(TEXTS)
+
+
+def test_the_manifest_says_what_went_in_and_what_came_out(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    reader = open_reader(source, ("description",))
+    run(source, output)
+    manifest = json.loads(manifest_path(output).read_text())
+    assert manifest["input"] == {"path": str(source), "sha256": reader.fingerprint()}
+    assert manifest["output"]["sha256"] == open_reader(output, ()).fingerprint()
+    assert manifest["settings"]["systems"] == ["cpv"]
+    assert manifest["plan"] == {"rows": 6, "empty": 1}
+    assert manifest["exit_state"] == "complete with failed rows"
+
+
+def test_limit_rows_reads_no_further(tmp_path: Path) -> None:
+    for limit in (0, 1, 3, 6, 100):
+        output = tmp_path / f"out{limit}.csv"
+        summary = run(
+            write_csv(tmp_path / "in.csv"), output, Settings(systems=("cpv",), limit_rows=limit)
+        )
+        assert summary.rows == min(limit, len(TEXTS))
+        assert len(output.read_text().splitlines()) == 1 + min(limit, len(TEXTS))
+
+
+def test_an_output_of_ours_is_replaced_without_asking(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    write_csv(source, ["chairs"])
+    run(source, output)
+    assert len(output.read_text().splitlines()) == 2
+
+
+def test_an_output_that_somebody_changed_is_kept(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    output.write_text("mine now")
+    with pytest.raises(OutputError, match="--overwrite"):
+        run(source, output)
+    assert output.read_text() == "mine now"
+    run(source, output, overwrite=True)
+    assert output.read_text() != "mine now"
+
+
+def test_a_crash_between_manifest_and_output_leaves_an_output_known_as_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    before = output.read_bytes()
+    write_csv(source, ["chairs"])
+    replace = Path.replace
+
+    def crash_at_output(self: Path, target: Path) -> Path:
+        if target.name == "out.csv":
+            raise OSError("crash")
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", crash_at_output)
+        with pytest.raises(OutputError):
+            run(source, output)
+    assert output.read_bytes() == before
+    run(source, output)
+    assert output.read_bytes() != before
+
+
+def test_the_input_is_never_the_output(tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "in.csv")
+    with pytest.raises(OutputError, match="is the input"):
+        run(source, source, overwrite=True)
+
+
+def test_a_failure_in_the_middle_leaves_the_old_output_and_no_litter(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    before = output.read_bytes()
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), fail))
+    assert output.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.csv",
+        "out.csv",
+        "out.csv.manifest.json",
+    ]
+
+
+def test_an_input_that_changes_meanwhile_gives_no_output(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def change() -> None:
+        with source.open("a") as file:
+            file.write("9,road\r\n")
+
+    with pytest.raises(InputChangedError, match="Run the same command again"):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), change))
+    assert not output.exists()
+
+
+def test_a_ragged_table_fails_before_the_matcher_is_asked(tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "in.csv")
+    with source.open("a") as file:
+        file.write("9,road,more\r\n")
+    asked: list[int] = []
+    matcher = ScriptedMatcher(("cpv",), lambda: asked.append(1))
+    with pytest.raises(InputError, match="line 8"):
+        run(source, tmp_path / "out.csv", matcher=matcher)
+    assert not asked
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_columns_of_our_names_stop_the_job_and_a_prefix_helps(tmp_path: Path) -> None:
+    source, first = write_csv(tmp_path / "in.csv"), tmp_path / "first.csv"
+    run(source, first)
+    with pytest.raises(SettingsError, match="cpv_code.*--column-prefix"):
+        run(first, tmp_path / "second.csv")
+    run(first, tmp_path / "second.csv", Settings(systems=("cpv",), column_prefix="b_"))
+    header = (tmp_path / "second.csv").read_text().splitlines()[0]
+    assert header.endswith(
+        "cost_usd,b_cpv_code,b_cpv_title,b_cpv_confidence,b_cpv_status,b_cpv_cost_usd,b_cost_usd"
+    )
+
+
+def test_a_table_in_memory_stays_in_memory() -> None:
+    systems: tuple[System, ...] = ("cpv",)
+    settings = Settings(systems=systems)
+    target = MemoryTarget()
+    reader = ArrowReader(pa.table({"description": TEXTS}), settings.text_columns)
+    summary = job.run(reader, ScriptedMatcher(systems), target, settings, silent)
+    assert target.table["cpv_status"].to_pylist()[4] == "VALIDATION_ERROR"
+    assert summary.output is None
+
+
+def test_an_empty_table_gives_an_empty_output(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    summary = run(write_csv(tmp_path / "in.csv", []), output)
+    assert summary.rows == 0
+    assert len(output.read_text().splitlines()) == 1
+
+
+def test_a_link_as_output_keeps_pointing_to_its_file(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    link.symlink_to(real)
+    run(write_csv(tmp_path / "in.csv"), link)
+    assert link.is_symlink()
+    assert real.read_text().startswith("id,")

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from decimal import Decimal, Inexact
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.money import plain, total
+
+AMOUNTS = st.decimals(min_value=0, max_value=10**9, places=24)
+
+
+@given(st.lists(AMOUNTS, max_size=50))
+def test_sums_are_exact(amounts: list[Decimal]) -> None:
+    assert Fraction(total(amounts)) == sum(map(Fraction, amounts))
+
+
+def test_what_cannot_be_exact_is_an_error_and_never_rounded() -> None:
+    with pytest.raises(Inexact):
+        total([Decimal(10) ** 40, Decimal(10) ** -40])
+
+
+@given(AMOUNTS)
+def test_plain_notation_is_the_same_amount_without_exponent(amount: Decimal) -> None:
+    assert Decimal(plain(amount)) == amount
+    assert "E" not in plain(amount)
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        ("0E-24", "0"),
+        ("1E+2", "100"),
+        ("0.00010500", "0.000105"),
+        ("10", "10"),
+        ("7E-5", "0.00007"),
+    ],
+)
+def test_plain_notation_has_no_zeros_that_say_nothing(amount: str, text: str) -> None:
+    assert plain(Decimal(amount)) == text

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from pipeline import progress
+
+
+def test_log_lines_come_now_and_then_with_rate_and_time_left(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 1.0, 11.0, 12.0, 21.5])
+    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), progress.log_lines(1000) as advance:
+        for _ in range(4):
+            advance(100)
+    assert caplog.messages == [
+        "200 of 1,000 rows, 18 rows/s, 44 s left",
+        "400 of 1,000 rows, 19 rows/s, 32 s left",
+    ]
+
+
+def test_the_bar_counts_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.bar(30) as advance:
+        advance(10)
+        advance(20)
+    assert "30/30" in capsys.readouterr().err
+
+
+def test_silence_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.silent(3) as advance:
+        advance(3)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+from pipeline.report import Summary, SystemSummary
+
+SUMMARY = Summary(
+    rows=1234,
+    systems={
+        "cpv": SystemSummary(
+            {"ok": 1200, "empty": 30, "TIMEOUT": 3, "VALIDATION_ERROR": 1}, Decimal("0.10499999")
+        )
+    },
+    cost_usd=Decimal("0.10499999"),
+    seconds=2.0,
+    output=Path("outputs/tenders.classified.csv"),
+    replaced_characters=2,
+)
+
+
+def test_every_error_type_counts_as_failed() -> None:
+    assert SUMMARY.systems["cpv"].failed == 4
+    assert SUMMARY.failed == 4
+
+
+def test_the_text_has_the_figures_of_each_system_the_total_and_the_output() -> None:
+    header, cpv, *rest = str(SUMMARY).splitlines()
+    assert header.split() == ["system", "ok", "no", "match", "review", "empty", "failed", "USD"]
+    assert cpv.split() == ["cpv", "1,200", "0", "0", "30", "4", "0.10499999"]
+    assert rest == [
+        "1,234 rows in 2.0 s (617 rows/s), 0.10499999 USD",
+        '2 characters of titles are not in the file\'s encoding and stand as "?"',
+        "output: outputs/tenders.classified.csv",
+    ]
+
+
+def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
+    figures = json.loads(json.dumps(SUMMARY.to_dict()))
+    assert figures["cost_usd"] == "0.10499999"
+    assert figures["systems"]["cpv"] == {
+        "ok": 1200,
+        "empty": 30,
+        "TIMEOUT": 3,
+        "VALIDATION_ERROR": 1,
+        "failed": 4,
+        "cost_usd": "0.10499999",
+    }
+
+
+def test_a_job_that_took_no_time_has_a_summary() -> None:
+    assert "0 rows" in str(Summary(0, {}, Decimal(0), 0.0))
