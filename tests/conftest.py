@@ -1,10 +1,14 @@
-"""What every test shares: the user's folders are temporary ones."""
+"""What every test shares: the user's folders are temporary ones, and no test asserts a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pipeline.codes import add, load, remove
+from pipeline.codes.shipped import shipped
+from pipeline.errors import CodeTableError
+from tests.codes.spreadsheet import Cell, write_xlsx
+
+OFFICIAL: dict[str, Cell] = {
+    "Version": "UNv260801",
+    "Key": 100085,
+    "Segment": 10000000,
+    "Segment Title": "Live Plant & Animal Material",
+    "Segment Definition": "Life",
+    "Family": 10100000.0,
+    "Family Title": "Live  animals",
+    "Family Definition": "",
+    "Class": "10101500",
+    "Class Title": "Livestock",
+    "Class Definition": "",
+    "Commodity": 10101501,
+    "Commodity Title": "Cats, tame",
+    "Definition": "A small animal",
+}
+HEADER, LINE = list(OFFICIAL), list(OFFICIAL.values())
+
+TITLES = {
+    "10000000": "Live Plant & Animal Material",
+    "10100000": "Live animals",
+    "10101500": "Livestock",
+    "10101501": "Cats, tame",
+}
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def csv_file(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "unspsc.csv"
+    path.write_text(text, encoding)
+    return path
+
+
+def official_csv(delimiter: str = ",") -> str:
+    rows: list[Sequence[Cell]] = [["Notice: for the use of members"], [], HEADER, LINE]
+    quoted = [delimiter.join(f'"{cell}"' for cell in row) for row in rows]
+    return "\r\n".join(quoted)
+
+
+def test_the_official_spreadsheet_has_a_notice_above_its_header_and_codes_as_numbers(
+    tmp_path: Path,
+) -> None:
+    segment_only = [*LINE[:4], *[""] * 10]
+    file = tmp_path / "UNSPSC English.xlsx"
+    write_xlsx(file, {1: ["UNSPSC"], 3: ["Notice"], 13: HEADER, 14: segment_only, 15: LINE})
+    table = add(file)
+    assert dict(table.titles) == TITLES
+    assert table.source == "your file UNSPSC English.xlsx"
+    assert table.edition.startswith("added 20")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_official_layout_may_be_csv_whatever_splits_it(tmp_path: Path, delimiter: str) -> None:
+    text = official_csv(delimiter).replace("10100000.0", "10100000")
+    assert dict(add(csv_file(tmp_path, text)).titles) == TITLES
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_flat_list_of_codes_and_titles_will_do(
+    tmp_path: Path, delimiter: str, encoding: str
+) -> None:
+    text = f'CODE{delimiter}Title\n10{delimiter}Vie\n10101501{delimiter}"Chats, ; élevés"\n'
+    table = add(csv_file(tmp_path, text, encoding))
+    assert dict(table.titles) == {"10000000": "Vie", "10101501": "Chats, ; élevés"}
+
+
+def test_a_title_may_hold_any_sign_that_some_take_for_a_line_end(tmp_path: Path) -> None:
+    text = "code,title\n10,Live\u2028plants\x0b\x85now\n11,Minerals\n"
+    titles = add(csv_file(tmp_path, text)).titles
+    assert dict(titles) == {"10000000": "Live plants now", "11000000": "Minerals"}
+
+
+def test_rows_without_a_code_or_a_title_are_passed_over(tmp_path: Path) -> None:
+    text = "code,title\n,Nothing\n10,\n\n11\n12,Chemicals\n"
+    assert dict(add(csv_file(tmp_path, text)).titles) == {"12000000": "Chemicals"}
+
+
+def test_codes_are_put_in_order_with_their_parents_and_levels(tmp_path: Path) -> None:
+    text = (
+        "code,title\n10101501,Cats\n10101511,Ducks\n10101510,Mules\n10101500,Livestock\n10,Life\n"
+    )
+    table = add(csv_file(tmp_path, text))
+    assert list(table.titles) == ["10000000", "10101500", "10101501", "10101510", "10101511"]
+    assert table.ancestors("10101511") == ["10101500", "10000000"]
+    assert dict(table.counts) == {"segment": 1, "class": 1, "commodity": 3}
+
+
+def test_load_prefers_the_added_table_until_it_is_removed(tmp_path: Path) -> None:
+    assert load("unspsc") is shipped("unspsc")
+    added = add(csv_file(tmp_path, "code,title\n10,Life\n"))
+    assert load("unspsc") == added
+    assert load("cpv") is shipped("cpv")
+    assert remove("unspsc")
+    assert load("unspsc") is shipped("unspsc")
+    assert not remove("unspsc")
+
+
+def test_a_table_added_again_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    add(csv_file(tmp_path, "code,title\n10,Life\n"))
+    add(csv_file(tmp_path, "code,title\n11,Minerals\n"))
+    assert dict(load("unspsc").titles) == {"11000000": "Minerals"}
+
+
+def test_the_table_is_kept_in_the_users_data_folder_and_no_draft_beside_it(
+    tmp_path: Path, own_data: Path
+) -> None:
+    add(csv_file(tmp_path, "code,title\n10,Life\n"))
+    assert [path.name for path in own_data.rglob("*.*")] == ["unspsc.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n10,Life\n", "None of the first 20 rows of"),
+        ("\n" * 20 + "code,title\n10,Life\n", "None of the first 20 rows of"),
+        ("Segment,Family,Class,Commodity\n10,,,\n", "None of the first 20 rows of"),
+        ("", "None of the first 20 rows of"),
+        ("code,title\n", "holds no UNSPSC codes"),
+        ("code,title\n101,Life\n", "'101' is not a UNSPSC code"),
+        ("code,title\nA0,Life\n", "'A0' is not a UNSPSC code"),
+        ("code,title\n¹²,Life\n", "'¹²' is not a UNSPSC code"),
+        ("code,title\n10101501.5,Life\n", "'10101501.5' is not a UNSPSC code"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_and_the_hint_says_what_is_wanted(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    with pytest.raises(CodeTableError, match=message) as caught:
+        add(csv_file(tmp_path, text))
+    assert "Give the official UNSPSC spreadsheet, or a CSV file" in caught.value.hint
+    assert "or just Code and Title" in caught.value.hint
+    assert load("unspsc") is shipped("unspsc")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("unspsc.xlsx", b"not a spreadsheet"),
+        ("unspsc.xlsx", b""),
+        ("unspsc.pdf", b"%PDF-1.7"),
+        ("unspsc.csv", b"code,title\n10,Caf\xe9\n"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_a_hint(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CodeTableError, match="cannot be read") as caught:
+        add(tmp_path / name)
+    assert caught.value.hint.startswith("Give the official UNSPSC spreadsheet")
+
+
+def test_a_file_that_is_not_there_is_an_error_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(CodeTableError, match=r"none\.xlsx cannot be read"):
+        add(tmp_path / "none.xlsx")
+
+
+def test_a_table_that_cannot_be_kept_says_where_room_is_wanted(
+    tmp_path: Path, own_data: Path
+) -> None:
+    own_data.write_text("in the way")
+    with pytest.raises(CodeTableError, match="cannot be kept") as caught:
+        add(csv_file(tmp_path, "code,title\n10,Life\n"))
+    assert str(own_data) in caught.value.hint
+
+
+def test_a_damaged_table_is_an_error_that_names_the_way_out(tmp_path: Path, own_data: Path) -> None:
+    add(csv_file(tmp_path, "code,title\n10,Life\n"))
+    (kept,) = own_data.rglob("*.parquet")
+    kept.write_bytes(b"torn")
+    with pytest.raises(CodeTableError, match="cannot be read") as caught:
+        load("unspsc")
+    assert "tender-pipeline codes remove unspsc" in caught.value.hint
+    assert remove("unspsc")
+    assert load("unspsc") is shipped("unspsc")

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.codes.shipped import cpv_titles, shipped
+
+every_system = pytest.mark.parametrize("system", SYSTEMS)
+
+
+@every_system
+def test_codes_are_in_their_official_order_with_titles_fit_for_a_cell(system: System) -> None:
+    titles = shipped(system).titles
+    assert list(titles) == sorted(titles)
+    for code, title in titles.items():
+        assert code.isascii()
+        assert title == " ".join(title.split()) != ""
+
+
+@every_system
+def test_every_parent_is_in_the_table_and_one_of_a_higher_level(system: System) -> None:
+    table = shipped(system)
+    levels = list(table.counts)
+    assert table.parents.keys() == table.titles.keys()
+    for code, above in table.parents.items():
+        if above:
+            assert levels.index(table.level(above)) <= levels.index(table.level(code))
+            assert len(table.ancestors(above)) < len(table.ancestors(code))
+        else:
+            assert table.ancestors(code) == []
+
+
+@every_system
+def test_every_table_says_where_it_comes_from(system: System) -> None:
+    table = shipped(system)
+    assert table.system == system
+    assert all((table.edition, table.source, table.licence))
+
+
+def test_the_tables_are_complete() -> None:
+    assert dict(shipped("cpv").counts) == {
+        "division": 45,
+        "group": 272,
+        "class": 1002,
+        "category": 2379,
+        "subcategory": 5756,
+    }
+    assert dict(shipped("psc").counts) == {"category": 25, "group": 172, "code": 2344}
+    assert dict(shipped("naics").counts) == {
+        "sector": 20,
+        "subsector": 96,
+        "industry group": 308,
+        "industry": 689,
+        "national industry": 1012,
+    }
+    assert list(shipped("unspsc").counts) == ["segment", "family", "class"]
+    assert shipped("unspsc").counts["segment"] == 57
+    assert shipped("unspsc").counts["family"] == 546
+
+
+def test_35_cpv_codes_have_their_parent_two_levels_up() -> None:
+    table = shipped("cpv")
+    skipping = [
+        code
+        for code, above in table.parents.items()
+        if above and len(code.rstrip("0")) - max(2, len(above.rstrip("0"))) > 1
+    ]
+    assert len(skipping) == 35
+
+
+def test_the_naics_sectors_that_are_ranges_hold_all_their_subsectors() -> None:
+    table = shipped("naics")
+    for sector, starts in {"31-33": "3", "44-45": "4", "48-49": "4"}.items():
+        first, last = (int(number) for number in sector.split("-"))
+        below = table.children(sector)
+        assert {int(code[:2]) for code in below} == set(range(first, last + 1))
+        assert all(len(code) == 3 and code.startswith(starts) for code in below)
+
+
+def test_cpv_titles_stand_in_the_order_of_the_codes_english_first() -> None:
+    titles = cpv_titles()
+    codes = list(shipped("cpv").titles)
+    assert len(titles) == 23
+    assert next(iter(titles)) == "en"
+    assert {len(column) for column in titles.values()} == {len(codes)}
+    assert titles["de"][codes.index("45000000")] == "Bauarbeiten"
+
+
+def test_a_table_is_read_once() -> None:
+    assert shipped("naics") is shipped("naics")

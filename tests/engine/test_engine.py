@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import pytest
+
+from pipeline.answers import Matched, System
+from pipeline.codes import load
+from pipeline.engine import Engine, engine, ranker
+from pipeline.errors import EngineError
+
+BATCHES = [
+    ["wheat farming", "", "steel bridges"],
+    ["123"],
+    [],
+    ["", ""],
+    *([title] for title in list(load("naics").titles.values())[:40]),
+]
+
+
+class Fatal(str):
+    """A text that kills -9 the process that receives it."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return signal.raise_signal, (signal.SIGKILL,)
+
+
+class Counted:
+    """Batches that count how many of them were taken."""
+
+    def __init__(self, batches: Sequence[Sequence[str]]) -> None:
+        self.taken = 0
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        for batch in self._batches:
+            self.taken += 1
+            yield batch
+
+
+def test_each_row_has_its_answer_and_a_row_without_text_has_none() -> None:
+    systems: list[System] = ["naics", "psc"]
+    (answers,) = Engine(systems).answers([["wheat farming", "", "123"]])
+    assert list(answers) == systems
+    for system in systems:
+        (expected,) = ranker(system).rank(["wheat farming"], 10)
+        assert answers[system] == [Matched(expected), None, Matched(())]
+
+
+def test_there_is_a_result_a_batch_even_of_no_rows() -> None:
+    assert list(Engine(["naics"]).answers([[], [""]])) == [{"naics": []}, {"naics": [None]}]
+    assert list(Engine(["naics"]).answers([])) == []
+
+
+def test_an_answer_has_at_most_top_matches() -> None:
+    (answers,) = Engine(["naics"], top=3).answers([["construction"]])
+    (answer,) = answers["naics"]
+    assert isinstance(answer, Matched)
+    assert len(answer.matches) == 3
+
+
+def test_texts_that_repeat_are_ranked_once_and_answered_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    class Spy:
+        def rank(self, texts: Sequence[str], top: int) -> list[tuple[()]]:
+            asked.extend(texts[:top])
+            return [()] * len(texts)
+
+    monkeypatch.setattr(engine, "ranker", lambda _: Spy())
+    (answers,) = Engine(["naics"]).answers([["b", "a", "b", "", "b"]])
+    assert asked == ["b", "a"]
+    assert answers["naics"] == [Matched(()), Matched(()), Matched(()), None, Matched(())]
+
+
+def test_one_process_takes_a_batch_only_when_its_answers_are_asked_for() -> None:
+    batches = Counted(BATCHES)
+    answers = Engine(["naics"]).answers(batches)
+    assert batches.taken == 0
+    for number in (1, 2, 3):
+        next(answers)
+        assert batches.taken == number
+
+
+def test_two_processes_give_the_same_answers_in_the_same_order() -> None:
+    """Their string hashes differ, so this also shows that no answer depends on those."""
+    systems: list[System] = ["naics", "psc"]
+    one, two = (list(Engine(systems, jobs=jobs).answers(BATCHES)) for jobs in (1, 2))
+    assert one == two
+
+
+def test_two_processes_read_only_a_few_batches_ahead_and_may_be_left_early() -> None:
+    batches = Counted(BATCHES)
+    answers = Engine(["naics"], jobs=2).answers(batches)
+    assert len(list(islice(answers, 3))) == 3
+    assert batches.taken <= 3 + engine.AHEAD * 2
+    del answers  # this closes the generator and ends its processes
+
+
+def test_a_worker_that_dies_is_an_error_that_names_the_way_out() -> None:
+    with pytest.raises(EngineError, match="A worker process of the engine died") as caught:
+        list(Engine(["naics"], jobs=2).answers([["wheat"], [Fatal("x")], ["steel"]]))
+    assert caught.value.hint == "Run again with fewer processes: --jobs 1."

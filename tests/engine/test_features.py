@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.engine.features import FEATURES, HALF_AT_WORD, MAX_WORDS, term_counts, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Road WORKS", ["road", "works"]),
+        ("Büromöbel, Škoda; café", ["buromobel", "skoda", "cafe"]),
+        ("Straße", ["strasse"]),
+        ("Προμήθεια ΥΠΗΡΕΣΊΕΣ", ["προμηθεια", "υπηρεσιεσ"]),
+        ("Изграждане на път", ["изграждане", "на", "път"]),
+        ("<p class='x'>Road</p><br/>works", ["road", "works"]),
+        ("caf&eacute; &amp; bar&nbsp;supplies", ["cafe", "bar", "supplies"]),
+        ("<!-- none --> chairs", ["chairs"]),
+        ("bridges < 5 m, tunnels > 9 m", ["bridges", "tunnels"]),
+        ("lot 45233141-9 in 2024", ["lot", "in"]),
+        ("A4paper x2y hi-fi snake_case", ["paper", "hi", "fi", "snake", "case"]),
+        ("Windows™ №5 \U0001d411oad", ["windowstm", "no", "road"]),
+        ("ﬁre ＥＮＧＩＮＥ", ["fire", "engine"]),  # noqa: RUF001
+        ("a b c", []),
+        ("12 34 --- !!!", []),
+        ("", []),
+    ],
+)
+def test_words_are_letters_without_case_accents_tags_and_entities(
+    text: str, expected: list[str]
+) -> None:
+    assert words(text) == expected
+
+
+def test_a_text_written_in_capitals_or_decomposed_has_the_same_words() -> None:
+    assert words("İSTANBUL MÜNCHEN") == words("i̇stanbul mu\u0308nchen")
+
+
+def test_only_the_first_words_of_a_long_text_count() -> None:
+    assert words("road " * MAX_WORDS + "bridge") == ["road"] * MAX_WORDS
+
+
+@given(st.text())
+def test_words_of_any_text_are_bounded_and_free_of_case_digits_and_signs(text: str) -> None:
+    for word in words(text):
+        assert len(word) >= 2
+        assert word == word.casefold()
+        assert word.isalnum()
+        assert not any(character.isdecimal() for character in word)
+    assert len(words(text)) <= MAX_WORDS
+
+
+@given(st.text(st.characters(categories=["Nd", "P", "Zs"], exclude_characters="&")))
+def test_digits_and_punctuation_are_no_words(text: str) -> None:
+    assert words(text) == []
+
+
+def test_there_is_a_row_a_text_and_the_same_columns_whatever_the_texts() -> None:
+    for texts in ([], [""], ["road"], ["road", "", "Büromöbel"]):
+        counts = term_counts(texts)
+        assert counts.shape == (len(texts), FEATURES)
+        assert counts.dtype == np.float32
+    assert term_counts(["", "12"]).nnz == 0
+
+
+def test_earlier_words_weigh_more_and_half_at_the_place_that_is_told() -> None:
+    filler = "xy " * HALF_AT_WORD
+    first, late = term_counts(["road", filler + "road"])
+    places = first.indices
+    assert late.toarray()[0, places] == pytest.approx(first.data / 2)
+    one, two = (term_counts([text]).toarray()[0, places] for text in ("a road", "dig the road"))
+    assert (one > two).all()
+
+
+def test_a_word_said_twice_counts_more_than_once_and_less_than_double() -> None:
+    once, twice = (matrix.toarray()[0] for matrix in term_counts(["road", "road road"]))
+    assert ((once < twice) == (once > 0)).all()
+    assert (twice <= 2 * once).all()
+
+
+def test_words_that_share_most_letters_share_features_and_others_none() -> None:
+    chair, chairs, road = (row.indices for row in term_counts(["chair", "chairs", "road"]))
+    assert set(chair) & set(chairs)
+    assert not set(chair) & set(road)
+
+
+def test_a_row_does_not_depend_on_the_texts_beside_it() -> None:
+    alone = term_counts(["chairs and tables"])
+    among = term_counts(["tables", "chairs and tables", "and"])[1]
+    assert (alone != among).nnz == 0

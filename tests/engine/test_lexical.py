@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.codes import CodeTable, load
+from pipeline.codes.levels import parent
+from pipeline.engine import lexical, ranker
+from pipeline.engine.index import build_index
+from pipeline.engine.lexical import LexicalRanker
+
+WORDS = ["road", "construction", "of", "wheat", "farming", "steel", "bridges", "büro", "12", "<b>"]
+
+texts = st.lists(
+    st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join) | st.text(max_size=30), max_size=8
+)
+every_system = pytest.mark.parametrize("system", SYSTEMS)
+
+
+def small(titles: dict[str, str]) -> LexicalRanker:
+    parents = {code: parent("unspsc", code, titles) for code in titles}
+    table = CodeTable("unspsc", "today", "a test", "none", titles, parents)
+    return LexicalRanker(table, build_index([list(titles.values())]))
+
+
+def codes(found: LexicalRanker, text: str, top: int) -> list[str]:
+    (matches,) = found.rank([text], top)
+    return [match.code for match in matches]
+
+
+@given(texts)
+def test_a_text_is_answered_alike_alone_and_in_any_company(batch: Sequence[str]) -> None:
+    naics = ranker("naics")
+    together = naics.rank(batch, 5)
+    assert together == [naics.rank([text], 5)[0] for text in batch]
+    assert naics.rank(batch[::-1], 5) == together[::-1]
+
+
+def test_a_text_is_answered_alike_however_many_are_scored_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    titles = list(load("naics").titles.values())[:50]
+    at_once = ranker("naics").rank(titles, 5)
+    monkeypatch.setattr(lexical, "SCORES_AT_ONCE", 7 * len(load("naics")))
+    assert ranker("naics").rank(titles, 5) == at_once
+
+
+@given(texts, st.integers(1, 12))
+def test_confidence_is_a_fraction_and_falls_along_at_most_top_distinct_codes(
+    batch: Sequence[str], top: int
+) -> None:
+    for matches in ranker("psc").rank(batch, top):
+        sure = [match.confidence for match in matches]
+        assert len(matches) <= top
+        assert len({match.code for match in matches}) == len(matches)
+        assert sure == sorted(sure, reverse=True)
+        assert all(0 <= value <= 1 for value in sure)
+
+
+@given(texts, st.integers(1, 5))
+def test_a_shorter_answer_is_the_start_of_a_longer_one(batch: Sequence[str], top: int) -> None:
+    longer = ranker("naics").rank(batch, 6)
+    assert ranker("naics").rank(batch, top) == [matches[:top] for matches in longer]
+
+
+def test_of_equal_codes_the_first_is_given_however_few_are_asked_for() -> None:
+    titles = {f"{number}000000": "Chairs" for number in range(10, 40)}
+    for top in (1, 2, 3, 30):
+        assert codes(small(titles), "chairs", top) == list(titles)[:top]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(1, 50))
+def test_the_best_are_those_a_stable_sort_puts_first(scores: list[int], count: int) -> None:
+    row = np.array([scores], np.float32)
+    expected = sorted(range(len(scores)), key=lambda place: -scores[place])[:count]
+    assert lexical._best(row, count).tolist() == [expected]
+
+
+def test_a_table_may_have_fewer_codes_than_are_asked_for() -> None:
+    assert codes(small({"10000000": "Chairs"}), "chairs", 10) == ["10000000"]
+    assert codes(small({"10000000": "Chairs", "11000000": "Roads"}), "roads", 10) == ["11000000"]
+
+
+def test_a_lead_over_the_second_makes_surer() -> None:
+    alone = small({"10000000": "Chairs", "11000000": "Roads"})
+    rivals = small({"10000000": "Chairs", "11000000": "Chairs"})
+    (one,), (two,) = (found.rank(["chairs"], 1)[0] for found in (alone, rivals))
+    assert one.confidence > two.confidence
+
+
+def test_titles_above_a_code_speak_for_it() -> None:
+    titles = {
+        "10000000": "Furniture",
+        "10100000": "Chairs",
+        "11000000": "Rail vehicles",
+        "11100000": "Chairs",
+    }
+    for text, first, second in (
+        ("chairs as furniture", "10100000", "11100000"),
+        ("chairs of rail vehicles", "11100000", "10100000"),
+    ):
+        found = codes(small(titles), text, 4)
+        assert found.index(first) < found.index(second)
+
+
+@every_system
+def test_a_text_without_any_letter_has_no_match(system: System) -> None:
+    assert ranker(system).rank(["123 456", "", "!!! -- 7", "<br/>&nbsp;"], 5) == [()] * 4
+    assert ranker(system).rank([], 5) == []
+
+
+@pytest.mark.parametrize(("system", "length"), [("psc", 4), ("naics", 6)])
+def test_psc_and_naics_give_full_codes_only(system: System, length: int) -> None:
+    table = load(system)
+    for matches in ranker(system).rank(list(table.titles.values())[::7], 10):
+        assert {len(match.code) for match in matches} == {length}
+
+
+@every_system
+def test_matches_carry_the_titles_of_the_table(system: System) -> None:
+    table = load(system)
+    (matches,) = ranker(system).rank(["cleaning services"], 10)
+    assert [match.title for match in matches] == [table.titles[match.code] for match in matches]
+    assert len(matches) == 10
+
+
+@every_system
+def test_nine_codes_in_ten_come_first_for_their_own_title(system: System) -> None:
+    """Not all do: some titles stand twice, and some are all words of the titles around them."""
+    table = load(system)
+    given = [code for code in table.titles if table.assignable(code)]
+    sample = Random(2022).sample(given, 200)
+    answers = ranker(system).rank([table.titles[code] for code in sample], 1)
+    firsts = [matches[0].code == code for code, matches in zip(sample, answers, strict=True)]
+    assert sum(firsts) >= 0.9 * len(sample)
+
+
+@pytest.mark.parametrize(
+    ("text", "division"),
+    [
+        ("Purchase of office furniture", "39"),
+        ("Lieferung von Büromöbeln", "39"),
+        ("Travaux de construction de routes", "45"),
+        ("Rakennustyöt", "45"),
+        ("Servizi di pulizia degli edifici", "90"),
+        ("Servicios de limpieza", "90"),
+        ("Servicii de arhitectură", "71"),
+        ("Leverans av ambulanser", "34"),
+        ("Jízdní kola", "34"),
+        ("Kancelárske potreby", "30"),
+        ("Строителни и монтажни работи", "45"),
+        ("Ασφαλιστικές υπηρεσίες", "66"),
+        ("Usługi ubezpieczeniowe", "66"),
+    ],
+)
+def test_an_obvious_text_gets_the_obvious_cpv_division(text: str, division: str) -> None:
+    ((match,),) = ranker("cpv").rank([text], 1)
+    assert match.code[:2] == division
+
+
+@pytest.mark.parametrize(
+    ("system", "text", "code"),
+    [
+        ("psc", "Custodial and janitorial services", "S201"),
+        ("naics", "Highway and bridge construction", "237310"),
+        ("unspsc", "Computers", "43211500"),
+    ],
+)
+def test_an_obvious_text_gets_the_obvious_code(system: System, text: str, code: str) -> None:
+    ((match,),) = ranker(system).rank([text], 1)
+    assert match.code == code
