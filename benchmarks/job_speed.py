@@ -23,7 +23,7 @@ from benchmarks.texts import made_texts
 
 def measure(source: Path, output: Path, jobs: int) -> tuple[float, float]:
     """Return the seconds and the mebibytes that one run takes."""
-    command = [sys.executable, "-m", "pipeline", "run", source, "--output", output]
+    command = [sys.executable, "-m", "pipeline", "run", str(source), "--output", str(output)]
     started = time.perf_counter()
     process = subprocess.Popen(
         [*command, "--jobs", str(jobs)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

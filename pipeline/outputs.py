@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
+import platformdirs
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
 from pipeline.errors import OutputError
 from pipeline.settings import Format
@@ -145,23 +149,24 @@ class FileTarget:
             OutputError: the file cannot be written, for want of space or of permission.
         """
         place = self.path.resolve()  # a link keeps pointing where it points
-        temporary = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+        temporary = _temporary(place)
         try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
-            try:
-                yield _FileDraft(writer, temporary, place)
-            except BaseException:
-                with suppress(Exception):
-                    writer.abort()
-                raise
+            with _only_writer(place):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
+                try:
+                    yield _FileDraft(writer, temporary, place)
+                except BaseException:
+                    with suppress(Exception):
+                        writer.abort()
+                    raise
+                finally:
+                    temporary.unlink(missing_ok=True)
         except OSError as error:
             raise OutputError(
                 f"{self.path} cannot be written: {error.strerror or error}.",
                 "Free some space, or write elsewhere: --output PATH.",
             ) from error
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,40 @@ class _FileDraft:
         _sync(self.place.parent)
 
 
+def _temporary(place: Path) -> Path:
+    """Return the name that a file has until it is whole.
+
+    It is always the same on one machine, so that what a killed run left is replaced by the next;
+    machines that share a folder do not meet in it.
+    """
+    machine = sha256(platform.node().encode()).hexdigest()[:8]
+    return place.with_name(f".{place.name}.{machine}.tmp")
+
+
+@contextmanager
+def _only_writer(place: Path) -> Iterator[None]:
+    """Keep other runs on this machine from writing the same output meanwhile.
+
+    Raises:
+        OutputError: another run is writing it.
+    """
+    name = sha256(str(place).encode()).hexdigest()[:16]
+    folder = platformdirs.user_state_path("tender-pipeline") / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"{name}.lock", blocking=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise OutputError(
+            f"Another run is writing {place}.",
+            "Wait until it is done, or write elsewhere: --output PATH.",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _written_by_us(path: Path) -> bool:
     try:
         output = json.loads(manifest_path(path).read_text("utf-8"))["output"]
@@ -195,7 +234,7 @@ def _written_by_us(path: Path) -> bool:
 
 
 def _replace_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
         temporary.write_text(text, "utf-8")
         _sync(temporary)

@@ -28,7 +28,9 @@ def frame() -> pd.DataFrame:
             "description": TEXTS,
             "n": pd.array([1, None, 3, 4], dtype="Int8"),
             "mixed": [1, "two", 3.0, {"four": 4}],
-            "when": pd.to_datetime(["2026-01-01", None, "2026-03-01", "2026-04-01"]),
+            "when": pd.Series(
+                ["2026-01-01", None, "2026-03-01", "2026-04-01"], dtype="datetime64[us]"
+            ),
             "kind": pd.Categorical(["a", "b", "a", None]),
             5: np.arange(4, dtype="float32"),
         },

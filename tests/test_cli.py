@@ -12,7 +12,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ Command = Callable[..., int]
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """Run the command line in a folder of its own and return its exit code."""
     monkeypatch.chdir(tmp_path)
 

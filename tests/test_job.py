@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from decimal import Decimal
 from pathlib import Path
 
@@ -223,7 +225,7 @@ def test_a_ragged_table_fails_before_the_matcher_is_asked(tmp_path: Path) -> Non
 def test_columns_of_our_names_stop_the_job_and_a_prefix_helps(tmp_path: Path) -> None:
     source, first = write_csv(tmp_path / "in.csv"), tmp_path / "first.csv"
     run(source, first)
-    with pytest.raises(SettingsError, match="cpv_code.*--column-prefix"):
+    with pytest.raises(SettingsError, match=r"cpv_code.*--column-prefix"):
         run(first, tmp_path / "second.csv")
     run(first, tmp_path / "second.csv", Settings(systems=("cpv",), column_prefix="b_"))
     header = (tmp_path / "second.csv").read_text().splitlines()[0]
@@ -255,3 +257,50 @@ def test_a_link_as_output_keeps_pointing_to_its_file(tmp_path: Path) -> None:
     run(write_csv(tmp_path / "in.csv"), link)
     assert link.is_symlink()
     assert real.read_text().startswith("id,")
+
+
+def test_two_runs_do_not_write_one_output_at_once(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def run_again() -> None:
+        with pytest.raises(OutputError, match="Another run is writing") as refusal:
+            run(source, output)
+        assert "--output PATH" in refusal.value.hint
+
+    run(source, output, matcher=ScriptedMatcher(("cpv",), run_again))
+    assert output.is_file()
+
+
+def test_what_a_killed_run_left_is_gone_after_the_next(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    left: list[Path] = []
+
+    def look() -> None:
+        left.extend(path for path in tmp_path.iterdir() if path.suffix == ".tmp")
+
+    run(source, output, matcher=ScriptedMatcher(("cpv",), look))
+    (temporary,) = left
+    temporary.write_text("half a row")
+    run(source, output)
+    assert not temporary.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_may_not_be_written_is_said_so(tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "in.csv")
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    with pytest.raises(OutputError, match="cannot be written"):
+        run(source, locked / "out.csv")
+
+
+def test_a_full_disk_is_said_so_and_leaves_nothing(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def fill() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(OutputError, match="No space left") as refusal:
+        run(source, output, matcher=ScriptedMatcher(("cpv",), fill))
+    assert "Free some space" in refusal.value.hint
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]

@@ -34,7 +34,8 @@ assert parallel.table.equals(pipeline.classify(many, systems=["naics"]).table)
 
 @pytest.mark.filterwarnings("default")  # of Jupyter's own client, not of ours
 def test_every_form_works_in_a_notebook() -> None:
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]  # type: ignore[no-untyped-call]
+    notebook = nbformat.v4.new_notebook(cells=cells)  # type: ignore[no-untyped-call]
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     printed = notebook.cells[-2].outputs[0]["text"]
     assert "3 rows" in printed

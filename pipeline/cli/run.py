@@ -108,9 +108,8 @@ def run(**values: Any) -> int:
 def _classify(
     path: Path, settings: Settings, options: CsvOptions, values: dict[str, Any]
 ) -> Summary:
-    input_format: Format = format_of(path, values["input_format"])
-    target = _target(path, input_format, values)
-    reader = open_reader(path, settings.text_columns, options, input_format)
+    reader = open_reader(path, settings.text_columns, options, values["input_format"])
+    target = _target(path, format_of(path, values["input_format"]), values)
     systems = ", ".join(settings.systems)
     log.info("%s: %s, embedded engine, offline and free", values["input_path"], systems)
     engine = Engine(settings.systems, settings.top, settings.jobs)

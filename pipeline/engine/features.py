@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from zlib import crc32
 
@@ -24,24 +24,35 @@ GRAM_LENGTHS = (4, 5)
 MAX_WORDS = 400
 """A text says what it wants in its first words; what follows in a long notice is terms."""
 
+MAX_CHARS = 100_000
+"""Nothing behind this place of a text is looked at, so that a huge cell costs little."""
+
 HALF_AT_WORD = 20
 """The word at this place counts half as much as the first."""
 
+LIGHTER = 0.25
+"""How much a word counts that does not say what is wanted; see `buying_words`."""
+
 TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
-WORD = re.compile(r"[^\W\d_]{2,}")
+WORD = re.compile(r"[^\W\d_]{2,60}")
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text: letters only, without case, accents, HTML tags and entities."""
+    text = text[:MAX_CHARS]
     if "<" in text or "&" in text:
-        text = html.unescape(TAG.sub(" ", text))
+        text = TAG.sub(" ", html.unescape(text))  # in this order: feeds escape their tags
     decomposed = unicodedata.normalize("NFKD", text).casefold()  # NFKD makes capitals: TM of "™"
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return WORD.findall(plain)[:MAX_WORDS]
 
 
-def term_counts(texts: Sequence[str]) -> sparse.csr_matrix:
+def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.csr_matrix:
     """Count features, earlier words more than later ones.
+
+    Args:
+        texts: what to count in.
+        lighter: words that count `LIGHTER` times as much as others.
 
     Returns:
         One row a text, `FEATURES` columns, float32.
@@ -53,7 +64,8 @@ def term_counts(texts: Sequence[str]) -> sparse.csr_matrix:
     for text in texts:
         for place, word in enumerate(words(text)):
             columns.append(vocabulary.setdefault(word, len(vocabulary)))
-            weights.append(HALF_AT_WORD / (HALF_AT_WORD + place))
+            weight = HALF_AT_WORD / (HALF_AT_WORD + place)
+            weights.append(weight * LIGHTER if word in lighter else weight)
         ends.append(len(columns))
     shape = (len(texts), len(vocabulary))
     by_word = sparse.csr_matrix((np.array(weights, np.float32), columns, ends), shape)
@@ -84,5 +96,5 @@ def _features(word: str) -> Columns:
         for length in GRAM_LENGTHS
         for start in range(len(marked) - length + 1)
     ]
-    hashes = [crc32(gram.encode()) % FEATURES for gram in [*grams, word]]
+    hashes = [crc32(gram.encode()) % FEATURES for gram in [*grams, f"={word}"]]
     return np.array(hashes, np.int32)

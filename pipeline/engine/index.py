@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ __all__ = ["Index", "build_index", "kept_index", "weighted"]
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-FORM = 2
+FORM = 3
 """Raised when the arrays or the way they are computed change."""
 
 log = logging.getLogger(__name__)
@@ -123,6 +122,10 @@ def _save(index: Index, folder: Path) -> None:
     try:
         for name, values in arrays.items():
             np.save(draft / f"{name}.npy", values)
-        os.replace(draft, folder)  # noqa: PTH105 - Path.replace on folders is the same call
+        draft.replace(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+    system, _, _ = folder.name.partition("-")
+    for old in folder.parent.glob(f"{system}-*"):
+        if old != folder:
+            shutil.rmtree(old, ignore_errors=True)  # of an older version or another table

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from pipeline.errors import InputError
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch
@@ -67,7 +68,13 @@ class CsvWriter:
         self._stream.close()
 
     def _original(self, batch: pa.RecordBatch) -> list[str]:
-        columns = [arrow_cells(column) for column in batch.columns]
+        try:
+            columns = [arrow_cells(column) for column in batch.columns]
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"A text in the table is not UTF-8: {error}.",
+                "Mend the table, or keep its bytes as they are: --output-format parquet.",
+            ) from error
         end = self._dialect.terminator
         return [self._record(row) + end for row in zip(*columns, strict=True)]
 

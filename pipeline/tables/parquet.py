@@ -63,7 +63,7 @@ class ParquetReader:
                 try:
                     batch = next(stream, None)
                     texts = batch_texts(batch, self._text_at) if batch else []
-                except (pa.ArrowException, OSError) as error:
+                except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                     raise _damaged(self._path, error) from error
                 if batch is None:
                     return

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engine.features import FEATURES, HALF_AT_WORD, MAX_WORDS, term_counts, words
+from pipeline.engine.buying_words import BUYING_WORDS
+from pipeline.engine.features import (
+    FEATURES,
+    HALF_AT_WORD,
+    LIGHTER,
+    MAX_CHARS,
+    MAX_WORDS,
+    term_counts,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +28,7 @@ from pipeline.engine.features import FEATURES, HALF_AT_WORD, MAX_WORDS, term_cou
         ("<p class='x'>Road</p><br/>works", ["road", "works"]),
         ("caf&eacute; &amp; bar&nbsp;supplies", ["cafe", "bar", "supplies"]),
         ("<!-- none --> chairs", ["chairs"]),
+        ("&lt;strong&gt;Road&lt;/strong&gt; works", ["road", "works"]),
         ("bridges < 5 m, tunnels > 9 m", ["bridges", "tunnels"]),
         ("lot 45233141-9 in 2024", ["lot", "in"]),
         ("A4paper x2y hi-fi snake_case", ["paper", "hi", "fi", "snake", "case"]),
@@ -41,6 +51,11 @@ def test_a_text_written_in_capitals_or_decomposed_has_the_same_words() -> None:
 
 def test_only_the_first_words_of_a_long_text_count() -> None:
     assert words("road " * MAX_WORDS + "bridge") == ["road"] * MAX_WORDS
+
+
+def test_a_huge_cell_costs_little() -> None:
+    assert words("x" * 10_000_000) == ["x" * 60] * MAX_WORDS
+    assert words(" " * MAX_CHARS + "road") == []
 
 
 @given(st.text())
@@ -91,3 +106,11 @@ def test_a_row_does_not_depend_on_the_texts_beside_it() -> None:
     alone = term_counts(["chairs and tables"])
     among = term_counts(["tables", "chairs and tables", "and"])[1]
     assert (alone != among).nnz == 0
+
+
+def test_words_that_only_say_that_something_is_bought_count_less() -> None:
+    assert {"purchase", "lieferung", "διαγωνισμοσ", "zamowienie"} <= BUYING_WORDS
+    plain = term_counts(["purchase"]).sum()
+    light = term_counts(["purchase"], BUYING_WORDS).sum()
+    assert light == pytest.approx(plain * LIGHTER)
+    assert term_counts(["road"], BUYING_WORDS).sum() == term_counts(["road"]).sum()
