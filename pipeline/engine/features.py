@@ -43,8 +43,9 @@ def words(text: str) -> list[str]:
     if "<" in text or "&" in text:
         text = TAG.sub(" ", html.unescape(text))  # in this order: feeds escape their tags
     decomposed = unicodedata.normalize("NFKD", text).casefold()  # NFKD makes capitals: TM of "™"
-    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
-    return WORD.findall(plain)[:MAX_WORDS]
+    if not decomposed.isascii():
+        decomposed = "".join(c for c in decomposed if not unicodedata.combining(c))
+    return WORD.findall(decomposed)[:MAX_WORDS]
 
 
 def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.csr_matrix:

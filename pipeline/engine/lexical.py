@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from math import exp, sqrt
 
 import numpy as np
@@ -48,15 +49,15 @@ class LexicalRanker:
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return the best codes of each text, best first; none where nothing speaks for any."""
+        queries = weighted(_counts(tuple(texts)), self._index.rarity)
         step = max(1, SCORES_AT_ONCE // self._index.titles.shape[1])
         ranked: list[tuple[Match, ...]] = []
         for start in range(0, len(texts), step):
-            ranked += self._rank(self.scores(texts[start : start + step]), top)
+            ranked += self._rank(self._scores(queries[start : start + step]), top)
         return ranked
 
-    def scores(self, texts: Sequence[str]) -> Scores:
+    def _scores(self, queries: sparse.csr_matrix) -> Scores:
         """Return how much speaks for each assignable code: texts x codes."""
-        queries = weighted(term_counts(texts, BUYING_WORDS), self._index.rarity)
         own = (queries @ self._index.titles).toarray()
         return np.ascontiguousarray((self._kinship @ own.T).T)
 
@@ -76,6 +77,12 @@ class LexicalRanker:
             for place, value in zip(places[:top], values[:top], strict=True)
             if value > 0
         )
+
+
+@lru_cache(maxsize=1)
+def _counts(texts: tuple[str, ...]) -> sparse.csr_matrix:
+    """Count the features of a batch once for all the systems that are asked about it."""
+    return term_counts(texts, BUYING_WORDS)
 
 
 def _confidence(score: float, lead: float) -> float:

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.tables.cells import arrow_cells, cell
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        ("", ""),
+        ("a\nb", "a\nb"),
+        (Decimal("0.00015"), "0.00015"),
+        (Decimal("1.500000000000000000000000"), "1.5"),
+        (Decimal("1E-7"), "0.0000001"),
+        (Decimal("100"), "100"),
+        (Decimal("0E-24"), "0"),
+        (0.1, "0.1"),
+        (np.float64(0.25), "0.25"),
+        ([], "[]"),
+        ([{"code": "03", "title": "Bäume"}], '[{"code":"03","title":"Bäume"}]'),
+    ],
+)
+def test_our_own_values(value: Any, text: str) -> None:
+    assert cell(value) == text
+
+
+@given(st.floats(allow_nan=False))
+def test_numbers_of_ours_are_read_back_exactly(value: float) -> None:
+    assert float(cell(value)) == value
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=24, min_value=0, max_value=10**9))
+def test_money_is_plain_and_exact(value: Decimal) -> None:
+    assert Decimal(cell(value)) == value
+    assert "E" not in cell(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        (pa.int64(), 7, "7"),
+        (pa.float64(), 0.1, "0.1"),
+        (pa.bool_(), True, "true"),
+        (pa.string(), " a\n", " a\n"),
+        (pa.large_string(), "é", "é"),
+        (pa.string_view(), "é", "é"),
+        (pa.decimal128(20, 3), Decimal("1.500"), "1.500"),
+        (pa.date32(), date(2024, 2, 29), "2024-02-29"),
+        (pa.time64("us"), time(1, 2, 3), "01:02:03.000000"),
+        (pa.duration("s"), timedelta(minutes=2), "120"),
+        (pa.binary(), b"\xff\0", base64.b64encode(b"\xff\0").decode()),
+        (pa.large_binary(), b"a", "YQ=="),
+        (pa.binary_view(), b"a", "YQ=="),
+        (pa.binary(2), b"ab", "YWI="),
+        (pa.dictionary(pa.int8(), pa.string()), "x", "x"),
+        (pa.dictionary(pa.int8(), pa.binary()), b"a", "YQ=="),
+        (pa.list_(pa.int8()), [1, None], "[1,null]"),
+        (pa.list_(pa.string()), ['é "q"'], '["é \\"q\\""]'),
+        (pa.struct([("a", pa.date32())]), {"a": date(2024, 1, 2)}, '{"a":"2024-01-02"}'),
+        (pa.struct([("a", pa.binary())]), {"a": b"a"}, '{"a":"YQ=="}'),
+        (pa.struct([("a", pa.decimal128(3, 1))]), {"a": Decimal("1.5")}, '{"a":"1.5"}'),
+        (pa.map_(pa.string(), pa.int8()), [("k", 1)], '[["k",1]]'),
+        (pa.json_(), '{"a": 1}', '{"a": 1}'),
+        (pa.uuid(), uuid.UUID(int=255).bytes, base64.b64encode(uuid.UUID(int=255).bytes).decode()),
+    ],
+)
+def test_values_of_other_tables_and_their_nulls(kind: pa.DataType, value: Any, text: str) -> None:
+    assert list(arrow_cells(pa.array([value, None], kind))) == [text, ""]
+
+
+def test_a_timestamp_keeps_its_zone() -> None:
+    column = pa.array([0], pa.timestamp("s", "Europe/Paris"))
+    assert list(arrow_cells(column)) == ["1970-01-01 01:00:00+0100"]
+
+
+def test_a_column_of_nulls_is_empty() -> None:
+    assert list(arrow_cells(pa.nulls(2))) == ["", ""]
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), st.text(max_size=4)), max_size=3), max_size=4))
+def test_lists_are_json(rows: list[list[str | None]]) -> None:
+    column = pa.array(rows, pa.list_(pa.string()))
+    assert [json.loads(text) for text in arrow_cells(column)] == rows

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.settings import CsvOptions
+from pipeline.tables.csv_dialect import SAMPLE_BYTES, Dialect, detect
+from tests.tables.rewriting import folder
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tenders.csv"
+
+
+def detected(path: Path, data: bytes | str, **options: Any) -> Dialect:
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return detect(path, CsvOptions(**options))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize(
+    "template",
+    [
+        "a~b\n1~2\n",
+        "a~b",  # a header alone
+        "a~b\n1",  # a short last line
+        "a~b~c\n1~2~3\n4~5~6\n7~",
+        'a~b\n"x,y;z|w\tv",1\n'.replace(",1", "~1"),  # delimiters within quotes
+        '"a~b"~"c"\n"1~2~3"~"4"\n',
+        '"a\nb"~c\n"1\n\n2"~3\n',  # line breaks within quotes
+        '"say ""a~b"" twice"~c\nx~y\n',
+        "\n\na~b\n\n1~2\n",  # blank lines
+        "a~b\nfew, words; here\n1~2\n3~4\n5~6\n".replace("here", "here~7"),
+    ],
+)
+def test_the_delimiter_is_the_one_that_cuts_records_alike(
+    path: Path, template: str, delimiter: str
+) -> None:
+    assert detected(path, template.replace("~", delimiter)).delimiter == delimiter
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "name;price;share\nscrews;1,50;2,5\nnails;0,30;1,25\n",
+        "name;price\nscrews;1,50\nnails;0,30\n",
+        "name, in full;price;share\nscrews;1,50;2,50\nnails;2;1\n",
+        "name, in full;price;share\nscrews, long;1;2\nnails, lo",  # the sample ends here
+        "text;n\nbolts, nuts, screws;1\nnails;2\nglue, tape;3\n",
+    ],
+)
+def test_decimal_commas_do_not_hide_semicolons(path: Path, data: str) -> None:
+    assert detected(path, data).delimiter == ";"
+
+
+@pytest.mark.parametrize("data", ["", "a", "a\n", "a\nsome words\nmore\n", "a\nx; y\nz|w\n"])
+def test_a_file_of_one_column_has_commas(path: Path, data: str) -> None:
+    assert detected(path, data).delimiter == ","
+
+
+def test_a_stated_delimiter_is_taken_as_stated(path: Path) -> None:
+    assert detected(path, "a;b\n1;2\n", delimiter="^").delimiter == "^"
+    assert detected(path, "a;b\n1;2\n", delimiter="tab").delimiter == "\t"
+
+
+@pytest.mark.parametrize(
+    ("data", "line_end", "terminator"),
+    [
+        ("a,b\n1,2\n", "\n", "\n"),
+        ("a,b\r\n1,2\r\n", "\n", "\r\n"),
+        ("a,b\r\n1,2\n", "\n", "\r\n"),
+        ("a,b\n1,2\r\n", "\n", "\n"),
+        ("a,b\r\r\n1,2\r\r\n", "\n", "\r\n"),
+        ("a,b\r1,2\r", "\r", "\r"),
+        ("a,b", "\n", "\n"),
+        ("", "\n", "\n"),
+        ("\n\na,b", "\n", "\n"),
+        ('a,"b\rc"\n1,2\n', "\n", "\n"),  # line breaks within quotes are no line ends
+        ('a,"b\nc"\r1,2\r', "\r", "\r"),
+        ('"a ""x\n"" b",c\r1,2\r', "\r", "\r"),
+        ('"b\r\nc",a\n1,2\n', "\n", "\n"),
+        ('a 5" pipe,b\r1,"x\ny"\r', "\r", "\r"),  # a quote within a field opens nothing
+        ('a;"b\r\nis cut off here', "\n", "\n"),
+        ('a;"b\ris cut off here', "\r", "\r"),
+    ],
+)
+def test_lines_end_as_the_first_one_does(
+    path: Path, data: str, line_end: str, terminator: str
+) -> None:
+    dialect = detected(path, data)
+    assert (dialect.line_end, dialect.terminator) == (line_end, terminator)
+
+
+def test_escaped_quotes_do_not_end_the_quotes_around_them(path: Path) -> None:
+    dialect = detected(path, '"a\\"\n",b\r1,2\r', quote_escape="backslash")
+    assert (dialect.line_end, dialect.delimiter, dialect.backslash) == ("\r", ",", True)
+
+
+@pytest.mark.parametrize(
+    ("stated", "line_end", "terminator"),
+    [("lf", "\n", "\n"), ("crlf", "\n", "\r\n"), ("cr", "\r", "\r")],
+)
+def test_a_stated_line_end_is_taken_as_stated(
+    path: Path, stated: str, line_end: str, terminator: str
+) -> None:
+    dialect = detected(path, "a\rb\nc\r\n", line_end=stated)
+    assert (dialect.line_end, dialect.terminator) == (line_end, terminator)
+
+
+@pytest.mark.parametrize(
+    ("mark", "codec"),
+    [
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
+)
+def test_a_byte_order_mark_says_the_encoding(path: Path, mark: bytes, codec: str) -> None:
+    dialect = detected(path, mark + "é;b\r1;2".encode(codec))
+    assert dialect == Dialect(";", codec, mark, "\r", "\r")
+
+
+@pytest.mark.parametrize(
+    ("stated", "mark", "codec"),
+    [
+        ("utf-8-sig", codecs.BOM_UTF8, "utf-8"),
+        ("UTF8", codecs.BOM_UTF8, "utf-8"),
+        ("utf-8-sig", b"", "utf-8"),
+        ("utf-16", codecs.BOM_UTF16_BE, "utf-16-be"),
+        ("utf-16", codecs.BOM_UTF16_LE, "utf-16-le"),
+        ("utf-16", b"", "utf-16-le"),
+        ("utf-16-be", b"", "utf-16-be"),
+        ("utf-32", codecs.BOM_UTF32_BE, "utf-32-be"),
+        ("latin-1", b"", "iso8859-1"),
+        ("windows-1252", b"", "cp1252"),
+    ],
+)
+def test_a_stated_encoding_and_the_mark_agree(
+    path: Path, stated: str, mark: bytes, codec: str
+) -> None:
+    dialect = detected(path, mark + "a;b\n".encode(codec), encoding=stated)
+    assert (dialect.encoding, dialect.mark, dialect.delimiter) == (codec, mark, ";")
+
+
+def test_another_encodings_mark_is_not_taken_for_one(path: Path) -> None:
+    dialect = detected(path, "ÿþ;b\n".encode("latin-1"), encoding="latin-1")
+    assert (dialect.encoding, dialect.mark) == ("iso8859-1", b"")
+
+
+@pytest.mark.parametrize("stated", ["utf-7", "iso2022_kr", "idna", "punycode"])
+def test_an_encoding_that_cannot_be_cut_into_records_is_refused(path: Path, stated: str) -> None:
+    with pytest.raises(InputError, match="would not come back byte for byte") as caught:
+        detected(path, b"a,b\n1,2\n", encoding=stated)
+    assert caught.value.hint == "Convert the file to UTF-8 first."
+
+
+def test_a_sample_of_the_beginning_decides(path: Path) -> None:
+    """The sample may cut the last line, and a character, in two."""
+    line = "é;1,5\n".encode()
+    data = b"a;b\n" + line * (SAMPLE_BYTES // len(line)) + b"x,y,z\r" * 100_000
+    dialect = detected(path, data)
+    assert (dialect.delimiter, dialect.terminator) == (";", "\n")
+
+
+def test_the_first_cells_may_be_longer_than_the_sample(path: Path) -> None:
+    dialect = detected(path, 'a;b\r\n"' + "x, y\n" * SAMPLE_BYTES + '";1\r\n')
+    assert (dialect.delimiter, dialect.terminator) == (";", "\r\n")
+
+
+def test_compressed_files_are_looked_into(tmp_path: Path) -> None:
+    dialect = detected(tmp_path / "t.tsv.gz", gzip.compress(b"a\tb\r\n1\t2\r\n"))
+    assert (dialect.delimiter, dialect.terminator) == ("\t", "\r\n")
+
+
+def test_a_file_that_is_not_there_is_an_error_that_says_so(path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        detect(path, CsvOptions())
+    assert caught.value.hint == "Check that it is there, readable and whole."
+
+
+WORDS = st.text(st.sampled_from("ab ,;|\t\"\n'é5"), max_size=8)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=1, max_size=8),
+    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+    terminator=st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_whatever_is_quoted_the_delimiter_and_the_line_end_are_found(
+    rows: list[tuple[str, str, str]], delimiter: str, terminator: str
+) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(
+        buffer, delimiter=delimiter, lineterminator=terminator, quoting=csv.QUOTE_ALL
+    )
+    writer.writerows([("id", "text", "n"), *rows])
+    with folder() as place:
+        dialect = detected(place / "t.csv", buffer.getvalue())
+    assert (dialect.delimiter, dialect.terminator) == (delimiter, terminator)

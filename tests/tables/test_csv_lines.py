@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.tables.csv_dialect import Dialect
+from pipeline.tables.csv_lines import CHUNK_BYTES, HINT_ENCODING, read_lines
+from tests.tables.rewriting import folder, small_steps
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tenders.csv"
+
+
+def lines(path: Path, data: bytes, dialect: Dialect | None = None) -> list[str]:
+    path.write_bytes(data)
+    return list(read_lines(path, dialect or Dialect()))
+
+
+def error_of(path: Path, data: bytes, dialect: Dialect | None = None) -> InputError:
+    with pytest.raises(InputError) as caught:
+        lines(path, data, dialect)
+    return caught.value
+
+
+CODECS = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "shift_jis_2004", "iso2022_jp"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.lists(st.sampled_from(["a", ",", "\n", "\r", "\r\n", "あ", "漢", "\0"])).map("".join),
+    codec=st.sampled_from(CODECS),
+    line_end=st.sampled_from(["\n", "\r"]),
+    chunk_bytes=st.integers(1, 9),
+)
+def test_lines_are_cut_at_the_line_end_alone_wherever_the_chunks_are_cut(
+    text: str, codec: str, line_end: str, chunk_bytes: int
+) -> None:
+    expected = [line + line_end for line in text.split(line_end)]
+    expected[-1] = expected[-1].removesuffix(line_end)
+    with folder() as place, small_steps(chunk_bytes, 1, 1):
+        dialect = Dialect(encoding=codec, line_end=line_end)
+        found = lines(place / "t.csv", text.encode(codec), dialect)
+    assert found == [line for line in expected if line]
+
+
+def test_the_byte_order_mark_is_not_part_of_the_first_line(path: Path) -> None:
+    assert lines(path, b"\xef\xbb\xbfa\nb", Dialect(mark=b"\xef\xbb\xbf")) == ["a\n", "b"]
+
+
+def test_a_byte_order_mark_further_on_is_a_character(path: Path) -> None:
+    assert lines(path, "a\n\ufeffb\n".encode()) == ["a\n", "\ufeffb\n"]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 2, 5, CHUNK_BYTES])
+@pytest.mark.parametrize(
+    ("data", "line", "byte"),
+    [
+        (b"\xe9,b\n1,2\n", 1, "E9"),
+        (b"a,b\n1,2\ncaf\xe9,3\n4,5\n", 3, "E9"),
+        ("é,b\né,".encode() + b"\xff\n", 2, "FF"),
+        ("a\n\n\n€".encode()[:-1], 4, "E2"),  # the file ends within a character
+        (b"a\r\nb\r\n\x80\r\n", 3, "80"),
+    ],
+)
+def test_a_byte_that_is_no_character_is_an_error_that_names_its_line(
+    path: Path, data: bytes, line: int, byte: str, chunk_bytes: int
+) -> None:
+    with small_steps(chunk_bytes, 1, 1):
+        error = error_of(path, data)
+    assert error.message == f"{path}, line {line}: byte 0x{byte} is not utf-8."
+    assert error.hint == HINT_ENCODING
+    assert "--encoding cp1252" in error.hint
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_the_line_is_right_far_into_the_file(tmp_path: Path, suffix: str) -> None:
+    good = "é,1\n".encode() * (CHUNK_BYTES // 2)
+    count = good.count(b"\n")
+    data = good + b"\xe9,1\n" + good
+    path = tmp_path / f"tenders.csv{suffix}"
+    error = error_of(path, gzip.compress(data, 1) if suffix else data)
+    assert f"line {count + 1}: byte 0xE9" in error.message
+
+
+def test_the_line_is_right_in_other_encodings(path: Path) -> None:
+    assert "line 3: byte 0x81 is not cp1252" in (
+        error_of(path, b"a\nb\n\x81\n", Dialect(encoding="cp1252")).message
+    )
+    lone = "a\rb\r".encode("utf-16-le") + b"\x00\xd8" + "\r".encode("utf-16-le")
+    dialect = Dialect(encoding="utf-16-le", line_end="\r")
+    assert "line 3: byte 0x00 is not utf-16-le" in error_of(path, lone, dialect).message
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 3, CHUNK_BYTES])
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        ("cp932", b"a,b\n1,\x87\x90\n"),  # a character of two codes
+        ("big5", b"a,b\n1,\xa2\x40\n"),
+        ("iso2022_jp", b"a,b\n1,\x1b(B2\n"),  # a switch to the set that is on already
+        ("iso2022_jp", b"a,b\n1,2\x1b(B"),
+        ("iso2022_jp", b'a,b\n1,\x1b$B$"'),  # a set that is never left
+        ("unicode_escape", b"a,b\n1,2\n"),
+    ],
+)
+def test_bytes_that_would_not_come_back_are_refused(
+    path: Path, encoding: str, data: bytes, chunk_bytes: int
+) -> None:
+    with small_steps(chunk_bytes, 1, 1):
+        error = error_of(path, data, Dialect(encoding=encoding))
+    assert "would not come back byte for byte" in error.message
+    assert encoding in error.message
+    assert error.hint == "Convert the file to UTF-8 first."

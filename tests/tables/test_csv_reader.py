@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.settings import CsvOptions
+from pipeline.tables.csv_reader import CsvReader
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from tests.tables.csv_files import CsvFile, csv_files
+from tests.tables.rewriting import csv_rows, folder, small_steps
+
+STEPS = st.tuples(
+    st.sampled_from([1, 2, 3, 7, 1 << 20]),
+    st.sampled_from([1, 2, 1024]),
+    st.sampled_from([1, 9**9]),
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tenders.csv"
+
+
+def opened(path: Path, data: bytes, *text_columns: str, **options: Any) -> CsvReader:
+    path.write_bytes(data)
+    return CsvReader(path, text_columns, CsvOptions(**options))
+
+
+def error_of(path: Path, data: bytes, **options: Any) -> InputError:
+    with pytest.raises(InputError) as caught:
+        list(opened(path, data, **options).batches())
+    return caught.value
+
+
+@settings(max_examples=250, deadline=None)
+@given(file=csv_files(), steps=STEPS)
+def test_every_cell_is_read_as_it_was_written(file: CsvFile, steps: tuple[int, int, int]) -> None:
+    with folder() as place, small_steps(*steps):
+        path = place / f"tenders.csv{file.suffix}"
+        path.write_bytes(file.data)
+        reader = CsvReader(path, (), file.options)
+        assert reader.schema.names == file.names
+        assert csv_rows(reader) == file.rows
+        assert csv_rows(reader) == file.rows  # and read a second time
+
+
+@settings(max_examples=100, deadline=None)
+@given(file=csv_files(), steps=STEPS)
+def test_the_raw_records_together_are_the_file(file: CsvFile, steps: tuple[int, int, int]) -> None:
+    with folder() as place, small_steps(*steps):
+        path = place / f"tenders.csv{file.suffix}"
+        path.write_bytes(file.data)
+        reader = CsvReader(path, (), file.options)
+        raw = ["".join(batch.raw) + batch.trailing for batch in reader.batches()]
+        assert reader.header + "".join(raw) == file.text
+
+
+def test_values_stay_text_whatever_they_look_like(path: Path) -> None:
+    cells = ["007", "NA", "1e5", "null", " x ", "1,5", "2024-01-02", "True", ""]
+    data = "\n".join(["a;b", *(f"{cell};" for cell in cells)]).encode()
+    assert csv_rows(opened(path, data)) == [[cell, ""] for cell in cells]
+
+
+def test_the_text_columns_are_joined_in_the_order_asked(path: Path) -> None:
+    reader = opened(path, b"a,b,c\n 1  2 ,x,y\n,x,\n", "c", "a")
+    assert [batch.texts for batch in reader.batches()] == [["y. 1 2", ""]]
+
+
+def test_without_a_header_columns_are_called_by_their_number(path: Path) -> None:
+    reader = opened(path, b"x,y\n1,2\n", "2", header=False)
+    assert reader.schema.names == ["1", "2"]
+    assert [batch.texts for batch in reader.batches()] == [["y", "2"]]
+
+
+def test_the_head_of_a_batch_is_its_first_rows(path: Path) -> None:
+    (batch,) = opened(path, b"a,b\n1,2\n3,4\n5,6\n\n", "a").batches()
+    head = batch.head(2)
+    assert (head.texts, head.raw, head.trailing) == (["1", "3"], ["1,2\n", "3,4\n"], "")
+    assert head.to_arrow().to_pydict() == {"a": ["1", "3"], "b": ["2", "4"]}
+
+
+def test_a_header_alone_is_a_table_without_rows(path: Path) -> None:
+    reader = opened(path, b"a,b")
+    assert reader.schema.names == ["a", "b"]
+    assert list(reader.batches()) == []
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\r\n", b"  \n\n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("header", [True, False])
+def test_a_file_without_a_record_is_empty(path: Path, data: bytes, header: bool) -> None:
+    error = error_of(path, data, header=header)
+    assert error.message == f"{path} is empty."
+    assert error.hint == "A CSV file needs at least a line of names."
+
+
+@pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
+def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, fields: int) -> None:
+    error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
+    assert error.message == f"{path}, line 4: {fields} fields where 2 are expected."
+    assert "--delimiter" in error.hint
+    assert "--quote-escape" in error.hint
+
+
+def test_the_lines_within_quotes_count(path: Path) -> None:
+    assert "line 5:" in error_of(path, b'a,b\n"1\n2\n",2\n3\n').message
+
+
+def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path) -> None:
+    error = error_of(path, b'a,b\n1,2\n\n3,"4\n5,6\n')
+    assert error.message == (
+        f"{path}: the record that begins on line 4 is malformed: "
+        "a quote is opened and never closed."
+    )
+    assert "--quote-escape" in error.hint
+
+
+def test_an_open_quote_ends_before_it_fills_the_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 100)
+    error = error_of(path, b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 50)
+    assert "begins on line 3" in error.message
+    assert "never closed" in error.message
+
+
+def test_the_bound_is_on_a_record_and_not_on_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 100)
+    assert len(csv_rows(opened(path, b"a,b\n" + b"1,2\n" * 500))) == 500
+
+
+def test_text_behind_a_closing_quote_is_an_error_that_names_its_line(path: Path) -> None:
+    error = error_of(path, b'a,b\n1,2\n"3"x,4\n')
+    assert "begins on line 3 is malformed: ',' expected after '\"'." in error.message
+    assert "--quote-escape" in error.hint
+
+
+def test_a_lone_carriage_return_outside_quotes_is_an_error(path: Path) -> None:
+    error = error_of(path, b"a,b\n1,2\n3\r4,5\n")
+    assert error.message.endswith(
+        "line 3 is malformed: a line break of another kind stands outside quotes."
+    )
+    assert "--line-end" in error.hint
+
+
+def test_backslashes_are_only_escapes_when_that_is_stated(path: Path) -> None:
+    assert csv_rows(opened(path, b'a,b\n"x\\",1\n')) == [["x\\", "1"]]
+    stated = opened(path, b'a,b\n"x\\"y",1\n', quote_escape="backslash")
+    assert csv_rows(stated) == [['x"y', "1"]]
+
+
+def test_a_missing_text_column_lists_the_columns_and_names_the_likeliest(path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        opened(path, b"id,Description,price\n", "description")
+    assert caught.value.message == (
+        f"{path} has no column 'description'. Its columns: 'id', 'Description', 'price'."
+    )
+    assert caught.value.hint == "Did you mean 'Description'? Say so: --text-column 'Description'."
+
+
+def test_a_text_column_that_stands_twice_is_refused(path: Path) -> None:
+    with pytest.raises(InputError, match=r"has 2 columns named 'a'\. Rename all but one"):
+        opened(path, b"a,b,a\n", "a")
+
+
+def test_columns_of_one_name_that_hold_no_text_are_fine(path: Path) -> None:
+    assert csv_rows(opened(path, b"a,b,a\n1,2,3\n", "b")) == [["1", "2", "3"]]
+
+
+def test_cells_of_ten_megabytes_are_read(path: Path) -> None:
+    huge = "é,\n" * 2_000_000
+    reader = opened(path, f'a,b\n1,"{huge}"\n2,x\n'.encode(), "a")
+    assert csv_rows(reader) == [["1", huge], ["2", "x"]]
+
+
+def test_five_thousand_columns_are_read(path: Path) -> None:
+    names = [f"c{place}" for place in range(5_000)]
+    line = ",".join(names)
+    reader = opened(path, f"{line}\n{line}\n".encode(), "c4999")
+    assert csv_rows(reader) == [names]
+    assert [batch.texts for batch in reader.batches()] == [["c4999"]]
+
+
+def test_a_long_table_comes_in_batches_of_bounded_rows(path: Path) -> None:
+    rows = 200_000
+    reader = opened(path, b"id,b\n" + b"".join(b"%d,x\n" % i for i in range(rows)), "id")
+    sizes, expected = [], 0
+    for batch in reader.batches():
+        assert batch.texts[0] == str(expected)
+        sizes.append(len(batch.texts))
+        expected += len(batch.texts)
+    assert set(sizes[:-1]) == {BATCH_ROWS}
+    assert sum(sizes) == rows
+
+
+def test_a_table_of_huge_cells_comes_in_batches_of_bounded_characters(path: Path) -> None:
+    cell = "x" * (BATCH_CHARS // 3)
+    reader = opened(path, ("a,b\n" + f"1,{cell}\n" * 7).encode(), "a")
+    assert [len(batch.texts) for batch in reader.batches()] == [3, 3, 1]
+
+
+def test_a_truncated_gzip_file_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "tenders.csv.gz"
+    data = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(200_000)))
+    for end in (5, len(data) // 2, len(data) - 4):
+        error = error_of(path, data[:end])
+        assert str(path) in error.message
+        assert error.hint == "Check that it is there, readable and whole."
+
+
+def test_a_gzip_file_of_several_members_is_read_to_its_end(tmp_path: Path) -> None:
+    members = [gzip.compress(part) for part in (b"a,b\n", b"", b"1,", b"2\n")]
+    assert csv_rows(opened(tmp_path / "t.csv.gz", b"".join(members))) == [["1", "2"]]
+
+
+def test_the_fingerprint_changes_with_any_byte(path: Path) -> None:
+    reader = opened(path, b"a\n1\n")
+    before = reader.fingerprint()
+    assert reader.fingerprint() == before
+    path.write_bytes(b"a\n1\r\n")
+    assert reader.fingerprint() != before

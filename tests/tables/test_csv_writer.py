@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.settings import CsvOptions
+from pipeline.tables import ArrowReader, open_reader, open_writer, read_table
+from tests.tables.csv_files import (
+    LATIN,
+    WIDE,
+    CsvFile,
+    cell_texts,
+    csv_files,
+    decompressed,
+    without_last_fields,
+)
+from tests.tables.rewriting import (
+    CODE,
+    NEW_FIELDS,
+    csv_rows,
+    folder,
+    rewrite,
+    rewritten,
+    small_steps,
+)
+
+STEPS = st.tuples(
+    st.sampled_from([1, 5, 1 << 20]), st.sampled_from([1, 2, 1024]), st.sampled_from([1, 9**9])
+)
+
+
+@st.composite
+def files_with_new_cells(draw: st.DrawFn) -> tuple[CsvFile, list[list[str]]]:
+    file = draw(csv_files())
+    cells = st.lists(cell_texts(file.coding), min_size=2, max_size=2)
+    return file, [draw(cells) for _ in file.rows]
+
+
+def parsed(text: str, options: CsvOptions) -> list[list[str]]:
+    """Parse with the csv module alone, blank lines left out."""
+    backslash = options.quote_escape == "backslash"
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=options.delimiter or ",",
+        doublequote=not backslash,
+        escapechar="\\" if backslash else None,
+        strict=True,
+    )
+    return [row for row in reader if len(row) > 1]
+
+
+@settings(max_examples=300, deadline=None)
+@given(pair=files_with_new_cells(), steps=STEPS)
+def test_our_cells_are_appended_and_all_else_stays_byte_for_byte(
+    pair: tuple[CsvFile, list[list[str]]], steps: tuple[int, int, int]
+) -> None:
+    file, added = pair
+    with folder() as place, small_steps(*steps):
+        source = place / f"in.csv{file.suffix}"
+        source.write_bytes(file.data)
+        output = place / f"out.csv{file.suffix}"
+        writer = rewrite(open_reader(source, (), file.options), output, added)
+        content = decompressed(output.read_bytes(), file.suffix)
+    text = content.removeprefix(file.coding.mark).decode(file.coding.codec)
+
+    new = [[field.name for field in NEW_FIELDS], *added] if file.options.header else added
+    expected = [[*old, *cells] for old, cells in zip(file.records, new, strict=True)]
+    assert parsed(text, file.options) == expected
+
+    backslash = file.options.quote_escape == "backslash"
+    original = without_last_fields(text, file.delimiter, backslash, count=2)
+    assert file.coding.mark + original.encode(file.coding.codec) == file.content
+    assert writer.replaced_characters == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(file=csv_files(header=True))
+def test_csv_to_parquet_and_back_keeps_every_value(file: CsvFile) -> None:
+    names = file.records[0]
+    file.records[0][:] = [f"{place}{name}" for place, name in enumerate(names)]
+    added = [(str(place), None) for place in range(len(file.rows))]
+    with folder() as place:
+        source = place / f"in.csv{file.suffix}"
+        source.write_bytes(file.data)
+        reader = open_reader(source, (), file.options)
+        rewrite(reader, place / "t.parquet", added, "parquet")
+        rewrite(open_reader(place / "t.parquet", ()), place / "b.csv", added, fields=[CODE, CODE])
+        back = open_reader(place / "b.csv", (), CsvOptions(delimiter=",", line_end="lf"))
+        assert back.schema.names[: len(names)] == file.names
+        assert [row[: len(names)] for row in csv_rows(back)] == file.rows
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"a\n1", b'a,cpv_code,"the ""title"", in full"\n1,1,x'),
+        (b"a\r\n1\r\n", b'a,cpv_code,"the ""title"", in full"\r\n1,1,x\r\n'),
+        (b"a\r1\r\r", b'a,cpv_code,"the ""title"", in full"\r1,1,x\r\r'),
+        (b"a;b\n\n1;2\n", b'a;b;cpv_code;"the ""title"", in full"\n\n1;2;1;x\n'),
+        (b'"a"\n""\n', b'"a",cpv_code,"the ""title"", in full"\n"",1,x\n'),
+        (b"\xef\xbb\xbfa", b'\xef\xbb\xbfa,cpv_code,"the ""title"", in full"'),
+        (b"a,b\r\r\n1,2\r\r\n", b'a,b,cpv_code,"the ""title"", in full"\r\r\n1,2,1,x\r\r\n'),
+        (b"a\n1\n  \n\n", b'a,cpv_code,"the ""title"", in full"\n1,1,x\n  \n\n'),
+    ],
+)
+def test_examples_of_what_is_appended(data: bytes, expected: bytes) -> None:
+    assert rewritten(data, "in.csv") == expected
+
+
+def test_without_a_header_no_names_are_written() -> None:
+    assert rewritten(b"a,b\n1,2", "in.csv", CsvOptions(header=False)) == b"a,b,1,x\n1,2,1,x"
+
+
+def test_an_escaped_carriage_return_stays_in_its_field() -> None:
+    """MySQL writes a value that ends with a carriage return so."""
+    data = b"a,b\r\n1,2\\\r\r\n3,4\\\\\r\n"
+    expected = b'a,b,cpv_code,"the \\"title\\", in full"\r\n1,2\\\r,1,x\r\n3,4\\\\,1,x\r\n'
+    assert rewritten(data, "in.csv", CsvOptions(quote_escape="backslash")) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(title=st.lists(st.sampled_from(["a", "?", *LATIN, *WIDE])).map("".join))
+def test_letters_of_ours_that_the_encoding_lacks_become_question_marks(title: str) -> None:
+    with folder() as place:
+        (place / "in.csv").write_bytes("é\n1\n".encode("latin-1"))
+        reader = open_reader(place / "in.csv", (), CsvOptions(encoding="latin-1"))
+        writer = rewrite(reader, place / "out.csv", [("7", title)])
+        row = (place / "out.csv").read_bytes().splitlines()[1].decode("latin-1")
+    lacking = [letter for letter in title if ord(letter) > 255]
+    assert writer.replaced_characters == len(lacking)
+    assert row == "1,7," + "".join("?" if ord(letter) > 255 else letter for letter in title)
+
+
+def test_letters_that_names_of_ours_need_are_counted_too(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"a\n")
+    reader = open_reader(tmp_path / "in.csv", (), CsvOptions(encoding="ascii"))
+    field = pa.field("tytuł", pa.string())
+    writer = rewrite(reader, tmp_path / "out.csv", [], fields=[field])
+    assert (tmp_path / "out.csv").read_bytes() == b"a,tytu?\n"
+    assert writer.replaced_characters == 1
+
+
+def test_our_values_are_written_as_text(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"a\n1\n")
+    values = [None, 0.5, Decimal("0.00010499999999999999"), [{"code": "é", "confidence": 1.0}]]
+    fields = [pa.field(str(place), pa.string()) for place in range(4)]
+    rewrite(open_reader(tmp_path / "in.csv", ()), tmp_path / "out.csv", [values], fields=fields)
+    assert (tmp_path / "out.csv").read_text("utf-8").splitlines()[1] == (
+        '1,,0.5,0.00010499999999999999,"[{""code"":""é"",""confidence"":1.0}]"'
+    )
+
+
+def test_values_of_parquet_become_text(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "n": pa.array([7, None]),
+            "money": pa.array([Decimal("1.50"), None]),
+            "day": [date(2024, 2, 29), None],
+            "at": pa.array(
+                [datetime(2024, 2, 29, 12, tzinfo=UTC), None], pa.timestamp("ms", "UTC")
+            ),
+            "line\nbreak": ['a "b"\r\nc, d', ""],
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    rewrite(open_reader(tmp_path / "in.parquet", ()), tmp_path / "out.csv", [("1", "x")] * 2)
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file, strict=True)) == [
+            ["n", "money", "day", "at", "line\nbreak", "cpv_code", 'the "title", in full'],
+            ["7", "1.50", "2024-02-29", "2024-02-29 12:00:00.000Z", 'a "b"\r\nc, d', "1", "x"],
+            ["", "", "", "", "", "1", "x"],
+        ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.text(st.sampled_from("a\"\r\n,;\t\\ 'é\0"), max_size=5)),
+    suffix=st.sampled_from([".csv", ".tsv", ".tab", ".csv.gz", ".TSV", ".tsv.zst"]),
+)
+def test_texts_in_memory_come_back_from_csv(values: list[str], suffix: str) -> None:
+    table = pa.table({"text": pa.array(values, pa.string())})
+    with folder() as place:
+        output = place / f"out{suffix}"
+        rewrite(ArrowReader(table, ()), output, [(None, None)] * len(values))
+        delimiter = "\t" if "t" in suffix[:3].lower() else ","
+        back = read_table(output, "csv", CsvOptions(delimiter=delimiter))
+    assert back.num_columns == 3
+    assert back.column("text").to_pylist() == values
+
+
+@pytest.mark.parametrize("name", ["a.table.csv", "my.tsv.csv", "x.tabular.csv.gz"])
+def test_only_the_suffix_makes_a_file_of_tabs(tmp_path: Path, name: str) -> None:
+    rewrite(ArrowReader(pa.table({"a": ["1"]}), ()), tmp_path / name, [("2", "3")])
+    assert read_table(tmp_path / name, "csv").num_columns == 3
+
+
+def test_an_aborted_file_is_let_go(tmp_path: Path) -> None:
+    reader = ArrowReader(pa.table({"a": ["1"]}), ())
+    writer = open_writer(tmp_path / "out.csv", "out.csv", "csv", reader, NEW_FIELDS)
+    writer.abort()
+    (tmp_path / "out.csv").unlink()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cells_of_ten_megabytes_are_written_as_they_came() -> None:
+    data = ("a\n" + '"' + ("é" * 99 + "\n") * 52_000 + '"').encode()
+    assert rewritten(data, "in.csv").endswith(data[-1000:] + b",1,x")
+
+
+def test_five_thousand_columns_are_written_as_they_came() -> None:
+    line = ",".join(map(str, range(5_000))).encode()
+    assert rewritten(line + b"\n" + line, "in.csv").endswith(b"\n" + line + b",1,x")

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.money import ARROW_USD
+from pipeline.tables import open_reader, read_table
+from pipeline.tables.parquet import ROW_GROUP_ROWS, ParquetReader
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from tests.tables.arrow_tables import arrow_tables
+from tests.tables.rewriting import CODE, folder, rewrite
+
+CODECS = ["none", "snappy", "gzip", "zstd", "lz4", "brotli"]
+COST = pa.field("cost_usd", ARROW_USD)
+MATCHES = pa.field("matches", pa.list_(pa.struct([("code", pa.string())])))
+FIELDS = [CODE, COST, MATCHES]
+
+
+def new_cells(rows: int) -> list[list[Any]]:
+    return [[str(row), Decimal(row) / 8, [{"code": "x"}] * (row % 3)] for row in range(rows)]
+
+
+def rewritten(path: Path, table: pa.Table, metadata: dict[str, str] | None = None) -> pa.Table:
+    """Write the Parquet file ``path`` again beside it; check the new columns; return the old."""
+    output = path.with_name("out.parquet")
+    rows = new_cells(table.num_rows)
+    rewrite(open_reader(path, ()), output, rows, "parquet", FIELDS, metadata)
+    written = pq.read_table(output)
+    assert written.schema.names == [*table.schema.names, "cpv_code", "cost_usd", "matches"]
+    for place, field in enumerate(FIELDS, start=-len(FIELDS)):
+        assert written.schema.field(len(written.schema) + place).equals(field)
+        assert written.column(len(written.schema) + place).to_pylist() == [r[place] for r in rows]
+    return written.select(range(table.num_columns))
+
+
+def codecs(path: Path) -> list[list[str]]:
+    """Return the codec of each leaf column in each row group."""
+    metadata = pq.read_metadata(path)
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    return [[g.column(place).compression for place in range(g.num_columns)] for g in groups]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    table=arrow_tables(),
+    codec=st.sampled_from(CODECS),
+    group=st.integers(1, 10),
+    version=st.sampled_from(["1.0", "2.4", "2.6"]),
+    batch_rows=st.sampled_from([1, 3, 1024]),
+)
+def test_columns_types_and_metadata_of_every_kind_come_back(
+    table: pa.Table, codec: str, group: int, version: str, batch_rows: int
+) -> None:
+    with folder() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.tables.parquet.BATCH_ROWS", batch_rows)
+        path = place / "in.parquet"
+        pq.write_table(table, path, row_group_size=group, compression=codec, version=version)
+        original = pq.read_table(path)
+        back = rewritten(path, original)
+        assert back.equals(original)
+        assert back.schema.equals(original.schema, check_metadata=True)
+        for written in codecs(place / "out.parquet"):
+            assert written[: -len(FIELDS)] == codecs(path)[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(chosen=st.lists(st.sampled_from(CODECS), min_size=4, max_size=4), compliant=st.booleans())
+def test_every_column_keeps_its_own_compression(chosen: Sequence[str], compliant: bool) -> None:
+    """Other writers name the values of a list in other ways."""
+    item = "element" if compliant else "item"
+    table = pa.table({"a": ["x"], "l": [[1]], "s": [{"b": 1, "c": [2]}]})
+    paths = ["a", f"l.list.{item}", "s.b", f"s.c.list.{item}"]
+    with folder() as place:
+        pq.write_table(
+            table,
+            place / "in.parquet",
+            compression=dict(zip(paths, chosen, strict=True)),
+            use_compliant_nested_type=compliant,
+        )
+        rewritten(place / "in.parquet", table)
+        (before,), (after,) = codecs(place / "in.parquet"), codecs(place / "out.parquet")
+    assert after[:4] == before
+    assert set(after[4:]) == {max(before, key=before.count)}
+
+
+def test_a_table_that_was_no_parquet_file_is_compressed_with_zstd(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"a\n1\n")
+    rewrite(
+        open_reader(tmp_path / "in.csv", ()),
+        tmp_path / "out.parquet",
+        new_cells(1),
+        "parquet",
+        FIELDS,
+    )
+    assert codecs(tmp_path / "out.parquet") == [["ZSTD"] * 4]
+
+
+@pytest.mark.parametrize("groups", [0, 1])
+def test_a_table_without_rows_keeps_its_columns(tmp_path: Path, groups: int) -> None:
+    schema = pa.schema([("a", pa.string()), ("b", pa.decimal128(5, 2))], metadata={"k": "v"})
+    with pq.ParquetWriter(tmp_path / "in.parquet", schema) as writer:
+        for _ in range(groups):
+            writer.write_table(schema.empty_table())
+    assert pq.read_metadata(tmp_path / "in.parquet").num_row_groups == groups
+    back = rewritten(tmp_path / "in.parquet", schema.empty_table())
+    assert back.num_rows == 0
+    assert back.schema.equals(schema, check_metadata=True)
+
+
+@pytest.mark.parametrize("store_schema", [True, False])
+def test_entries_that_were_added_to_the_footer_are_kept(tmp_path: Path, store_schema: bool) -> None:
+    schema = pa.schema([("a", pa.string())], metadata={"k": "v"})
+    with pq.ParquetWriter(tmp_path / "in.parquet", schema, store_schema=store_schema) as writer:
+        writer.write_table(pa.table({"a": ["x"]}, schema=schema))
+        writer.add_key_value_metadata({"added": "later"})
+    back = rewritten(tmp_path / "in.parquet", pa.table({"a": ["x"]}), {"total": "1.5"})
+    expected = {b"added": b"later", b"total": b"1.5"} | ({b"k": b"v"} if store_schema else {})
+    entries = pq.read_metadata(tmp_path / "out.parquet").metadata
+    assert expected.items() <= entries.items()
+    assert back.schema.metadata == expected
+
+
+def test_a_second_run_replaces_the_entries_of_the_first(tmp_path: Path) -> None:
+    first, second, third = (tmp_path / f"{place}.parquet" for place in (1, 2, 3))
+    pq.write_table(pa.table({"a": ["x"]}), first)
+    rewrite(open_reader(first, ()), second, [["1"]], "parquet", [CODE], {"total": "1"})
+    rewrite(open_reader(second, ()), third, [[None]], "parquet", [COST], {"total": "2"})
+    assert pq.read_metadata(third).metadata[b"total"] == b"2"
+    assert pq.read_schema(third).metadata == {b"total": b"2"}
+    assert open_reader(third, ()).schema.metadata == {b"total": b"2"}
+
+
+def test_fields_keep_their_metadata_and_whether_they_may_be_null(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False, metadata={"PARQUET:field_id": "7"}),
+            pa.field("a", pa.string(), metadata={"unit": "none"}),
+        ]
+    )
+    table = pa.table({"id": [1], "a": ["x"]}, schema=schema)
+    pq.write_table(table, tmp_path / "in.parquet")
+    back = rewritten(tmp_path / "in.parquet", table)
+    assert back.schema.equals(schema, check_metadata=True)
+
+
+def test_columns_of_a_data_frame_keep_its_index(tmp_path: Path) -> None:
+    table = pa.table({"a": ["x", "y"], "i": [5, 6]})
+    table.to_pandas().set_index("i").to_parquet(tmp_path / "in.parquet")
+    rewritten(tmp_path / "in.parquet", pq.read_table(tmp_path / "in.parquet"))
+    frame = pq.read_table(tmp_path / "out.parquet").to_pandas()
+    assert frame.index.tolist() == [5, 6]
+    assert frame["a"].tolist() == ["x", "y"]
+    assert frame["cpv_code"].tolist() == ["0", "1"]
+
+
+def test_the_texts_of_text_columns_are_joined(tmp_path: Path) -> None:
+    statuses = pa.array(["x", None, "x"]).dictionary_encode()
+    table = pa.table({"a": [" 1\n2 ", None, ""], "b": statuses, "n": [7, 8, None]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    reader = ParquetReader(tmp_path / "t.parquet", ["b", "a", "n"])
+    assert [batch.texts for batch in reader.batches()] == [["x. 1 2. 7", "8", "x"]]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([["x"]]),
+        pa.array([{"x": "y"}]),
+        pa.array([[("x", "y")]], pa.map_(pa.string(), pa.string())),
+        pa.array([b"x"]),
+        pa.array([b"x"]).dictionary_encode(),
+    ],
+)
+def test_a_text_column_without_text_is_refused(tmp_path: Path, values: pa.Array) -> None:
+    pq.write_table(pa.table({"a": values, "b": ["x"]}), tmp_path / "t.parquet")
+    kind = pq.read_schema(tmp_path / "t.parquet").field("a").type
+    with pytest.raises(InputError) as caught:
+        open_reader(tmp_path / "t.parquet", ["a"])
+    assert caught.value.message == f"The column 'a' holds {kind}, which is not text."
+    assert caught.value.hint == "Name a column that holds text: --text-column NAME."
+
+
+def test_a_missing_text_column_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": [1], "Description": ["x"]}), path)
+    with pytest.raises(InputError) as caught:
+        open_reader(path, ["description"])
+    assert caught.value.message == (
+        f"{path} has no column 'description'. Its columns: 'id', 'Description'."
+    )
+    assert "--text-column 'Description'" in caught.value.hint
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, -1, -100])
+def test_a_truncated_file_is_damaged(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [str(place) for place in range(1000)]}), path)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(InputError) as caught:
+        open_reader(path, ["a"])
+    assert caught.value.message.startswith(f"{path} cannot be read as Parquet: ")
+    assert not caught.value.message.endswith("..")
+    assert "--input-format csv" in caught.value.hint
+
+
+def test_damage_within_the_file_is_found_while_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    texts = [f"{place * place % 99991} chairs" for place in range(20_000)]
+    pq.write_table(pa.table({"a": texts}), path, compression="gzip", use_dictionary=False)
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 200] = bytes(200)
+    path.write_bytes(data)
+    reader = open_reader(path, ["a"])
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        list(reader.batches())
+
+
+@pytest.fixture
+def not_utf8(tmp_path: Path) -> Path:
+    """Return a table whose column b holds what some writers take for text."""
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    pq.write_table(pa.table({"a": pa.array(["x"]), "b": broken}), tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
+def test_text_that_is_not_utf8_cannot_be_read(not_utf8: Path) -> None:
+    reader = open_reader(not_utf8, ["b"])
+    with pytest.raises(InputError, match="cannot be read as Parquet: 'utf-8' codec"):
+        list(reader.batches())
+
+
+def test_text_that_is_not_utf8_and_not_asked_for_stays(not_utf8: Path) -> None:
+    output = not_utf8.with_name("out.parquet")
+    rewrite(open_reader(not_utf8, ["a"]), output, new_cells(1), "parquet", FIELDS)
+    assert pq.read_table(output).column("b").cast(pa.binary()).to_pylist() == [b"\xff"]
+
+
+def test_text_that_is_not_utf8_cannot_go_to_csv(not_utf8: Path) -> None:
+    reader = open_reader(not_utf8, ["a"])
+    with pytest.raises(InputError, match="A text in the table is not UTF-8") as caught:
+        rewrite(reader, not_utf8.with_name("out.csv"), new_cells(1), fields=FIELDS)
+    assert "--output-format parquet" in caught.value.hint
+
+
+def test_a_long_table_comes_in_batches_of_bounded_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    rows = 300_000
+    pq.write_table(pa.table({"a": [str(place) for place in range(rows)]}), path)
+    sizes, expected = [], 0
+    for batch in ParquetReader(path, ["a"]).batches():
+        assert batch.texts[0] == str(expected)
+        sizes.append(len(batch.texts))
+        expected += len(batch.texts)
+    assert max(sizes) == BATCH_ROWS
+    assert sum(sizes) == rows
+
+
+def test_a_table_of_huge_cells_comes_in_batches_of_bounded_characters(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    cells = [letter * (BATCH_CHARS // 3) for letter in "abcdefg"]
+    pq.write_table(pa.table({"a": cells}), path, use_dictionary=False)
+    batches = list(ParquetReader(path, ["a"]).batches())
+    assert max(len(batch.texts) for batch in batches) <= 3
+    assert [text for batch in batches for text in batch.texts] == cells
+
+
+def test_row_groups_have_a_bounded_number_of_rows(tmp_path: Path) -> None:
+    rows = ROW_GROUP_ROWS + 5_000
+    pq.write_table(pa.table({"a": pa.nulls(rows, pa.string())}), tmp_path / "in.parquet")
+    reader = open_reader(tmp_path / "in.parquet", ())
+    rewrite(reader, tmp_path / "out.parquet", [[None]] * rows, "parquet", [CODE])
+    metadata = pq.read_metadata(tmp_path / "out.parquet")
+    sizes = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
+    assert sizes == [ROW_GROUP_ROWS, 5_000]
+
+
+def test_row_groups_have_a_bounded_number_of_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.parquet.ROW_GROUP_BYTES", 100_000)
+    monkeypatch.setattr("pipeline.tables.csv_reader.BATCH_ROWS", 1)
+    (tmp_path / "in.csv").write_text("a,b\n" + f"1,{'x' * 60_000}\n" * 5)
+    reader = open_reader(tmp_path / "in.csv", ())
+    rewrite(reader, tmp_path / "out.parquet", [[None]] * 5, "parquet", [CODE])
+    metadata = pq.read_metadata(tmp_path / "out.parquet")
+    sizes = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
+    assert sizes == [2, 2, 1]
+
+
+def test_dictionaries_that_differ_between_row_groups_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "in.parquet"
+    schema = pa.schema([("a", pa.dictionary(pa.int32(), pa.string()))])
+    with pq.ParquetWriter(path, schema) as writer:
+        for values in (["x", "y"], ["z", "x"], [None, "w"]):
+            batch = pa.table({"a": pa.array(values).dictionary_encode()}, schema=schema)
+            writer.write_table(batch)
+    original = pq.read_table(path)
+    back = rewritten(path, original)
+    assert back.schema.equals(original.schema)
+    assert back.column("a").to_pylist() == ["x", "y", "z", "x", None, "w"]
+
+
+def test_five_thousand_columns_come_back(tmp_path: Path) -> None:
+    table = pa.table({f"c{place}": [place] for place in range(5_000)})
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert rewritten(tmp_path / "in.parquet", table).equals(table)
+
+
+def test_cells_of_ten_megabytes_come_back(tmp_path: Path) -> None:
+    table = pa.table({"a": ["é" * 5_000_000, None, "x" * 10_000_000]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    assert rewritten(tmp_path / "in.parquet", table).equals(table)
+
+
+def test_a_whole_table_is_read_with_all_its_metadata(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2]}).replace_schema_metadata({"k": "v"})
+    pq.write_table(table, tmp_path / "t.parquet")
+    back = read_table(tmp_path / "t.parquet", "parquet")
+    assert back.equals(table, check_metadata=True)
+
+
+def test_the_fingerprint_changes_with_any_byte(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": ["x"]}), path)
+    reader = open_reader(path, ())
+    before = reader.fingerprint()
+    pq.write_table(pa.table({"a": ["y"]}), path)
+    assert reader.fingerprint() != before

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.errors import InputError, OutputError
+from pipeline.settings import Format
+from pipeline.tables import format_of, open_reader, read_table, split_suffixes
+from tests.tables.rewriting import rewrite
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "table_format"),
+    [
+        ("tenders.csv", ("tenders", ".csv", ""), "csv"),
+        ("tenders.TSV", ("tenders", ".TSV", ""), "csv"),
+        ("tenders.tab", ("tenders", ".tab", ""), "csv"),
+        ("tenders.txt.zst", ("tenders", ".txt", ".zst"), "csv"),
+        ("q1.2024.csv.GZ", ("q1.2024", ".csv", ".GZ"), "csv"),
+        ("tenders.parquet", ("tenders", ".parquet", ""), "parquet"),
+        ("tenders.pq", ("tenders", ".pq", ""), "parquet"),
+    ],
+)
+def test_the_suffix_says_the_format(
+    name: str, parts: tuple[str, str, str], table_format: Format
+) -> None:
+    assert split_suffixes(Path(name)) == parts
+    assert format_of(Path(name)) == table_format
+
+
+@pytest.mark.parametrize(
+    "name", ["tenders.xlsx", "tenders", "tenders.gz", "tenders.json.gz", ".csv"]
+)
+def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"a\n1\n")
+    with pytest.raises(InputError) as caught:
+        open_reader(tmp_path / name, ["a"])
+    assert caught.value.message == (
+        f"The name {name!r} does not say whether the table is CSV or Parquet."
+    )
+    assert "--input-format csv" in caught.value.hint
+    assert "Save a spreadsheet as CSV first." in caught.value.hint
+
+
+def test_a_stated_format_outweighs_the_suffix(tmp_path: Path) -> None:
+    (tmp_path / "t.dat").write_bytes(b"a\n1\n")
+    pq.write_table(pa.table({"a": ["2"]}), tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.dat", "csv").to_pydict() == {"a": ["1"]}
+    assert read_table(tmp_path / "t.csv", "parquet").to_pydict() == {"a": ["2"]}
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        open_reader(tmp_path / "t.csv", ["a"])
+    assert caught.value.message == f"{tmp_path / 't.csv'} does not exist."
+    assert caught.value.hint == "Give the path of a CSV or Parquet file."
+
+
+def test_a_folder_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").mkdir()
+    with pytest.raises(InputError, match=r"t\.parquet is a folder\. Give the path of a CSV"):
+        open_reader(tmp_path / "t.parquet", ["a"])
+
+
+def test_csv_that_is_called_parquet_is_an_error_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(b"a,b\n1,2\n" * 100)
+    with pytest.raises(InputError, match="cannot be read as Parquet") as caught:
+        open_reader(tmp_path / "t.parquet", ["a"])
+    assert "--input-format csv" in caught.value.hint
+
+
+def test_parquet_that_is_called_csv_is_an_error(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [str(place) for place in range(999)]}), tmp_path / "t.csv")
+    with pytest.raises(InputError, match=r"t\.csv"):
+        list(open_reader(tmp_path / "t.csv", ["a"]).batches())
+
+
+def test_columns_of_one_name_cannot_go_to_parquet(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"b,a,b,c,a\n1,2,3,4,5\n")
+    reader = open_reader(tmp_path / "t.csv", ["c"])
+    with pytest.raises(OutputError) as caught:
+        rewrite(reader, tmp_path / "o.parquet", [("1", "x")], "parquet")
+    assert caught.value.message == "Parquet cannot hold two columns of one name: 'a', 'b'."
+    assert caught.value.hint == "Rename them, or write CSV: --output-format csv."
+    assert not (tmp_path / "o.parquet").exists()
+
+
+def test_a_whole_csv_table_is_all_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\n007,NA\n,1e5\n")
+    table = read_table(tmp_path / "t.csv", "csv")
+    assert table.schema == pa.schema([("a", pa.string()), ("b", pa.string())])
+    assert table.to_pydict() == {"a": ["007", ""], "b": ["NA", "1e5"]}
+
+
+def test_a_whole_table_without_rows_keeps_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b")
+    assert read_table(tmp_path / "t.csv", "csv").to_pydict() == {"a": [], "b": []}

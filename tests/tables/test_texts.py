@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.tables.texts import find_columns, join_texts
+
+NAMES = ["id", "Title ", "description", "Preis"]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([], ""),
+        ([None, "", " \t\r\n\xa0\u2003"], ""),
+        (["  Supply \n\n of\tchairs "], "Supply of chairs"),
+        (["Chairs", None, "", "50 pieces"], "Chairs. 50 pieces"),
+        (["Ends here.", "Goes on"], "Ends here.. Goes on"),
+        (["0"], "0"),
+        (["é\0"], "é\0"),
+    ],
+)
+def test_texts_are_joined_with_single_spaces_and_without_empty_parts(
+    values: Sequence[str | None], text: str
+) -> None:
+    assert join_texts(values) == text
+
+
+@given(st.text(), st.sampled_from([" ", "\n", "\t\r\n", "\u3000"]))
+def test_white_space_never_changes_the_text(value: str, space: str) -> None:
+    assert join_texts([space + value.replace(" ", space) + space]) == join_texts([value])
+
+
+@given(st.text())
+def test_a_text_that_was_joined_stays_as_it_is(value: str) -> None:
+    assert join_texts([join_texts([value])]) == join_texts([value])
+
+
+def test_columns_are_found_in_the_order_asked() -> None:
+    assert find_columns(NAMES, ["description", "id"], "The table") == [2, 0]
+    assert find_columns(NAMES, [], "The table") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "likeliest"),
+    [
+        ("title", "Title "),
+        ("Description", "description"),
+        ("descripton", "description"),
+        ("ID", "id"),
+        ("preis_eur", "Preis"),
+    ],
+)
+def test_a_missing_column_is_an_error_that_names_the_likeliest(wanted: str, likeliest: str) -> None:
+    with pytest.raises(InputError) as caught:
+        find_columns(NAMES, [wanted], Path("t.csv"))
+    assert caught.value.message == (
+        f"t.csv has no column {wanted!r}. Its columns: 'id', 'Title ', 'description', 'Preis'."
+    )
+    assert caught.value.hint == f"Did you mean {likeliest!r}? Say so: --text-column {likeliest!r}."
+
+
+def test_of_names_that_differ_in_case_alone_the_first_is_the_likeliest() -> None:
+    with pytest.raises(InputError, match="Did you mean 'TEXT'"):
+        find_columns(["id", "TEXT", "Text"], ["text"], "The table")
+
+
+def test_of_many_columns_the_first_are_listed() -> None:
+    names = [f"c{place}" for place in range(1_200)]
+    with pytest.raises(InputError) as caught:
+        find_columns(names, ["x"], "The table")
+    assert "'c0', " in caught.value.message
+    assert caught.value.message.endswith("'c29' and 1,170 more.")
+
+
+def test_without_columns_there_is_nothing_to_suggest() -> None:
+    with pytest.raises(InputError) as caught:
+        find_columns([], ["x"], "The table")
+    assert caught.value.hint == "Name the column that holds the text: --text-column NAME."
+
+
+def test_two_columns_of_the_wanted_name_are_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        find_columns(["a", "b", "a"], ["b", "a"], "The table")
+    assert caught.value.message == "The table has 2 columns named 'a'."
+    assert caught.value.hint == "Rename all but one of them."
