@@ -97,13 +97,15 @@ def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
     wanted = codecs.lookup(stated).name if stated else None
     wanted = WITHOUT_MARK.get(wanted, wanted) if wanted else None
     for mark, encoding in BYTE_ORDER_MARKS:
-        same_family = wanted is None or wanted == encoding or stated_without_order(stated, encoding)
+        same_family = (
+            wanted is None or wanted == encoding or _stated_without_order(stated, encoding)
+        )
         if sample.startswith(mark) and same_family:
             return mark, encoding
     return b"", wanted or "utf-8"
 
 
-def stated_without_order(stated: str | None, encoding: str) -> bool:
+def _stated_without_order(stated: str | None, encoding: str) -> bool:
     """Tell whether ``utf-16`` was stated and the mark says which of its two orders it is."""
     return stated is not None and encoding.startswith(codecs.lookup(stated).name)
 

@@ -139,20 +139,13 @@ class CsvReader:
         try:
             for fields in reader:
                 size, begins = 0, reader.line_num + 1
-                if fields and not (len(fields) == 1 and not fields[0].strip()):
+                if not _is_blank(fields, taken[-1]):
                     yield taken[0] if len(taken) == 1 else "".join(taken), fields, reader.line_num
-                    taken.clear()
-                elif fields and self._one_column_value(taken[-1]):
-                    yield "".join(taken), fields, reader.line_num
                     taken.clear()
         except csv.Error as error:
             raise self._malformed(error, begins) from error
         if taken:
             yield "".join(taken), [], reader.line_num
-
-    def _one_column_value(self, line: str) -> bool:
-        """Tell a quoted empty value from a blank line: only the former has quotes."""
-        return '"' in line
 
     def _column_names(self, first: list[str]) -> list[str]:
         return first if self.dialect.header else [str(i + 1) for i in range(len(first))]
@@ -173,3 +166,8 @@ class CsvReader:
             "Mend the record, or say how the file is written: --quote-escape, --line-end, "
             "--delimiter.",
         )
+
+
+def _is_blank(fields: list[str], line: str) -> bool:
+    """Tell a blank line from a record of one quoted empty value."""
+    return not fields or (len(fields) == 1 and not fields[0].strip() and '"' not in line)
