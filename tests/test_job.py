@@ -20,6 +20,7 @@ from pipeline.progress import silent
 from pipeline.report import Summary
 from pipeline.settings import CsvOptions, Format, Settings
 from pipeline.tables import ArrowReader, open_reader
+from pipeline.tables.csv_writer import CsvWriter
 from tests.fakes import COST, ScriptedMatcher
 
 TEXTS = ["road", "", "chairs", "gibberish", "refused", "road"]
@@ -290,17 +291,78 @@ def test_a_folder_that_may_not_be_written_is_said_so(tmp_path: Path) -> None:
     source = write_csv(tmp_path / "in.csv")
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
-    with pytest.raises(OutputError, match="cannot be written"):
+    with pytest.raises(OutputError, match="Nothing can be written in"):
         run(source, locked / "out.csv")
 
 
-def test_a_full_disk_is_said_so_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_said_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
 
-    def fill() -> None:
+    def write(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr(CsvWriter, "write", write)
     with pytest.raises(OutputError, match="No space left") as refusal:
-        run(source, output, matcher=ScriptedMatcher(("cpv",), fill))
-    assert "Free some space" in refusal.value.hint
+        run(source, output)
+    assert "free space" in refusal.value.hint
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_an_error_elsewhere_is_not_told_as_one_of_the_output(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def fail() -> None:
+        raise ConnectionResetError("elsewhere")
+
+    with pytest.raises(ConnectionResetError):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), fail))
+
+
+def test_a_file_that_appears_while_the_job_runs_is_kept(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    with pytest.raises(OutputError, match="somebody else"):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), lambda: output.write_text("mine")))
+    assert output.read_text() == "mine"
+
+
+def test_a_manifest_that_is_not_ours_is_kept(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    manifest_path(output).write_text("mine")
+    with pytest.raises(OutputError, match="this tool did not write it"):
+        run(source, output)
+    assert manifest_path(output).read_text() == "mine"
+    run(source, output, overwrite=True)
+    assert json.loads(manifest_path(output).read_text())["tool"] == "tender-pipeline"
+
+
+@pytest.mark.parametrize("manifest", ["[" * 200_000, "{}", '{"tool": "tender-pipeline"}', "null"])
+def test_a_damaged_manifest_proves_nothing(tmp_path: Path, manifest: str) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    output.write_text("mine")
+    manifest_path(output).write_text(manifest)
+    with pytest.raises(OutputError, match="--overwrite"):
+        run(source, output)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 235, "a\0b", "in.csv/out", "loop"])
+def test_a_path_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, name: str
+) -> None:
+    source = write_csv(tmp_path / "in.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    asked: list[int] = []
+    matcher = ScriptedMatcher(("cpv",), lambda: asked.append(1))
+    with pytest.raises(OutputError) as refusal:
+        run(source, tmp_path / f"{name}.csv", matcher=matcher)
+    assert "--output PATH" in refusal.value.hint
+    assert not asked
+
+
+def test_a_replaced_output_keeps_its_mode(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    output.chmod(0o600)
+    run(source, output)
+    assert output.stat().st_mode & 0o777 == 0o600

@@ -18,6 +18,9 @@ __all__ = ["Engine"]
 AHEAD = 2
 """Batches that wait for each process: enough to keep it busy, few enough to hold."""
 
+IDLE = 60.0
+"""Seconds without work after which a process ends, lest those of a killed run stay."""
+
 
 class Engine:
     """Answers offline and free.
@@ -49,7 +52,7 @@ class Engine:
         for system in self._systems:
             ranker(system)  # so that the index is built once and not by every process
         waiting: deque[Future[BatchAnswers]] = deque()
-        executor = ProcessPoolExecutor(max_workers=self._jobs)
+        executor = ProcessPoolExecutor(max_workers=self._jobs, timeout=IDLE)
         try:
             for texts in batches:
                 waiting.append(executor.submit(_answer, self._systems, texts, self._top))

@@ -5,24 +5,29 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 import numpy as np
-import platformdirs
 from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
 from pipeline.engine.features import FEATURES, GRAM_LENGTHS, term_counts
+from pipeline.errors import SettingsError
+from pipeline.folders import cache_folder
 
 __all__ = ["Index", "build_index", "kept_index", "weighted"]
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-FORM = 3
+FORM = 4
 """Raised when the arrays or the way they are computed change."""
+
+ARRAYS = ("weights", "places", "ends", "rarity", "codes")
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +79,10 @@ def kept_index(table: CodeTable) -> Index:
     written is done without.
     """
     titles = titles_by_language(table)
-    folder = _cache_folder() / f"{table.system}-{_key(titles)}"
+    try:
+        folder = cache_folder() / "indexes" / f"{table.system}-{_key(titles)}"
+    except SettingsError:
+        return build_index(titles)
     try:
         return _load(folder)
     except (OSError, ValueError, EOFError):
@@ -87,10 +95,6 @@ def kept_index(table: CodeTable) -> Index:
     return index
 
 
-def _cache_folder() -> Path:
-    return platformdirs.user_cache_path("tender-pipeline") / "indexes"
-
-
 def _key(titles: Sequence[Sequence[str]]) -> str:
     digest = sha256(repr((FORM, FEATURES, GRAM_LENGTHS)).encode())
     for language in titles:
@@ -99,13 +103,24 @@ def _key(titles: Sequence[Sequence[str]]) -> str:
 
 
 def _load(folder: Path) -> Index:
-    arrays = {
-        name: np.load(folder / f"{name}.npy", mmap_mode="r")
-        for name in ("weights", "places", "ends", "rarity", "codes")
-    }
+    """Map the arrays into memory.
+
+    Raises:
+        OSError, EOFError, ValueError: one is missing or damaged.
+    """
+    arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+    if np.load(folder / "checksum.npy").item() != _checksum(arrays):
+        raise ValueError("the index is damaged")  # SciPy would follow it out of bounds
     shape = (FEATURES, int(arrays["codes"][0]))
     matrix = (arrays["weights"], arrays["places"], arrays["ends"])
     return Index(sparse.csr_matrix(matrix, shape), np.asarray(arrays["rarity"], np.float32))
+
+
+def _checksum(arrays: Mapping[str, Any]) -> int:
+    checksum = 0
+    for name in ARRAYS:
+        checksum = crc32(np.ascontiguousarray(arrays[name]).data, checksum)
+    return checksum
 
 
 def _save(index: Index, folder: Path) -> None:
@@ -119,6 +134,7 @@ def _save(index: Index, folder: Path) -> None:
         "rarity": index.rarity,
         "codes": np.array([index.titles.shape[1]]),
     }
+    arrays["checksum"] = np.array(_checksum(arrays))
     try:
         for name, values in arrays.items():
             np.save(draft / f"{name}.npy", values)

@@ -73,8 +73,10 @@ class Reader(Protocol):
 class Writer(Protocol):
     """A table being written, batch by batch."""
 
-    #: Characters of ours that the output's encoding lacks; each became "?".
-    replaced_characters: int
+    @property
+    def replaced_characters(self) -> int:
+        """How many characters of ours the output's encoding lacks; each became "?"."""
+        ...
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns and the new ones behind them."""

@@ -10,6 +10,7 @@ from pipeline.codes import CodeTable
 from pipeline.engine import index
 from pipeline.engine.features import FEATURES, term_counts
 from pipeline.engine.index import Index, build_index, kept_index, weighted
+from pipeline.errors import SettingsError
 
 TITLES = {"10000000": "Live animals", "11000000": "Minerals", "12000000": "Animal feed"}
 
@@ -137,3 +138,24 @@ def test_a_disk_that_fills_up_leaves_no_draft_behind(
     monkeypatch.setattr(np, "save", full)
     assert kept_index(table).titles.shape == (FEATURES, 3)
     assert list((cache / "tender-pipeline" / "indexes").iterdir()) == []
+
+
+def test_an_index_whose_values_were_damaged_is_built_anew(
+    table: CodeTable, cache: Path, built: list[Index]
+) -> None:
+    first = kept_index(table)
+    (places,) = cache.glob("tender-pipeline/indexes/*/places.npy")
+    np.save(places, np.full_like(np.load(places), 2**30))
+    assert same(kept_index(table), first)
+    assert len(built) == 2
+
+
+def test_a_user_without_a_home_folder_is_served_without_a_cache(
+    table: CodeTable, built: list[Index], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise SettingsError("This user has no home folder.", "Set HOME.")
+
+    monkeypatch.setattr(index, "cache_folder", homeless)
+    assert same(kept_index(table), kept_index(table))
+    assert len(built) == 2

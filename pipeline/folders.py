@@ -1,0 +1,43 @@
+"""Where this user's data and caches are kept, on every system in its usual place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+
+from pipeline.errors import SettingsError
+
+__all__ = ["cache_folder", "data_folder"]
+
+APP = "tender-pipeline"
+
+
+def data_folder() -> Path:
+    """Return the folder of what must stay.
+
+    Raises:
+        SettingsError: the user has no home folder and the environment names no other.
+    """
+    try:
+        return platformdirs.user_data_path(APP)
+    except RuntimeError as error:  # as in a container whose user has no passwd entry
+        raise _homeless("XDG_DATA_HOME") from error
+
+
+def cache_folder() -> Path:
+    """Return the folder of what can be made again.
+
+    Raises:
+        SettingsError: the user has no home folder and the environment names no other.
+    """
+    try:
+        return platformdirs.user_cache_path(APP)
+    except RuntimeError as error:
+        raise _homeless("XDG_CACHE_HOME") from error
+
+
+def _homeless(variable: str) -> SettingsError:
+    return SettingsError(
+        "This user has no home folder.", f"Set HOME or {variable} to a folder that can be written."
+    )

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from pipeline import folders
+from pipeline.errors import SettingsError
+
+
+def test_folders_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert folders.data_folder() == tmp_path / "data" / "tender-pipeline"
+    assert folders.cache_folder() == tmp_path / "cache" / "tender-pipeline"
+
+
+@pytest.mark.parametrize(
+    ("function", "folder", "variable"),
+    [
+        ("user_data_path", "data_folder", "XDG_DATA"),
+        ("user_cache_path", "cache_folder", "XDG_CACHE"),
+    ],
+)
+def test_a_user_without_a_home_is_told_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, function: str, folder: str, variable: str
+) -> None:
+    def homeless(name: str) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr(platformdirs, function, homeless)
+    with pytest.raises(SettingsError) as refusal:
+        getattr(folders, folder)()
+    assert variable in refusal.value.hint
