@@ -6,7 +6,8 @@ PipelineError
 │   └── InputChangedError   it changed while it was being read
 ├── OutputError       the output may not or cannot be written
 ├── CodeTableError    a code, a system or an official code file is not as it should be
-└── EngineError       a worker process of the engine died
+├── EngineError       a worker process of the engine died
+└── LedgerError       the ledger cannot be read or written
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = [
     "EngineError",
     "InputChangedError",
     "InputError",
+    "LedgerError",
     "OutputError",
     "PipelineError",
     "SettingsError",
@@ -66,3 +68,9 @@ class EngineError(PipelineError):
     """A worker process of the embedded engine died, most often for want of memory."""
 
     exit_code = 1
+
+
+class LedgerError(PipelineError):
+    """The ledger is damaged, locked, full, or from a newer version of this tool."""
+
+    exit_code = 8

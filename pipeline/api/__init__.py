@@ -1,0 +1,1 @@
+"""The paid interface as its client sees it: requests, answers, limits."""

@@ -1,0 +1,552 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import trustme
+from httpx_aiohttp import AiohttpTransport
+
+from pipeline.api.addresses import BaseUrl
+from pipeline.api.client import Client, Lost, NotSent, Received, Reply
+from pipeline.api.messages import MAX_BODY, Unreadable, read_response
+from pipeline.errors import SettingsError
+
+KEY = "sk_live_0123456789abcdef"
+OK = b'{"success":true,"message":"ok","data":[],"metadata":{"cost":{"apiCost":0.0001}}}'
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@dataclass
+class Exchange:
+    """One connection as a script of the test server sees it."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    server: Server
+
+    async def read_request(self) -> None:
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        fields = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
+        lower = {name.lower(): value for name, value in fields.items()}
+        body = await self.reader.readexactly(int(lower[b"content-length"]))
+        self.server.requests.append((head.split(b"\r\n")[0], lower, body))
+
+    async def answer(self, body: bytes = OK, head: str = "200 OK", *fields: str) -> None:
+        lines = [f"HTTP/1.1 {head}", f"Content-Length: {len(body)}", *fields]
+        await self.raw("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+    async def raw(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+
+@dataclass
+class Server:
+    """A server on loopback that counts what reaches it."""
+
+    base: BaseUrl
+    connections: int = 0
+    requests: list[tuple[bytes, dict[bytes, bytes], bytes]] = field(default_factory=list)
+
+
+Script = Callable[[Exchange], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serving(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
+    server = Server(BaseUrl("http://not.yet"))
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.connections += 1
+        try:
+            await script(Exchange(reader, writer, server))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    listener = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
+    port = listener.sockets[0].getsockname()[1]
+    server.base = BaseUrl(f"{'https' if tls else 'http'}://localhost:{port}")
+    try:
+        yield server
+    finally:
+        listener.close()
+
+
+async def attempt(base: BaseUrl, text: str = "Seeds", **options: Any) -> Reply:
+    async with Client(base, KEY, **{"connections": 1, "timeout": 5.0} | options) as client:
+        return await client.send("cpv", text)
+
+
+async def answers(exchange: Exchange) -> None:
+    while True:
+        await exchange.read_request()
+        await exchange.answer()
+
+
+async def test_a_request_is_what_the_interface_asks_for() -> None:
+    async with serving(answers) as server:
+        reply = await attempt(server.base, "Épinards «frais»\n\U0001f96c")
+    (line, fields, body), *more = server.requests
+    assert not more
+    assert line == b"POST /api/cpv/match HTTP/1.1"
+    assert fields[b"content-type"] == b"application/json"
+    assert fields[b"x-api-key"] == KEY.encode()
+    assert b"transfer-encoding" not in fields
+    assert json.loads(body.decode()) == {"description": "Épinards «frais»\n\U0001f96c"}
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.body) == (200, OK)
+    assert 0 < reply.seconds < 5
+
+
+async def test_a_demo_request_has_no_key() -> None:
+    async with serving(answers) as server, Client(server.base, None, connections=1) as client:
+        await client.send("naics", "Seeds")
+    line, fields, _ = server.requests[0]
+    assert line.startswith(b"POST /api/naics/match ")
+    assert b"x-api-key" not in fields
+
+
+async def test_headers_that_matter_come_back_in_lower_case_and_no_others() -> None:
+    async def refuses(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer(b"", "429 Slow", "RETRY-AFTER: 7", "Set-Cookie: a=b")
+
+    async with serving(refuses) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.headers) == (429, {"retry-after": "7"})
+
+
+# Failures before anything was sent.
+
+
+async def speaks_no_tls(exchange: Exchange) -> None:
+    await exchange.reader.read(1)
+    await exchange.answer(b"", "400 Bad Request", "Connection: close")
+
+
+async def test_a_refused_connection_sent_nothing() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        reply = await attempt(BaseUrl(f"http://127.0.0.1:{unused.getsockname()[1]}"))
+    assert isinstance(reply, NotSent)
+    assert reply.error == "CONNECTION_ERROR"
+    assert "refused" in reply.detail or "Connect call failed" in reply.detail
+
+
+async def test_a_host_without_an_address_sent_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*args: object, **kwargs: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    reply = await attempt(BaseUrl("http://service.example"))
+    assert reply == NotSent("CONNECTION_ERROR", "gaierror: Name or service not known")
+
+
+async def test_plain_http_where_tls_belongs_sent_nothing() -> None:
+    async with serving(speaks_no_tls) as server:
+        reply = await attempt(BaseUrl(server.base.replace("http:", "https:")))
+    assert isinstance(reply, NotSent)
+    assert reply.error == "CONNECTION_ERROR"
+    assert "SSL" in reply.detail
+
+
+async def test_a_handshake_that_never_ends_sent_nothing() -> None:
+    async def stalls(exchange: Exchange) -> None:
+        await exchange.reader.read()
+
+    async with serving(stalls) as server:
+        address = BaseUrl(server.base.replace("http:", "https:"))
+        assert await attempt(address, timeout=0.2) == NotSent("TIMEOUT", "no whole answer in 0.2 s")
+
+
+async def test_waiting_for_a_free_connection_sent_nothing() -> None:
+    arrived = asyncio.Event()
+
+    async def holds(exchange: Exchange) -> None:
+        await exchange.read_request()
+        arrived.set()
+        await exchange.reader.read()
+
+    one = AiohttpTransport(limits=httpx.Limits(max_connections=1))
+    async with (
+        serving(holds) as server,
+        Client(server.base, KEY, connections=1, transport=one) as patient,
+        Client(server.base, KEY, connections=1, transport=one, timeout=0.1) as hasty,
+    ):
+        held = asyncio.create_task(patient.send("cpv", "one"))
+        await arrived.wait()
+        reply = await hasty.send("cpv", "two")
+        held.cancel()
+        await asyncio.wait([held])
+    assert reply == NotSent("TIMEOUT", "no whole answer in 0.1 s")
+    assert len(server.requests) == 1
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def tls(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    return context
+
+
+async def test_a_certificate_that_nobody_vouches_for_gets_nothing(tls: ssl.SSLContext) -> None:
+    async with serving(answers, tls) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, NotSent)
+    assert "certificate verify failed" in reply.detail
+    assert server.requests == []
+
+
+async def test_an_authority_of_the_users_own_is_trusted(
+    tls: ssl.SSLContext,
+    authority: trustme.CA,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    async with serving(answers, tls) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+
+
+# Failures after something was sent.
+
+
+async def drops_at_once(exchange: Exchange) -> None:
+    pass
+
+
+async def drops_after_reading(exchange: Exchange) -> None:
+    await exchange.read_request()
+
+
+async def resets_after_reading(exchange: Exchange) -> None:
+    await exchange.read_request()
+    exchange.writer.transport.abort()
+
+
+def says(data: bytes) -> Script:
+    async def script(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.raw(data)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        drops_at_once,
+        drops_after_reading,
+        resets_after_reading,
+        says(b"HTTP/1.1 200 OK\r\nContent-"),
+        says(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{"),
+        says(b"HTTP/1.1 abc OK\r\n\r\n"),
+        says(b"HTTP/1.1 200 OK\r\n" + b"X: " + b"y" * 99_999 + b"\r\n\r\n"),
+        says(b"SSH-2.0-OpenSSH_9.6\r\n"),
+        says(b"\x00" * 999),
+        says(b"<html>"),
+    ],
+)
+async def test_a_connection_that_breaks_after_sending_loses_the_answer(script: Script) -> None:
+    async with serving(script) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, Lost)
+    assert reply.error == "CONNECTION_ERROR"
+    assert reply.detail
+
+
+@pytest.mark.filterwarnings("ignore:Unclosed response:ResourceWarning")
+async def test_a_reason_phrase_that_is_no_utf8_loses_the_answer_but_raises_nothing() -> None:
+    script = says(b"HTTP/1.1 200 D\xe9j\xe0 vu\r\nContent-Length: 2\r\n\r\n{}")
+    async with serving(script) as server, Client(server.base, KEY, connections=1) as client:
+        replies = [await client.send("cpv", text) for text in ("one", "two")]
+    assert [type(reply) for reply in replies] == [Lost, Lost]
+
+
+async def silent(exchange: Exchange) -> None:
+    await exchange.read_request()
+    await exchange.reader.read()
+
+
+async def drips(exchange: Exchange) -> None:
+    await exchange.read_request()
+    await exchange.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n")
+    while True:
+        await exchange.raw(b" ")
+        await asyncio.sleep(0.01)
+
+
+async def drips_headers(exchange: Exchange) -> None:
+    await exchange.read_request()
+    await exchange.raw(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        await exchange.raw(b"X: y\r\n")
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("script", [silent, drips, drips_headers])
+async def test_the_timeout_is_for_the_whole_attempt(script: Script) -> None:
+    async with serving(script) as server:
+        reply = await attempt(server.base, timeout=0.2)
+    assert reply == Lost("TIMEOUT", "no whole answer in 0.2 s")
+
+
+async def test_a_kept_connection_that_breaks_is_lost_and_never_sent_again_in_secret() -> None:
+    async def answers_once(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer()
+        await exchange.read_request()
+
+    async with serving(answers_once) as server, Client(server.base, KEY, connections=1) as client:
+        replies = [await client.send("cpv", text) for text in ("one", "two")]
+    assert [type(reply) for reply in replies] == [Received, Lost]
+    assert (server.connections, len(server.requests)) == (1, 2)
+
+
+async def test_a_kept_connection_that_the_server_closed_is_not_used_again() -> None:
+    async def answers_and_closes(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer()
+
+    async with (
+        serving(answers_and_closes) as server,
+        Client(server.base, KEY, connections=1) as client,
+    ):
+        first = await client.send("cpv", "one")
+        await asyncio.sleep(0.05)  # the end of the connection is on its way through the kernel
+        second = await client.send("cpv", "two")
+    assert isinstance(first, Received)
+    assert isinstance(second, Received)
+    assert (server.connections, len(server.requests)) == (2, 2)
+
+
+async def test_a_cancelled_attempt_is_cancelled_and_closes_its_connection() -> None:
+    arrived, gone = asyncio.Event(), asyncio.Event()
+
+    async def waits(exchange: Exchange) -> None:
+        await exchange.read_request()
+        arrived.set()
+        await exchange.reader.read()
+        gone.set()
+
+    async with serving(waits) as server, Client(server.base, KEY, connections=1) as client:
+        task = asyncio.create_task(client.send("cpv", "one"))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(gone.wait(), 5)
+
+
+# Bodies.
+
+
+async def test_a_huge_body_is_cut_off_and_its_connection_closed() -> None:
+    sent, gone = 0, asyncio.Event()
+
+    async def floods(exchange: Exchange) -> None:
+        nonlocal sent
+        await exchange.read_request()
+        await exchange.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n")
+        try:
+            for _ in range(800):
+                await exchange.raw(b" " * 65536)
+                sent += 65536
+        finally:
+            gone.set()
+
+    async with serving(floods) as server, Client(server.base, KEY, connections=1) as client:
+        reply = await client.send("cpv", "one")
+        await asyncio.wait_for(gone.wait(), 5)
+    assert isinstance(reply, Received)
+    assert reply.status == 200
+    assert len(reply.body) == MAX_BODY + 1
+    assert isinstance(read_response(reply.status, reply.headers, reply.body), Unreadable)
+    assert sent < 52428800
+
+
+async def test_a_body_of_just_the_bound_is_whole_and_one_byte_more_shows() -> None:
+    async with serving(answers) as server:
+        whole = await attempt(server.base, max_body=len(OK))
+        cut = await attempt(server.base, max_body=len(OK) - 2)
+    assert isinstance(whole, Received)
+    assert isinstance(cut, Received)
+    assert (whole.body, cut.body) == (OK, OK[:-1])
+
+
+async def test_a_compressed_body_is_unpacked_and_a_broken_one_keeps_its_status() -> None:
+    bodies = [gzip.compress(OK), b"this is no gzip", gzip.compress(b" " * 52428800)]
+
+    async def compresses(exchange: Exchange) -> None:
+        for body in bodies:
+            await exchange.read_request()
+            await exchange.answer(body, "200 OK", "Content-Encoding: gzip")
+
+    async with serving(compresses) as server, Client(server.base, KEY, connections=1) as client:
+        replies = [await client.send("cpv", "one") for _ in bodies]
+    assert [reply.status for reply in replies if isinstance(reply, Received)] == [200] * 3
+    assert [len(reply.body) for reply in replies if isinstance(reply, Received)] == [
+        len(OK), 0, MAX_BODY + 1
+    ]  # fmt: skip
+
+
+async def test_an_answer_before_the_whole_text_was_read_counts() -> None:
+    async def hasty(exchange: Exchange) -> None:
+        await exchange.reader.readuntil(b"\r\n\r\n")
+        await exchange.answer(b"", "413 Too Large", "Connection: close")
+        await exchange.reader.read()
+
+    async with serving(hasty) as server:
+        reply = await attempt(server.base, "x" * 9_000_000)
+    assert isinstance(reply, Received)
+    assert reply.status == 413
+
+
+# The key.
+
+
+async def test_a_redirect_is_not_followed_and_the_key_does_not_travel() -> None:
+    async with serving(answers) as elsewhere:
+
+        async def redirects(exchange: Exchange) -> None:
+            await exchange.read_request()
+            location = f"Location: {elsewhere.base}/api/cpv/match"
+            await exchange.answer(b"", "307 Temporary Redirect", location)
+
+        async with serving(redirects) as server:
+            reply = await attempt(server.base)
+        assert isinstance(reply, Received)
+        assert (reply.status, reply.headers["location"]) == (
+            307, f"{elsewhere.base}/api/cpv/match"
+        )  # fmt: skip
+        assert (elsewhere.connections, len(server.requests)) == (0, 1)
+
+
+async def test_the_key_stands_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixture) -> None:
+    async def repeats(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer(f'{{"message":"{KEY} is not valid"}}'.encode(), "401 No")
+
+    caplog.set_level(logging.DEBUG)
+    async with serving(repeats) as server, Client(server.base, KEY, connections=1) as client:
+        reply = await client.send("cpv", "one")
+        shown = repr(client)
+    async with serving(drops_after_reading) as server:
+        lost = await attempt(server.base)
+    assert isinstance(reply, Received)
+    assert reply.body == b'{"message":"' + b"*" * len(KEY) + b' is not valid"}'
+    assert KEY not in f"{shown}{reply}{lost}{caplog.text}{caplog.records}"
+
+
+def test_a_key_that_no_header_carries_is_refused_at_once() -> None:
+    with pytest.raises(SettingsError, match="API key"):
+        Client(BaseUrl("http://localhost"), "two words", connections=1)
+
+
+# The pool, and what stands in for it.
+
+
+async def test_no_more_connections_are_open_than_asked_for() -> None:
+    open_now = peak = 0
+
+    async def counts(exchange: Exchange) -> None:
+        nonlocal open_now, peak
+        open_now += 1
+        peak = max(peak, open_now)
+        try:
+            await answers(exchange)
+        finally:
+            open_now -= 1
+
+    async with serving(counts) as server, Client(server.base, KEY, connections=3) as client:
+        replies = await asyncio.gather(*(client.send("cpv", str(n)) for n in range(30)))
+    assert all(isinstance(reply, Received) for reply in replies)
+    assert (peak, server.connections, len(server.requests)) == (3, 3, 30)
+
+
+async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(answers) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base)
+        reply = await attempt(BaseUrl("http://service.example"))
+    assert isinstance(reply, Received)
+    assert proxy.requests[0][0] == b"POST http://service.example/api/cpv/match HTTP/1.1"
+
+
+@pytest.mark.filterwarnings("ignore:.*(BasicAuth|proxy_auth).*:DeprecationWarning")
+async def test_a_proxy_that_lets_nothing_through_sent_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = b""
+
+    async def forbids(exchange: Exchange) -> None:
+        nonlocal seen
+        seen = await exchange.reader.readuntil(b"\r\n\r\n")
+        await exchange.answer(b"", "403 Forbidden")
+
+    async with serving(forbids) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.base.replace("//", "//user:password@"))
+        reply = await attempt(BaseUrl("https://service.example"))
+    assert reply == NotSent("CONNECTION_ERROR", "ClientHttpProxyError")
+    assert seen.startswith(b"CONNECT service.example:443 ")
+    assert KEY.encode() not in seen
+
+
+async def test_a_transport_can_stand_in_for_the_network() -> None:
+    def handle(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(418, content=request.content)
+
+    reply = await attempt(BaseUrl("http://host"), transport=httpx.MockTransport(handle))
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.body) == (418, b'{"description": "Seeds"}')
+
+
+@pytest.mark.parametrize("script", [drops_after_reading, resets_after_reading, silent])
+async def test_what_is_lost_does_not_depend_on_the_transport(script: Script) -> None:
+    async with serving(script) as server:
+        reply = await attempt(server.base, timeout=0.2, transport=httpx.AsyncHTTPTransport())
+    assert isinstance(reply, Lost)
+
+
+async def test_what_was_not_sent_does_not_depend_on_the_transport() -> None:
+    async with serving(speaks_no_tls) as server:
+        address = BaseUrl(server.base.replace("http:", "https:"))
+        reply = await attempt(address, transport=httpx.AsyncHTTPTransport())
+    assert isinstance(reply, NotSent)
