@@ -1,0 +1,69 @@
+"""What a call is, how its attempts can stand, and what answers it for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal, TypeAlias, get_args
+
+from pipeline.answers import System
+
+__all__ = [
+    "INTERRUPTED",
+    "LASTING",
+    "Call",
+    "LastingState",
+    "Owned",
+    "PassingState",
+    "State",
+    "text_digest",
+]
+
+LastingState: TypeAlias = Literal["answered", "refused", "unreadable"]
+"""The call has ended: with matches, with an error of its own, or with a body nobody can read."""
+
+PassingState: TypeAlias = Literal["free", "unconfirmed"]
+"""The call is open still: the attempt was certainly not billed, or its answer was lost."""
+
+LASTING: tuple[LastingState, ...] = get_args(LastingState)
+
+State: TypeAlias = LastingState | PassingState | Literal["sent"]
+
+INTERRUPTED = "INTERRUPTED"
+"""The error of an attempt whose process ended before its answer was written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question to the service.
+
+    Attributes:
+        system: the classification system asked about.
+        text: the text sent.
+    """
+
+    system: System
+    text: str
+
+    @property
+    def digest(self) -> bytes:
+        """What stands for the text in the ledger."""
+        return text_digest(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """The response that answers a call for good.
+
+    Attributes:
+        status: its HTTP status.
+        body: its bytes, as received.
+    """
+
+    status: int
+    body: bytes
+
+
+def text_digest(text: str) -> bytes:
+    """Return the SHA-256 of the text as it is sent."""
+    return sha256(text.encode()).digest()

@@ -1,0 +1,166 @@
+"""The ledger's file: one connection that writes, one that reads, one place for SQLite's errors."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from pipeline.errors import LedgerError
+from pipeline.ledger.schema import check_kind, create_tables
+
+__all__ = ["Database"]
+
+PATIENCE_S = 60.0
+"""How long to wait for another process's transaction, which takes seconds at most."""
+
+CACHE_KIB = 32 * 1024
+"""Page cache; the first rows of a large table are written all over the file."""
+
+DIGESTS_AT_ONCE = 500
+"""SQLite before 3.32 takes no more than 999 parameters."""
+
+_ANOTHER = "or name another ledger: --ledger PATH."
+_SAME_COMMAND = "then run the same command: it continues."
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: f"End the program that holds it, {_SAME_COMMAND}",
+    sqlite3.SQLITE_LOCKED: f"End the program that holds it, {_SAME_COMMAND}",
+    sqlite3.SQLITE_FULL: f"Free some space on the disk, {_SAME_COMMAND}",
+    sqlite3.SQLITE_READONLY: f"Make the file and its folder writable, {_ANOTHER}",
+    sqlite3.SQLITE_PERM: f"Make the file and its folder writable, {_ANOTHER}",
+    sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder writable, {_ANOTHER}",
+    sqlite3.SQLITE_NOTADB: f"Check that the path is the right one, {_ANOTHER}",
+    sqlite3.SQLITE_CORRUPT: f"Put a copy of it in its place, {_ANOTHER}",
+}
+_OTHER_ADVICE = f"Check the disk, {_ANOTHER}"
+
+
+class Database:
+    """One ledger file, open.
+
+    What is being written is not seen by reads until it is committed, and a commit is on the
+    disk before it returns. Several threads may use it.
+
+    Args:
+        path: the file; it is made if it is not there.
+
+    Raises:
+        LedgerError: the file is damaged, locked, of another kind or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._writing = Lock()
+        with self._translated():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = _connect(path)
+            try:
+                _set_up(self._writer, path)
+                self._reader = _connect(path)
+            except BaseException:
+                self._writer.close()
+                raise
+            self._reader.execute("PRAGMA query_only = ON")
+
+    def close(self) -> None:
+        """Let go of the file, once a commit under way is done."""
+        with self._writing, self._translated():
+            self._reader.close()
+            self._writer.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Do several things at once; they are on the disk when this ends, or none is done.
+
+        Raises:
+            LedgerError: the file cannot be written.
+        """
+        with self._writing, self._translated(), _atomic(self._writer):
+            yield self._writer
+
+    def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Read what is committed.
+
+        Raises:
+            LedgerError: the file cannot be read.
+        """
+        with self._translated():
+            yield from self._reader.execute(query, values)
+
+    def rows_of(
+        self, digests: Sequence[bytes], query: str, *values: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        """Read what concerns the texts of some digests.
+
+        Args:
+            digests: any number of them.
+            query: has ``IN (:digests)`` in it, behind all other parameters.
+            values: the other parameters.
+        """
+        for start in range(0, len(digests), DIGESTS_AT_ONCE):
+            some = digests[start : start + DIGESTS_AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            yield from self.rows(query.replace(":digests", marks), *values, *some)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the finer distinctions
+            raise LedgerError(
+                f"The ledger {self.path} cannot be used: {error}.",
+                _ADVICE.get(code, _OTHER_ADVICE),
+            ) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
+    )
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not only to its cache
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection, path: Path) -> None:
+    ready = check_kind(connection, path)
+    if _journal_mode(connection) != "wal":
+        raise LedgerError(
+            f"The folder of the ledger {path} cannot hold one.",
+            "Name a ledger on a local disk: --ledger PATH.",
+        )
+    if not ready:
+        with _atomic(connection):
+            if not check_kind(connection, path):  # another process may have been faster
+                create_tables(connection)
+
+
+def _journal_mode(connection: sqlite3.Connection) -> str:
+    """Ask for a write-ahead log; here alone SQLite does not wait for another process itself."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+@contextmanager
+def _atomic(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # SQLite ends some by itself, as on a full disk
+            connection.execute("ROLLBACK")
+        raise

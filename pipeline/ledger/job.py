@@ -1,0 +1,172 @@
+"""One job in the ledger: which row carries which call, and how its calls stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pipeline.answers import System
+from pipeline.ledger.calls import INTERRUPTED, LASTING
+from pipeline.ledger.database import Database
+from pipeline.ledger.money import JobMoney, job_money
+from pipeline.money import ZERO, total
+
+__all__ = ["CallCount", "Job"]
+
+ROWS_AT_ONCE = 20_000
+"""Rows forgotten in one transaction: other processes' writes wait that long."""
+
+FORGET_SOME = """
+    DELETE FROM first_rows WHERE job_id = ? AND (system, digest) IN
+    (SELECT system, digest FROM first_rows WHERE job_id = ? LIMIT ?)
+"""
+
+FIRST_ROWS = """
+    SELECT digest, row_number FROM first_rows
+    WHERE job_id = ? AND system = ? AND digest IN (:digests)
+"""
+
+CALLS = """
+    SELECT system, count(*), sum(NOT EXISTS (
+        SELECT 1 FROM attempts JOIN jobs ON jobs.job_id = attempts.job_id
+        WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
+        AND endpoint = ? AND (state = 'answered' OR ? AND state IN ('refused', 'unreadable'))
+    ))
+    FROM first_rows WHERE job_id = ? GROUP BY system
+"""
+
+COSTS = """
+    SELECT digest, cost_usd FROM attempts INDEXED BY attempts_of_call
+    WHERE job_id = ? AND cost_usd IS NOT NULL AND system = ? AND digest IN (:digests)
+"""
+
+UNATTRIBUTED = """
+    SELECT cost_usd FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
+    AND NOT EXISTS (
+        SELECT 1 FROM first_rows
+        WHERE first_rows.job_id = attempts.job_id AND first_rows.system = attempts.system
+        AND first_rows.digest = attempts.digest
+    )
+"""
+
+ERRORS = """
+    SELECT digest, state, error FROM attempts INDEXED BY attempts_of_call
+    WHERE job_id = ? AND system = ? AND digest IN (:digests) ORDER BY attempt_id
+"""
+
+UNCONFIRMED = """
+    SELECT digest, count(*) FROM attempts INDEXED BY attempts_of_call
+    WHERE job_id = ? AND state IN ('sent', 'unconfirmed') AND system = ?
+    AND digest IN (:digests) GROUP BY digest
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """How many distinct calls a job's table has in one system.
+
+    Attributes:
+        distinct: all of them.
+        to_buy: those that the ledger cannot answer yet.
+    """
+
+    distinct: int
+    to_buy: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An open job; `Ledger.open_job` gives it. Every method may raise a `LedgerError`.
+
+    Attributes:
+        database: the ledger's file.
+        endpoint: the canonical base URL.
+        number: what the job is called in the ledger.
+        now: the time, seconds since 1970.
+    """
+
+    database: Database
+    endpoint: str
+    number: int
+    now: Callable[[], float]
+
+    def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> int:
+        """Note the first row of calls (system, digest, row); return how many had none before."""
+        noted = sorted((self.number, *row) for row in rows)  # neighbours share pages
+        with self.database.transaction() as connection:
+            before = connection.total_changes
+            connection.executemany(
+                "INSERT INTO first_rows VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", noted
+            )
+            return connection.total_changes - before
+
+    def forget_rows(self) -> None:
+        """Forget the first rows, before the table is planned anew."""
+        found = ROWS_AT_ONCE
+        while found == ROWS_AT_ONCE:
+            with self.database.transaction() as connection:
+                values = (self.number, self.number, ROWS_AT_ONCE)
+                found = connection.execute(FORGET_SOME, values).rowcount
+
+    def close(self) -> None:
+        """Note that the output is in its place; the first rows have served their purpose."""
+        with self.database.transaction() as connection:
+            closing = (self.now(), self.number)
+            connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", closing)
+        self.forget_rows()
+
+    def delete(self) -> None:
+        """Take a job that sent nothing out of the ledger, as if it had not been.
+
+        Raises:
+            ValueError: it sent something, which the ledger keeps for ever.
+        """
+        if self.money().attempts:
+            raise ValueError(f"Job {self.number} has sent something.")
+        self.forget_rows()
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.number,))
+
+    def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
+        """Return the rows that carry calls: there they are bought, and there stands their cost."""
+        return dict(self.database.rows_of(digests, FIRST_ROWS, self.number, system))
+
+    def calls(self, retry_failed: bool = False) -> dict[System, CallCount]:
+        """Count the distinct calls of the rows noted so far.
+
+        Args:
+            retry_failed: whether calls that failed for good are to be bought again.
+        """
+        found = self.database.rows(CALLS, self.endpoint, not retry_failed, self.number)
+        return {system: CallCount(distinct, to_buy) for system, distinct, to_buy in found}
+
+    def costs(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Decimal]:
+        """Return what this job paid for calls, over all their attempts, US dollars."""
+        costs: dict[bytes, Decimal] = {}
+        for digest, cost in self.database.rows_of(digests, COSTS, self.number, system):
+            costs[digest] = total([costs.get(digest, ZERO), Decimal(cost)])
+        return costs
+
+    def unattributed(self) -> Decimal:
+        """Return what this job paid for calls that have no row any more, US dollars."""
+        found = self.database.rows(UNATTRIBUTED, self.number)
+        return total(Decimal(cost) for (cost,) in found)
+
+    def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
+        """Return why calls have no lasting answer from this job: the error of the last attempt."""
+        found = self.database.rows_of(digests, ERRORS, self.number, system)
+        last = {digest: (state, error) for digest, state, error in found}
+        return {
+            digest: error or INTERRUPTED
+            for digest, (state, error) in last.items()
+            if state not in LASTING
+        }
+
+    def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
+        """Count the attempts of calls in this job whose answer was lost; no entry means none."""
+        return dict(self.database.rows_of(digests, UNCONFIRMED, self.number, system))
+
+    def money(self) -> JobMoney:
+        """Add up the attempts so far."""
+        return job_money(self.database, self.number)

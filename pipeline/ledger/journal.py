@@ -1,0 +1,151 @@
+"""Writes attempts down, many with one sync of the disk, and tells each when it is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
+
+from pipeline.ledger.calls import Call, LastingState, PassingState
+from pipeline.ledger.job import Job
+
+__all__ = ["CallEnded", "CallOpen", "Journal", "Settlement"]
+
+T = TypeVar("T")
+Write: TypeAlias = Callable[[sqlite3.Connection], T]
+
+INSERT = """
+    INSERT INTO attempts (job_id, system, digest, account, sent_at, reserved_usd, state)
+    VALUES (?, ?, ?, ?, ?, ?, 'sent')
+"""
+
+SETTLE = """
+    UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
+    WHERE attempt_id = ? AND state = 'sent'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """The end of an attempt that ends its call.
+
+    Attributes:
+        state: what the response is.
+        status: its HTTP status.
+        body: its bytes, which are kept.
+        cost_usd: the price that it stated; None if it stated none.
+        error: the error type, for everything but an answer.
+    """
+
+    state: LastingState
+    status: int
+    body: bytes
+    cost_usd: Decimal | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallOpen:
+    """The end of an attempt that leaves its call open.
+
+    Attributes:
+        state: whether it may have been billed.
+        error: the error type.
+        status: the HTTP status, if there was a response.
+    """
+
+    state: PassingState
+    error: str
+    status: int | None = None
+
+
+Settlement: TypeAlias = CallEnded | CallOpen
+
+
+class Journal:
+    """A job's attempts as the workers write them: what they wait for is on the disk.
+
+    While one group of writes is being synced the next one gathers, so that any number of
+    workers costs one sync at a time. What was handed over is written even if the worker that
+    waits for it is cancelled.
+
+    Args:
+        job: the job the attempts belong to.
+        account: the fingerprint of the key that pays.
+    """
+
+    def __init__(self, job: Job, account: str) -> None:
+        self._job = job
+        self._account = account
+        self._waiting: list[tuple[Write[Any], asyncio.Future[Any]]] = []
+        self._flushing: asyncio.Task[None] | None = None
+
+    async def sent(self, call: Call, reserved_usd: Decimal) -> int:
+        """Write down that an attempt is about to be sent; return its number.
+
+        Raises:
+            LedgerError: it could not be written, so it must not be sent.
+        """
+        attempt = (self._job.number, call.system, call.digest, self._account)
+        reserved = str(reserved_usd)
+
+        def write(connection: sqlite3.Connection) -> int:
+            values = (*attempt, self._job.now(), reserved)
+            return connection.execute(INSERT, values).lastrowid or 0
+
+        return await self._written(write)
+
+    async def settled(self, attempt: int, end: Settlement) -> None:
+        """Write down how an attempt ended, once.
+
+        Raises:
+            LedgerError: it could not be written; `Ledger.recover` will find the attempt.
+        """
+        cost = body = None
+        if isinstance(end, CallEnded):
+            cost, body = end.cost_usd, end.body
+        values = (end.state, end.status, _storable(end.error), None if cost is None else str(cost))
+
+        def write(connection: sqlite3.Connection) -> None:
+            ending = (*values, self._job.now(), attempt)
+            if connection.execute(SETTLE, ending).rowcount != 1:
+                raise ValueError(f"Attempt {attempt} is not under way.")
+            if body is not None:
+                packed = (attempt, zlib.compress(body))
+                connection.execute("INSERT INTO bodies VALUES (?, ?)", packed)
+
+        await self._written(write)
+
+    async def _written(self, write: Write[T]) -> T:
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append((write, done))
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush())
+        return await done
+
+    async def _flush(self) -> None:
+        while self._waiting:
+            group, self._waiting = self._waiting, []
+            try:
+                results = await asyncio.to_thread(self._commit, [write for write, _ in group])
+            except Exception as error:  # every waiter must hear of it
+                for _, done in group:
+                    if not done.done():
+                        done.set_exception(error)
+            else:
+                for (_, done), result in zip(group, results, strict=True):
+                    if not done.done():
+                        done.set_result(result)
+
+    def _commit(self, writes: list[Write[Any]]) -> list[Any]:
+        with self._job.database.transaction() as connection:
+            return [write(connection) for write in writes]
+
+
+def _storable(error: str | None) -> str | None:
+    """Half a surrogate pair in a service's error would make SQLite refuse the whole group."""
+    return error and error.encode("utf-8", "backslashreplace").decode()

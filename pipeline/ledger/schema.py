@@ -1,0 +1,95 @@
+"""What the ledger's tables are, and how a file is known to be a ledger."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from pipeline.errors import LedgerError
+
+__all__ = ["check_kind", "create_tables"]
+
+VERSION = 1
+
+APPLICATION = 0x74656E64
+"""The letters "tend", in the place where SQLite files say whose they are."""
+
+SCHEMA = """
+CREATE TABLE jobs (
+    job_id INTEGER PRIMARY KEY,
+    endpoint TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    opened_at REAL NOT NULL,
+    closed_at REAL
+);
+CREATE UNIQUE INDEX one_open_job ON jobs (endpoint, identity) WHERE closed_at IS NULL;
+
+-- The first row of each call in an open job's table: the row that carries the call's cost.
+CREATE TABLE first_rows (
+    job_id INTEGER NOT NULL REFERENCES jobs,
+    system TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    row_number INTEGER NOT NULL,
+    PRIMARY KEY (job_id, system, digest)
+) WITHOUT ROWID;
+
+-- One request each. Of the text only its SHA-256 is kept. The times are seconds since 1970.
+-- Money is text: SQLite would add it as floating point numbers.
+CREATE TABLE attempts (
+    attempt_id INTEGER PRIMARY KEY,
+    job_id INTEGER NOT NULL REFERENCES jobs,
+    system TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    account TEXT NOT NULL,
+    sent_at REAL NOT NULL,
+    reserved_usd TEXT NOT NULL,
+    state TEXT NOT NULL,
+    settled_at REAL,
+    error TEXT,
+    cost_usd TEXT,
+    status INTEGER,
+    CHECK ((state = 'sent') = (settled_at IS NULL))
+);
+CREATE INDEX attempts_of_call ON attempts (digest, system);
+CREATE INDEX attempts_of_job ON attempts (job_id);
+CREATE INDEX attempts_of_account ON attempts (account, settled_at);
+
+-- The responses that ended a call, compressed by zlib. Apart, so that attempts are read fast.
+CREATE TABLE bodies (
+    attempt_id INTEGER PRIMARY KEY REFERENCES attempts,
+    body BLOB NOT NULL
+);
+"""
+
+
+def check_kind(connection: sqlite3.Connection, path: Path) -> bool:
+    """Say whether the file has its tables already, changing nothing in it.
+
+    Raises:
+        LedgerError: it is a database of another kind, or from a newer version of this tool.
+    """
+    kind = connection.execute(
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    )
+    application, version, tables = kind.fetchone()
+    if application == 0 and tables == 0:
+        return False
+    if application != APPLICATION:
+        raise LedgerError(
+            f"{path} is a database, but not a ledger.", "Name another file: --ledger PATH."
+        )
+    if version > VERSION:
+        raise LedgerError(
+            f"The ledger {path} was written by a newer version of this tool.",
+            "Update tender-pipeline, or name another ledger: --ledger PATH.",
+        )
+    return True
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Make a ledger of an empty database; the caller commits."""
+    for statement in SCHEMA.split(";\n"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
