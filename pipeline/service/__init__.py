@@ -1,0 +1,18 @@
+"""The embedded service: the interface's server on the embedded engine, to rehearse paid runs."""
+
+from pipeline.service.accounts import STARTING_BALANCE, Account, Accounts, Charge
+from pipeline.service.app import create_app, engine_matchers
+from pipeline.service.bodies import METADATA, Metadata
+from pipeline.service.limits import SlidingWindow
+
+__all__ = [
+    "METADATA",
+    "STARTING_BALANCE",
+    "Account",
+    "Accounts",
+    "Charge",
+    "Metadata",
+    "SlidingWindow",
+    "create_app",
+    "engine_matchers",
+]

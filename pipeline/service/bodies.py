@@ -1,0 +1,110 @@
+"""The bodies of requests and responses, as the interface writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from zlib import crc32
+
+import simplejson
+
+from pipeline.answers import Match, System
+from pipeline.service.pricing import MARKUP_PERCENTAGE, Price
+from pipeline.service.refusals import ValidationError
+
+__all__ = ["MAX_CHARACTERS", "METADATA", "Metadata", "description_in", "failure", "success"]
+
+Metadata: TypeAlias = Literal["detailed", "compact", "mixed"]
+
+METADATA: tuple[Metadata, ...] = get_args(Metadata)
+"""The interface's two forms of the metadata; mixed gives either, always the same to a text."""
+
+MAX_CHARACTERS = 20_000
+"""The longest description that is classified; the interface leaves the bound open."""
+
+
+def description_in(body: bytes) -> str:
+    """Return the description that a request asks about.
+
+    Raises:
+        ValidationError: the body is not a JSON object with one that can be classified.
+    """
+    request = _parsed(body)
+    if not isinstance(request, dict):
+        raise ValidationError('The body is not an object. Send {"description": "..."}.')
+    description = request.get("description")
+    if not isinstance(description, str):
+        raise ValidationError("There is no description. Send it as a string.")
+    if not description.strip():
+        raise ValidationError("The description is empty. Say what is to be bought.")
+    if len(description) > MAX_CHARACTERS:
+        raise ValidationError(
+            f"The description has {len(description):,} characters. "
+            f"Shorten it to {MAX_CHARACTERS:,}."
+        )
+    if any("\ud800" <= character <= "\udfff" for character in description):
+        raise ValidationError("The description has half a surrogate pair. Send whole characters.")
+    return description
+
+
+def success(
+    system: System, description: str, matches: Sequence[Match], price: Price, metadata: Metadata
+) -> bytes:
+    """Write the response to a successful call."""
+    detailed = metadata == "detailed" or (
+        metadata == "mixed" and crc32(description.encode()) % 2 == 0
+    )
+    data: list[dict[str, Any]] = [
+        {
+            "code": match.code,
+            "title": match.title,
+            "confidence": match.confidence,
+            "codeType": system,
+        }
+        for match in matches
+    ]
+    if detailed:
+        for item, share in zip(data, price.shares, strict=True):
+            item["cost"] = share
+    return _written(
+        {
+            "success": True,
+            "message": "API call was successful",
+            "data": data,
+            "metadata": _detailed(price) if detailed else {"cost": {"apiCost": price.final}},
+        }
+    )
+
+
+def failure(error: str, message: str) -> bytes:
+    """Write the response to a call that failed."""
+    return _written({"success": False, "error": error, "message": message})
+
+
+def _detailed(price: Price) -> dict[str, Any]:
+    return {
+        "costBreakdown": {
+            "apiCost": price.base,
+            "markupPercentage": MARKUP_PERCENTAGE,
+            "markupAmount": price.markup,
+            "finalCost": price.final,
+            "currency": "USD",
+        }
+    }
+
+
+def _written(body: dict[str, Any]) -> bytes:
+    """Write JSON; decimals become numbers digit by digit, never by way of a float."""
+    return simplejson.dumps(body, ensure_ascii=False, use_decimal=True).encode()
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise ValidationError("The body is not valid JSON. Send it as UTF-8.") from error
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)  # Python would take NaN and Infinity, which JSON has not

@@ -1,0 +1,82 @@
+"""Every error that the service answers with, each with its place in the interface.
+
+RefusedError
+├── ValidationError            400 and other 4xx: the request is not as it should be
+├── UnauthorizedError          401: the key is unknown or revoked
+├── InsufficientBalanceError   402: the balance does not cover the price
+└── RateLimitError             429: too many requests
+
+`INTERNAL_ERROR`, 500, is what any other exception becomes.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+__all__ = [
+    "InsufficientBalanceError",
+    "RateLimitError",
+    "RefusedError",
+    "UnauthorizedError",
+    "ValidationError",
+]
+
+
+class RefusedError(Exception):
+    """A call that gets no matches and costs nothing.
+
+    Attributes:
+        status: the HTTP status.
+        error: the interface's error type.
+        message: what is wrong and what to do about it.
+        headers: further headers of the response.
+    """
+
+    status: int
+    error: str
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.headers: dict[str, str] = {}
+
+
+class ValidationError(RefusedError):
+    """The request is not as it should be; the same one will never be answered."""
+
+    error = "VALIDATION_ERROR"
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class UnauthorizedError(RefusedError):
+    """The request has a key, but nobody's."""
+
+    status = 401
+    error = "UNAUTHORIZED"
+
+
+class InsufficientBalanceError(RefusedError):
+    """The account's balance does not cover the price of the answer."""
+
+    status = 402
+    error = "INSUFFICIENT_BALANCE"
+
+
+class RateLimitError(RefusedError):
+    """The limit of requests is reached.
+
+    Args:
+        message: what is wrong.
+        wait: seconds until the next request would be taken.
+    """
+
+    status = 429
+    error = "RATE_LIMIT_EXCEEDED"
+
+    def __init__(self, message: str, wait: float) -> None:
+        seconds = max(1, ceil(wait))
+        super().__init__(f"{message} Wait {seconds} s before the next request.")
+        self.headers = {"Retry-After": str(seconds)}

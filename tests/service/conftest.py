@@ -1,0 +1,75 @@
+"""What the service's tests share: accounts in a folder of their own and calls without a socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.service import Accounts
+from tests.fakes import ScriptedMatcher
+
+SCRIPTED: dict[System, Matcher] = {system: ScriptedMatcher((system,)) for system in SYSTEMS}
+
+
+class VirtualClock:
+    """Stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Caller:
+    """Calls an application as a client at an address does."""
+
+    def __init__(self, app: FastAPI, key: str | None = None, address: str = "192.0.2.1") -> None:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
+        headers = {} if key is None else {"X-API-Key": key}
+        self.client = httpx.AsyncClient(
+            transport=transport, base_url="http://service", headers=headers
+        )
+
+    async def match(self, description: str = "road", system: str = "cpv") -> httpx.Response:
+        return await self.client.post(f"/api/{system}/match", json={"description": description})
+
+
+def exact(response: httpx.Response) -> Any:
+    """Parse a body with every number that has a point as it was written."""
+    return json.loads(response.content, parse_float=Decimal)
+
+
+def envelope(response: httpx.Response) -> tuple[int, str]:
+    """Return status and error type of a failure, which has the interface's envelope."""
+    body = response.json()
+    assert response.headers["Content-Type"] == "application/json"
+    assert list(body) == ["success", "error", "message"]
+    assert body["success"] is False
+    assert body["message"].endswith(".")
+    return response.status_code, body["error"]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+def accounts(tmp_path: Path) -> Iterator[Accounts]:
+    opened = Accounts(tmp_path / "data")
+    yield opened
+    opened.close()

@@ -1,0 +1,380 @@
+"""The interface, rule by rule, without a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator
+from decimal import Decimal
+
+import httpx
+import pytest
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.money import total
+from pipeline.rate import Rate
+from pipeline.service import Accounts, create_app, engine_matchers
+from pipeline.service.app import MAX_BODY
+from tests.fakes import ScriptedMatcher
+from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exact
+
+pytestmark = pytest.mark.anyio
+
+ROAD_PRICE = Decimal("0.0000765")  # 51 and half: two matches, titles of fourteen characters
+
+
+async def test_a_call_gets_an_envelope_with_matches_and_their_price(accounts: Accounts) -> None:
+    account = accounts.open()
+    response = await Caller(create_app(accounts, SCRIPTED), account.key).match()
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    body = exact(response)
+    assert list(body) == ["success", "message", "data", "metadata"]
+    assert body["success"] is True
+    assert body["message"] == "API call was successful"
+    assert [(m["code"], m["title"], m["confidence"]) for m in body["data"]] == [
+        ("45233140", "Roadworks", Decimal("0.9")),
+        ("45233000", "Roads", Decimal("0.4")),
+    ]
+    costs = body["metadata"]["costBreakdown"]
+    assert costs == {
+        "apiCost": Decimal("0.000051"),
+        "markupPercentage": 50,
+        "markupAmount": Decimal("0.0000255"),
+        "finalCost": ROAD_PRICE,
+        "currency": "USD",
+    }
+    assert total(item["cost"] for item in body["data"]) == costs["apiCost"]
+    assert accounts.balance(account.account_id) == 5 - ROAD_PRICE
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+async def test_every_system_has_its_endpoint_and_its_lower_case_code_type(
+    accounts: Accounts, system: System
+) -> None:
+    app = create_app(accounts, engine_matchers())
+    body = exact(await Caller(app).match("Supply of office chairs and desks", system))
+    assert len(body["data"]) == 10
+    assert {item["codeType"] for item in body["data"]} == {system}
+    assert all(isinstance(item["code"], str) and item["title"] for item in body["data"])
+    confidences = [item["confidence"] for item in body["data"]]
+    assert confidences == sorted(confidences, reverse=True)
+    assert all(0 <= confidence <= 1 for confidence in confidences)
+    costs = body["metadata"]["costBreakdown"]
+    assert total(item["cost"] for item in body["data"]) == costs["apiCost"]
+    assert Decimal("0.00007") <= costs["finalCost"] <= Decimal("0.00015")
+    assert [charge.system for charge in accounts.charges()] == [system]
+
+
+async def test_the_compact_form_states_what_is_charged(accounts: Accounts) -> None:
+    account = accounts.open()
+    app = create_app(accounts, SCRIPTED, metadata="compact")
+    body = exact(await Caller(app, account.key).match())
+    assert list(body["metadata"]) == ["cost"]
+    paid = body["metadata"]["cost"]["apiCost"]
+    assert accounts.balance(account.account_id) == 5 - paid
+    assert [charge.price_usd for charge in accounts.charges()] == [paid]
+    assert all("cost" not in item for item in body["data"])
+
+
+async def test_no_matches_is_an_answer_and_is_charged(accounts: Accounts) -> None:
+    account = accounts.open()
+    body = exact(await Caller(create_app(accounts, SCRIPTED), account.key).match("gibberish"))
+    assert body["success"] is True
+    assert body["data"] == []
+    assert accounts.balance(account.account_id) == 5 - Decimal("0.0000705")
+
+
+async def test_what_responses_state_is_what_the_record_says_to_the_last_digit(
+    accounts: Accounts,
+) -> None:
+    account = accounts.open()
+    caller = Caller(create_app(accounts, SCRIPTED, metadata="mixed"), account.key)
+    stated = []
+    for text in ["road", "chairs", "gibberish"] * 10:
+        costs = exact(await caller.match(text))["metadata"]
+        stated.append(
+            costs["cost"]["apiCost"] if "cost" in costs else costs["costBreakdown"]["finalCost"]
+        )
+    assert [charge.price_usd for charge in accounts.charges()] == stated
+    assert accounts.balance(account.account_id) + total(stated) == Decimal("5.00")
+
+
+async def test_a_demo_call_states_its_price_and_nobody_pays(accounts: Accounts) -> None:
+    account = accounts.open()
+    body = exact(await Caller(create_app(accounts, SCRIPTED)).match())
+    stated = body["metadata"]["costBreakdown"]["finalCost"]
+    assert [(c.account_id, c.price_usd) for c in accounts.charges()] == [(None, stated)]
+    assert accounts.balance(account.account_id) == 5
+
+
+@pytest.mark.parametrize("key", ["tp_unknown", "", "schl\u00fcssel"])
+async def test_an_unknown_key_is_unauthorized(accounts: Accounts, key: str) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    response = await client.post(
+        "/api/cpv/match",
+        json={"description": "road"},
+        headers=[(b"X-API-Key", key.encode("latin-1"))],
+    )
+    assert envelope(response) == (401, "UNAUTHORIZED")
+    assert "Send another X-API-Key." in response.json()["message"]
+
+
+async def test_a_revoked_key_is_unauthorized_from_then_on(accounts: Accounts) -> None:
+    account = accounts.open()
+    caller = Caller(create_app(accounts, SCRIPTED), account.key)
+    assert (await caller.match()).status_code == 200
+    accounts.revoke(account.key)
+    assert envelope(await caller.match()) == (401, "UNAUTHORIZED")
+
+
+async def test_a_call_that_the_balance_does_not_cover_is_not_answered(accounts: Accounts) -> None:
+    account = accounts.open(Decimal("0.0000764"))
+    response = await Caller(create_app(accounts, SCRIPTED), account.key).match()
+    assert envelope(response) == (402, "INSUFFICIENT_BALANCE")
+    assert "0.0000765 USD" in response.json()["message"]
+    assert accounts.balance(account.account_id) == Decimal("0.0000764")
+    assert accounts.charges() == []
+
+
+async def test_many_calls_at_once_spend_a_low_balance_once(accounts: Accounts) -> None:
+    account = accounts.open(5 * ROAD_PRICE + ROAD_PRICE / 2)
+    caller = Caller(create_app(accounts, SCRIPTED), account.key)
+    statuses = [r.status_code for r in await asyncio.gather(*[caller.match() for _ in range(60)])]
+    assert sorted(statuses) == [200] * 5 + [402] * 55
+    assert accounts.balance(account.account_id) == ROAD_PRICE / 2
+    assert len(accounts.charges()) == 5
+
+
+async def test_an_account_has_100_requests_a_minute_whatever_its_address(
+    accounts: Accounts, clock: VirtualClock
+) -> None:
+    account = accounts.open()
+    app = create_app(accounts, SCRIPTED, clock=clock)
+    callers = [Caller(app, account.key, f"192.0.2.{number}") for number in range(4)]
+    for number in range(100):
+        assert (await callers[number % 4].match()).status_code == 200
+        clock.now += 0.25
+    response = await callers[0].match()
+    assert envelope(response) == (429, "RATE_LIMIT_EXCEEDED")
+    assert response.headers["Retry-After"] == "35"
+    assert "Wait 35 s" in response.json()["message"]
+    assert (await Caller(app, accounts.open().key).match()).status_code == 200
+    clock.now += 34.5
+    assert (await callers[0].match()).headers["Retry-After"] == "1"
+    clock.now += 0.5
+    assert [(await callers[0].match()).status_code for _ in range(2)] == [200, 429]
+    assert len(accounts.charges()) == 102
+
+
+async def test_an_address_without_a_key_has_10_requests_an_hour(
+    accounts: Accounts, clock: VirtualClock
+) -> None:
+    app = create_app(accounts, SCRIPTED, clock=clock)
+    demo, other = Caller(app), Caller(app, address="192.0.2.2")
+    assert [(await demo.match()).status_code for _ in range(11)] == [200] * 10 + [429]
+    response = await demo.match()
+    assert response.headers["Retry-After"] == "3600"
+    assert (await other.match()).status_code == 200
+    assert (await Caller(app, accounts.open().key).match()).status_code == 200
+    clock.now += 3600
+    assert (await demo.match()).status_code == 200
+
+
+async def test_limits_can_be_set_or_left_out(accounts: Accounts, clock: VirtualClock) -> None:
+    app = create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(1, 2), clock=clock)
+    keyed = Caller(app, accounts.open().key)
+    assert {(await keyed.match()).status_code for _ in range(150)} == {200}
+    demo = Caller(app)
+    assert [(await demo.match()).status_code for _ in range(2)] == [200, 429]
+
+
+async def test_a_request_that_is_not_valid_counts_but_costs_nothing(
+    accounts: Accounts, clock: VirtualClock
+) -> None:
+    account = accounts.open()
+    app = create_app(accounts, SCRIPTED, key_rate=Rate(1, 60), clock=clock)
+    caller = Caller(app, account.key)
+    assert envelope(await caller.match("  ")) == (400, "VALIDATION_ERROR")
+    assert envelope(await caller.match()) == (429, "RATE_LIMIT_EXCEEDED")
+    assert accounts.balance(account.account_id) == 5
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"{}", b'{"description": 1}', b'{"description": " "}', b"\xff"]
+)
+async def test_a_body_that_is_not_valid_is_refused(accounts: Accounts, body: bytes) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    response = await client.post(
+        "/api/psc/match", content=body, headers={"Content-Type": "application/json"}
+    )
+    assert envelope(response) == (400, "VALIDATION_ERROR")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "status"),
+    [
+        ("application/json", 200),
+        ("Application/JSON; charset=utf-8", 200),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("application/jsonx", 415),
+        (None, 415),
+    ],
+)
+async def test_a_request_carries_the_json_media_type(
+    accounts: Accounts, media_type: str | None, status: int
+) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    headers = {} if media_type is None else {"Content-Type": media_type}
+    response = await client.post(
+        "/api/cpv/match", content=b'{"description": "road"}', headers=headers
+    )
+    assert response.status_code == status
+    if status == 415:
+        assert envelope(response) == (415, "VALIDATION_ERROR")
+        assert "Content-Type: application/json" in response.json()["message"]
+
+
+async def test_a_body_is_read_no_further_than_its_bound(accounts: Accounts) -> None:
+    read = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal read
+        while True:
+            read += 65_536
+            yield b" " * 65_536
+
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    headers = {"Content-Type": "application/json"}
+    response = await client.post("/api/cpv/match", content=endless(), headers=headers)
+    assert envelope(response) == (413, "VALIDATION_ERROR")
+    assert "262,144 bytes at most" in response.json()["message"]
+    assert read <= MAX_BODY + 65_536
+
+
+async def test_the_longest_description_fits_however_it_is_escaped(accounts: Accounts) -> None:
+    caller = Caller(create_app(accounts, engine_matchers()))
+    assert (await caller.match("\U0001f6e3" * 20_000, "naics")).status_code == 200
+    response = await caller.match("x" * 20_001, "naics")
+    assert envelope(response) == (400, "VALIDATION_ERROR")
+    assert "Shorten it to 20,000." in response.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("POST", "/api/ted/match", 404),
+        ("POST", "/api/cpv/match/", 404),
+        ("POST", "/cpv/match", 404),
+        ("POST", "/api/CPV/match", 404),
+        ("GET", "/openapi.json", 404),
+        ("GET", "/docs", 404),
+        ("GET", "/api/cpv/match", 405),
+        ("PUT", "/api/naics/match", 405),
+        ("POST", "/health", 405),
+    ],
+)
+async def test_an_unknown_path_or_method_has_the_envelope_too(
+    accounts: Accounts, method: str, path: str, status: int
+) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    response = await client.request(method, path, json={"description": "road"})
+    assert envelope(response) == (status, "VALIDATION_ERROR")
+    assert "Send POST to one of /api/cpv/match, " in response.json()["message"]
+    if status == 405:
+        assert response.headers["Allow"] in ("POST", "GET")
+
+
+@pytest.mark.parametrize("text", ["not in the script", "refused"])
+async def test_a_fault_of_the_engine_is_an_internal_error_that_says_nothing_and_costs_nothing(
+    accounts: Accounts, text: str
+) -> None:
+    account = accounts.open()
+    response = await Caller(create_app(accounts, SCRIPTED), account.key).match(text)
+    assert envelope(response) == (500, "INTERNAL_ERROR")
+    assert response.json()["message"] == "The service failed. Try again later."
+    assert accounts.balance(account.account_id) == 5
+
+
+async def test_a_caller_that_goes_away_while_sending_is_not_a_fault(accounts: Accounts) -> None:
+    app = create_app(accounts, SCRIPTED)
+    sent: list[int] = []
+
+    async def receive() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, int]) -> None:
+        sent.append(message.get("status", 0))
+
+    request = httpx.Request("POST", "http://service/api/cpv/match", json={})
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": request.url.path,
+        "raw_path": request.url.raw_path,
+        "query_string": b"",
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "client": None,
+    }
+    await app(scope, receive, send)  # type: ignore[arg-type]
+    assert sent[0] == 400
+
+
+async def test_the_loop_is_free_while_the_engine_works(accounts: Accounts) -> None:
+    going, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        going.set()
+        assert go_on.wait(10)
+
+    app = create_app(accounts, {"cpv": ScriptedMatcher(("cpv",), before=hold)})
+    caller = Caller(app)
+    call = asyncio.create_task(caller.match())
+    await asyncio.to_thread(going.wait, 10)
+    health = await caller.client.get("/health")
+    assert health.json() == {"status": "ok"}
+    assert not call.done()
+    go_on.set()
+    assert (await call).status_code == 200
+
+
+async def test_the_log_has_a_line_a_request_without_keys_and_texts(
+    accounts: Accounts, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    account = accounts.open()
+    caller = Caller(create_app(accounts, SCRIPTED), account.key)
+    await caller.match("road")
+    await caller.match("not in the script")
+    await caller.client.get(f"/a%0Ab?key={account.key}")
+    lines = [record.getMessage() for record in caplog.records if record.name == "pipeline.service"]
+    assert [line.split(" ")[:3] for line in lines] == [
+        ["POST", "/api/cpv/match", "200"],
+        ["POST", "/api/cpv/match", "500"],
+        ["GET", "/a%0Ab", "404"],
+    ]
+    assert all(line.endswith(" ms") for line in lines)
+    assert not [line for line in lines if account.key in line or "road" in line]
+
+
+async def test_an_application_can_be_wrapped_to_make_faults(accounts: Accounts) -> None:
+    app = create_app(accounts, SCRIPTED)
+
+    class Lost:
+        def __init__(self, app: object) -> None:
+            self.app = app
+
+        async def __call__(self, scope: object, receive: object, send: object) -> None:
+            async def nowhere(message: object) -> None:
+                pass
+
+            await self.app(scope, receive, nowhere)  # type: ignore[operator]
+            raise ConnectionError
+
+    app.add_middleware(Lost)
+    account = accounts.open()
+    assert (await Caller(app, account.key).match()).status_code == 500
+    assert [c.account_id for c in accounts.charges()] == [account.account_id]  # billed all the same

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pipeline.answers import Match
+from pipeline.service.bodies import (
+    MAX_CHARACTERS,
+    Metadata,
+    description_in,
+    failure,
+    success,
+)
+from pipeline.service.pricing import price
+from pipeline.service.refusals import ValidationError
+
+MATCHES = (
+    Match("45233140", "Roadworks", 0.9),
+    Match("45233000", 'Straßen "Ö"', 0.4),
+    Match("45000000", "Works", 0.1),
+)
+
+
+def written(metadata: Metadata, description: str = "road") -> str:
+    return success("cpv", description, MATCHES, price(MATCHES), metadata).decode()
+
+
+def form(description: str) -> str:
+    (key,) = json.loads(written("mixed", description))["metadata"]
+    return str(key)
+
+
+def test_the_detailed_form_is_this_to_the_letter() -> None:
+    assert written("detailed") == (
+        '{"success": true, "message": "API call was successful", "data": ['
+        '{"code": "45233140", "title": "Roadworks", "confidence": 0.9, "codeType": "cpv", '
+        '"cost": 0.000018}, '
+        '{"code": "45233000", "title": "Straßen \\"Ö\\"", "confidence": 0.4, "codeType": "cpv", '
+        '"cost": 0.000018}, '
+        '{"code": "45000000", "title": "Works", "confidence": 0.1, "codeType": "cpv", '
+        '"cost": 0.000018}], '
+        '"metadata": {"costBreakdown": {"apiCost": 0.000054, "markupPercentage": 50, '
+        '"markupAmount": 0.000027, "finalCost": 0.000081, "currency": "USD"}}}'
+    )
+
+
+def test_the_compact_form_has_the_whole_price_and_no_costs_of_items() -> None:
+    body = json.loads(written("compact"), parse_float=Decimal)
+    assert body["metadata"] == {"cost": {"apiCost": Decimal("0.000081")}}
+    assert [list(item) for item in body["data"]] == [
+        ["code", "title", "confidence", "codeType"]
+    ] * 3
+
+
+def test_the_mixed_form_is_either_and_always_the_same_to_a_text() -> None:
+    texts = [f"road {number}" for number in range(40)]
+    forms = [form(text) for text in texts]
+    assert set(forms) == {"cost", "costBreakdown"}
+    assert forms == [form(text) for text in texts]
+
+
+def test_a_failure_has_three_fields() -> None:
+    assert failure("UNAUTHORIZED", 'No "key".') == (
+        b'{"success": false, "error": "UNAUTHORIZED", "message": "No \\"key\\"."}'
+    )
+
+
+@pytest.mark.parametrize(
+    "description", ["road", " road\n", "\u0000", "道路🛣", "x" * MAX_CHARACTERS, '"}']
+)
+@pytest.mark.parametrize("escaped", [True, False])
+def test_a_description_is_taken_as_it_is(description: str, escaped: bool) -> None:
+    request = {"description": description, "further": [1.5, None]}
+    assert description_in(json.dumps(request, ensure_ascii=escaped).encode()) == description
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("", "not valid JSON. Send it as UTF-8."),
+        ("description=road", "not valid JSON"),
+        ('{"description": "road"', "not valid JSON"),
+        ('{"description": "road", "x": NaN}', "not valid JSON"),
+        (b'{"description": "\xff"}', "not valid JSON"),
+        (nested(100_000), "not valid JSON|not an object"),
+        ('{"description": "road", "x": ' + "9" * 10_000 + "}", "not valid JSON"),
+        ('["road"]', 'not an object. Send {"description"'),
+        ('"road"', "not an object"),
+        ("null", "not an object"),
+        ("{}", "no description. Send it as a string."),
+        ('{"Description": "road"}', "no description"),
+        ('{"description": null}', "no description"),
+        ('{"description": 5}', "no description"),
+        ('{"description": ["road"]}', "no description"),
+        ('{"description": ""}', "description is empty. Say what"),
+        ('{"description": " \\n\\u00a0\\t"}', "description is empty"),
+        ('{"description": "' + "x" * (MAX_CHARACTERS + 1) + '"}', "20,001 char.* to 20,000."),
+        ('{"description": "\\ud83d"}', "half a surrogate pair"),
+    ],
+)
+def test_anything_else_is_refused_and_says_what_to_send(body: Any, said: str) -> None:
+    with pytest.raises(ValidationError, match=said) as refused:
+        description_in(body if isinstance(body, bytes) else body.encode())
+    assert refused.value.status == 400
