@@ -13,7 +13,8 @@ from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.csv_writer import CsvWriter
-from pipeline.tables.parquet import ParquetReader, ParquetWriter
+from pipeline.tables.parquet_reader import ParquetReader
+from pipeline.tables.parquet_writer import ParquetWriter
 from pipeline.tables.streams import COMPRESSIONS, sha256_of, spooled
 from pipeline.tables.table import Batch, NewColumn, Reader, Writer
 
@@ -83,9 +84,7 @@ def open_reader(
     Raises:
         InputError: the file is not there or damaged, or a text column is not in it.
     """
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError(f"{path} {what}.", "Give the path of a CSV or Parquet file.")
+    _check_file(path)
     if format_of(path, input_format) == "parquet":
         return ParquetReader(path, text_columns)
     return CsvReader(path, text_columns, options or CsvOptions())
@@ -109,8 +108,12 @@ def open_writer(
         output_format: its format.
         reader: where the original columns come from.
         new_fields: the columns that are added.
+
+    Raises:
+        OutputError: the format cannot hold the columns or be compressed as the name says.
     """
     if output_format == "parquet":
+        _refuse_compression(name)
         compression = reader.compression if isinstance(reader, ParquetReader) else ()
         _refuse_duplicate_names(reader.schema.names)
         return ParquetWriter(path, reader.schema, new_fields, compression)
@@ -121,6 +124,26 @@ def open_writer(
     _, suffix, _ = split_suffixes(Path(name))
     dialect = Dialect("\t" if suffix.lower() in TAB_SUFFIXES else ",")
     return CsvWriter(path, dialect, name, None, reader.schema.names, new_names)
+
+
+def _check_file(path: Path) -> None:
+    if path.is_file():
+        return
+    if path.is_dir() or not path.exists():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError(f"{path} {what}.", "Give the path of a CSV or Parquet file.")
+    raise InputError(
+        f"{path} is not a regular file, and a table is read twice.",
+        "Pipe it to standard input: give - as the path.",
+    )
+
+
+def _refuse_compression(name: str) -> None:
+    if Path(name).suffix.lower() in COMPRESSIONS:
+        raise OutputError(
+            f"{name!r} names a compressed file, and Parquet compresses itself.",
+            "Give the output a name that ends in .parquet.",
+        )
 
 
 def _refuse_duplicate_names(names: Sequence[str]) -> None:

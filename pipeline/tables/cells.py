@@ -9,10 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.money import plain
+from pipeline.tables.nested import leaves
 
 __all__ = ["arrow_cells", "cell", "is_binary"]
+
+OUT_OF_RANGE = "<value out of range"
+"""What Arrow prints in place of a time that it cannot print begins so."""
 
 
 def cell(value: Any) -> str:
@@ -35,11 +40,18 @@ def arrow_cells(column: pa.Array) -> Sequence[str]:
 
     Nested values become JSON, bytes base64 and nulls nothing; a value of an extension type is
     written as what it is stored as.
+
+    Raises:
+        ValueError: a time, a date or a text that cannot be written.
+        OverflowError: a time within a nested value that Python cannot hold.
+        LookupError: a time zone that is not known here.
+        pyarrow.ArrowException: a type without a text form, or a time zone that is not known here.
     """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    _check_times(column)
     if pa.types.is_nested(column.type):
         return ["" if value is None else _json(value) for value in column.to_pylist()]
     if is_binary(column.type):
@@ -56,6 +68,18 @@ def is_binary(kind: pa.DataType) -> bool:
         or pa.types.is_binary_view(kind)
         or pa.types.is_fixed_size_binary(kind)
     )
+
+
+def _check_times(column: pa.Array) -> None:
+    """Refuse times that Arrow and Python would print as another time or as a remark."""
+    for leaf in leaves(column):
+        kind = leaf.type
+        if pa.types.is_timestamp(kind):
+            leaf = leaf.cast(pa.timestamp(kind.unit))  # with a zone Arrow prints another year
+        elif not (pa.types.is_date(kind) or pa.types.is_time(kind)):
+            continue
+        if pc.any(pc.starts_with(leaf.cast(pa.string()), OUT_OF_RANGE)).as_py():
+            raise ValueError(f"a value of type {kind} is out of range")
 
 
 def _json(value: Any) -> str:

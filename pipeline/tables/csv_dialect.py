@@ -11,8 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, SettingsError
 from pipeline.settings import CsvOptions
+from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.streams import open_input
 
 __all__ = ["Dialect", "detect"]
@@ -75,21 +76,30 @@ class Dialect:
         }
 
 
-def detect(path: Path, options: CsvOptions) -> Dialect:
+def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Dialect:
     """Look at the beginning of a file; what the options state is taken as stated.
 
+    Args:
+        path: the file.
+        options: what is known of it.
+        wanted: columns that the file should have; they tell delimiters apart.
+
     Raises:
-        InputError: the file cannot be opened, or the stated encoding cannot be cut into records.
+        InputError: the file cannot be opened or is no text, or the stated encoding cannot be cut
+            into records.
+        SettingsError: the stated encoding lacks the stated delimiter.
     """
     with open_input(path) as stream:
         sample = stream.read(SAMPLE_BYTES)
+    refuse_other_contents(path, "CSV", sample)
     mark, encoding = _encoding(sample, options.encoding)
     _check_stateless(path, encoding)
+    _check_delimiter(options.delimiter, encoding)
     text = sample[len(mark) :].decode(encoding, errors="replace")
     line_end, terminator = _line_end(text, options)
     backslash = options.quote_escape == "backslash"
     dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, options.header)
-    delimiter = options.delimiter or _delimiter(text, dialect)
+    delimiter = options.delimiter or _delimiter(text, dialect, wanted)
     return Dialect(delimiter, encoding, mark, line_end, terminator, backslash, options.header)
 
 
@@ -129,6 +139,16 @@ def _check_stateless(path: Path, encoding: str) -> None:
             )
 
 
+def _check_delimiter(delimiter: str | None, encoding: str) -> None:
+    try:
+        (delimiter or "").encode(encoding)
+    except UnicodeError as error:
+        raise SettingsError(
+            f"The encoding {encoding} has no character {delimiter!r} to separate fields.",
+            "Give another --delimiter, or another --encoding.",
+        ) from error
+
+
 def _line_end(text: str, options: CsvOptions) -> tuple[str, str]:
     """Return where lines are cut and what ends ours: as stated, else as the first line ends."""
     if options.line_end is not None:
@@ -142,24 +162,32 @@ def _line_end(text: str, options: CsvOptions) -> tuple[str, str]:
     return found[-1], found[-2:]
 
 
-def _delimiter(text: str, dialect: Dialect) -> str:
+def _delimiter(text: str, dialect: Dialect, wanted: Sequence[str]) -> str:
     """Choose the delimiter that cuts the most records into as many fields as the first one.
 
-    A delimiter that never occurs cuts every file into one column, so agreement counts only
-    with two columns or more; among equals the one with more columns wins.
+    One by which the first record names all the wanted columns comes before the others. A
+    delimiter that never occurs cuts every file into one column, so agreement counts only with
+    two columns or more; among equals the one with more columns wins.
     """
     lines = text.split(dialect.line_end)
     whole = lines[:-1] if len(lines) > 1 else lines
-    return max(DELIMITERS, key=lambda delimiter: _agreement(whole, delimiter, dialect))
+    return max(DELIMITERS, key=lambda delimiter: _fitness(whole, delimiter, dialect, wanted))
 
 
-def _agreement(lines: Sequence[str], delimiter: str, dialect: Dialect) -> tuple[float, int]:
+def _fitness(
+    lines: Sequence[str], delimiter: str, dialect: Dialect, wanted: Sequence[str]
+) -> tuple[bool, float, int]:
+    """Return whether the wanted columns are there, the share of alike records, the columns."""
     parameters = {**dialect.parameters(), "delimiter": delimiter, "strict": False}
     reader = csv.reader((line + "\n" for line in lines), **parameters)
     try:
-        widths = [len(fields) for fields in islice(reader, SAMPLE_RECORDS) if fields]
+        records = [fields for fields in islice(reader, SAMPLE_RECORDS) if fields]
     except csv.Error:
-        return 0.0, 0
-    if not widths or widths[0] < 2:
-        return 0.0, 0
-    return sum(width == widths[0] for width in widths) / len(widths), widths[0]
+        records = []
+    if not records:
+        return False, 0.0, 0
+    found = dialect.header and set(wanted) <= set(records[0])
+    width = len(records[0])
+    if width < 2:
+        return found, 0.0, 0
+    return found, sum(len(fields) == width for fields in records) / len(records), width

@@ -10,9 +10,12 @@ from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.streams import open_input
 
-__all__ = ["read_lines"]
+__all__ = ["RECORD_CHARS", "read_lines"]
 
 CHUNK_BYTES = 1 << 20
+
+RECORD_CHARS = 1 << 28
+"""A longer line or record is no CSV; without a bound it would fill the memory."""
 
 HINT_ENCODING = (
     "Say how the file is encoded: --encoding cp1252 is usual for files from Windows, "
@@ -25,20 +28,34 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[str]:
 
     Raises:
         InputError: bytes that the encoding has no character for (with the line number), or
-            characters that would not be written back as the bytes they came from.
+            characters that would not be written back as the bytes they came from, or a line
+            that does not end.
     """
     pieces: list[str] = []
+    size = 0
     for text in _decoded(path, dialect):
         first, *more = text.split(dialect.line_end)
         pieces.append(first)
+        size += len(first)
+        if size > RECORD_CHARS:
+            raise _endless(path, dialect)
         if more:
             yield "".join(pieces) + dialect.line_end
             pieces = [more.pop()]
+            size = len(pieces[0])
             for line in more:
                 yield line + dialect.line_end
     last = "".join(pieces)
     if last:
         yield last
+
+
+def _endless(path: Path, dialect: Dialect) -> InputError:
+    end = "carriage return" if dialect.line_end == "\r" else "line feed"
+    return InputError(
+        f"{path} has a line of more than {RECORD_CHARS:,} characters that no {end} ends.",
+        "Check that it is CSV, and say how its lines end: --line-end lf, crlf or cr.",
+    )
 
 
 def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:

@@ -13,21 +13,25 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import Dialect, detect
-from pipeline.tables.csv_lines import read_lines
-from pipeline.tables.streams import sha256_of
+from pipeline.tables.csv_lines import RECORD_CHARS, read_lines
+from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import find_columns, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
 
-RECORD_CHARS = 1 << 28
-"""A longer record is a quote that was never closed; without a bound it would fill the memory."""
+LINE_CHARS = 64
+"""What a line takes in memory beside its characters, in characters."""
+
+UNCLOSED = "a quote is opened and never closed"
+BLANK = "too many blank lines stand here"
 
 REASONS = {
-    "unexpected end of data": "a quote is opened and never closed",
+    "unexpected end of data": UNCLOSED,
     "new-line character seen": "a line break of another kind stands outside quotes",
+    "expected after": "text stands between a closing quote and the next delimiter",
 }
-"""What the csv module says (its first words), in our words."""
+"""What the csv module says (some of its words), in our words."""
 
 # The csv module refuses fields over 128 KiB unless told otherwise, for the whole process.
 csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARS))
@@ -52,9 +56,20 @@ class CsvBatch:
     trailing: str = ""
 
     def to_arrow(self) -> pa.RecordBatch:
-        """Return all columns as text."""
+        """Return all columns as text.
+
+        Raises:
+            InputError: a value holds half a character, which Arrow's text cannot.
+        """
         columns = list(zip(*self.fields, strict=True)) or [()] * len(self.schema)
-        arrays = [pa.array(column, type=pa.string()) for column in columns]
+        try:
+            arrays = [pa.array(column, type=pa.string()) for column in columns]
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"The table holds half a character, U+{ord(error.object[error.start]):04X}, "
+                "which only CSV can keep.",
+                "Mend the table, or write CSV: --output-format csv.",
+            ) from error
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def head(self, rows: int) -> CsvBatch:
@@ -66,13 +81,15 @@ class CsvReader:
     """A CSV file, read as often as asked.
 
     Attributes:
+        opened_fingerprint: see `Reader.opened_fingerprint`.
         dialect: how the file is written.
         header: the record that names the columns, as it stands in the file; "" without one.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str], options: CsvOptions) -> None:
         self._path = path
-        self.dialect: Dialect = detect(path, options)
+        self.opened_fingerprint = fingerprint_of(path)
+        self.dialect: Dialect = detect(path, options, text_columns)
         first = next(self._records(), None)
         if first is None or not first[1]:
             raise InputError(f"{path} is empty.", "A CSV file needs at least a line of names.")
@@ -87,7 +104,7 @@ class CsvReader:
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the file's bytes."""
-        return sha256_of(self._path)
+        return fingerprint_of(self._path)
 
     def batches(self) -> Iterator[CsvBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
@@ -130,18 +147,19 @@ class CsvReader:
             nonlocal size
             for line in read_lines(self._path, self.dialect):
                 taken.append(line)
-                size += len(line)
+                size += len(line) + LINE_CHARS
                 if size > RECORD_CHARS:
-                    raise csv.Error("a quote is opened and never closed")
+                    raise csv.Error(UNCLOSED if any(map(str.strip, taken)) else BLANK)
                 yield line
 
         reader = csv.reader(tap(), **self.dialect.parameters())
         try:
             for fields in reader:
-                size, begins = 0, reader.line_num + 1
+                begins = reader.line_num + 1
                 if not _is_blank(fields, taken[-1]):
                     yield taken[0] if len(taken) == 1 else "".join(taken), fields, reader.line_num
                     taken.clear()
+                    size = 0
         except csv.Error as error:
             raise self._malformed(error, begins) from error
         if taken:
@@ -160,7 +178,7 @@ class CsvReader:
 
     def _malformed(self, error: csv.Error, line: int) -> InputError:
         said = str(error)
-        reason = next((ours for theirs, ours in REASONS.items() if said.startswith(theirs)), said)
+        reason = next((ours for theirs, ours in REASONS.items() if theirs in said), said)
         return InputError(
             f"{self._path}: the record that begins on line {line} is malformed: {reason}.",
             "Mend the record, or say how the file is written: --quote-escape, --line-end, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,12 +43,15 @@ class CsvWriter:
     ) -> None:
         self.replaced_characters = 0
         self._dialect = dialect
-        self._stream = open_output(path, compression_of(Path(name)))
-        self._stream.write(dialect.mark)
-        if dialect.header:
-            if header is None:
-                header = self._record(names) + dialect.terminator
-            self._append([header], [self._record(new_names)])
+        self._names = names
+        with ExitStack() as stack:
+            self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
+            self._stream.write(dialect.mark)
+            if dialect.header:
+                if header is None:
+                    header = self._record(names) + dialect.terminator
+                self._append([header], [self._record(new_names)])
+            self._closing = stack.pop_all()
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns and the new ones behind them."""
@@ -61,20 +65,16 @@ class CsvWriter:
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV has no place for it
         """Finish the file."""
-        self._stream.close()
+        self._closing.close()
 
     def abort(self) -> None:
         """Let go of the file."""
-        self._stream.close()
+        self._closing.close()
 
     def _original(self, batch: pa.RecordBatch) -> list[str]:
-        try:
-            columns = [arrow_cells(column) for column in batch.columns]
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"A text in the table is not UTF-8: {error}.",
-                "Mend the table, or keep its bytes as they are: --output-format parquet.",
-            ) from error
+        columns = [
+            _cells(name, column) for name, column in zip(self._names, batch.columns, strict=True)
+        ]
         end = self._dialect.terminator
         return [self._record(row) + end for row in zip(*columns, strict=True)]
 
@@ -112,3 +112,14 @@ class CsvWriter:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\r\n", **self._dialect.parameters()).writerow(cells)
         return buffer.getvalue().removesuffix("\r\n")
+
+
+def _cells(name: str, column: pa.Array) -> Sequence[str]:
+    try:
+        return arrow_cells(column)
+    except (ValueError, OverflowError, LookupError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"The column {name!r} has a value that cannot be written as text: {reason}.",
+            "Mend the table, or keep its values as they are: --output-format parquet.",
+        ) from error

@@ -13,8 +13,16 @@ from typing import BinaryIO, Literal, TypeAlias
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.tables.contents import FIRST_BYTES, contents_of
 
-__all__ = ["compression_of", "open_input", "open_output", "sha256_of", "spooled"]
+__all__ = [
+    "compression_of",
+    "fingerprint_of",
+    "open_input",
+    "open_output",
+    "sha256_of",
+    "spooled",
+]
 
 Compression: TypeAlias = Literal["gzip", "zstd"]
 
@@ -24,8 +32,6 @@ COMPRESSIONS: dict[str, Compression] = {
     ".zst": "zstd",
     ".zstd": "zstd",
 }
-
-MAGIC = {b"PAR1": ".parquet", b"\x1f\x8b": ".csv.gz", b"\x28\xb5\x2f\xfd": ".csv.zst"}
 
 
 def compression_of(path: Path) -> Compression | None:
@@ -37,22 +43,38 @@ def compression_of(path: Path) -> Compression | None:
 def open_input(path: Path) -> Iterator[pa.NativeFile]:
     """Open a file's decompressed bytes.
 
+    Python opens the file: Arrow takes no name that is not UTF-8.
+
     Raises:
         InputError: the file cannot be opened, or its compressed data are damaged.
     """
     try:
-        with pa.input_stream(str(path), compression=compression_of(path)) as stream:
+        with (
+            path.open("rb") as file,
+            pa.input_stream(file, compression=compression_of(path)) as stream,
+        ):
             yield stream
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error}.",
-            "Check that it is there, readable and whole.",
-        ) from error
+        raise _unreadable(path, error) from error
 
 
-def open_output(path: Path, compression: Compression | None) -> pa.NativeFile:
+@contextmanager
+def open_output(path: Path, compression: Compression | None) -> Iterator[pa.NativeFile]:
     """Open a file for writing bytes, compressed on the way."""
-    return pa.output_stream(str(path), compression=compression)
+    with path.open("wb") as file, pa.output_stream(file, compression=compression) as stream:
+        yield stream
+
+
+def fingerprint_of(path: Path) -> str:
+    """Return the SHA-256 of an input's bytes as they are now.
+
+    Raises:
+        InputError: the file cannot be read any more.
+    """
+    try:
+        return sha256_of(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
 
 
 def sha256_of(path: Path) -> str:
@@ -68,10 +90,18 @@ def spooled(stream: BinaryIO) -> Iterator[Path]:
     The file's suffix says what the first bytes show it to be.
     """
     with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
-        first = stream.read(4)
-        suffix = next((end for magic, end in MAGIC.items() if first.startswith(magic)), ".csv")
+        first = stream.read(FIRST_BYTES)
+        found = contents_of(first)
+        suffix = (found and found.suffix) or ".csv"
         path = Path(folder) / f"stdin{suffix}"
         with path.open("wb") as file:
             file.write(first)
             shutil.copyfileobj(stream, file)
         yield path
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{path} cannot be read: {error}.",
+        "Check that it is there, readable and whole.",
+    )

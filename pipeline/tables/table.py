@@ -53,6 +53,11 @@ class Reader(Protocol):
     """A table that can be read from its beginning any number of times."""
 
     @property
+    def opened_fingerprint(self) -> str:
+        """The SHA-256 of the table's bytes before anything of them was read; "" in memory."""
+        ...
+
+    @property
     def schema(self) -> pa.Schema:
         """The original columns; a CSV file's are all text."""
         ...
@@ -66,7 +71,13 @@ class Reader(Protocol):
         ...
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the table's bytes as they are now."""
+        """Return the SHA-256 of the table's bytes as they are now.
+
+        Where it is not `opened_fingerprint`, the table changed since it was opened.
+
+        Raises:
+            InputError: the table cannot be read any more.
+        """
         ...
 
 

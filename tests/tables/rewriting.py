@@ -55,14 +55,18 @@ def rewrite(
 ) -> Writer:
     """Write the reader's table to a file with new cells, one sequence of them for each row."""
     writer = open_writer(output, output.name, output_format, reader, fields)
-    done = 0
-    for batch in reader.batches():
-        rows = added[done : done + len(batch.texts)]
-        done += len(rows)
-        columns = [[row[place] for row in rows] for place in range(len(fields))]
-        new = [NewColumn(f.name, f.type, c) for f, c in zip(fields, columns, strict=True)]
-        writer.write(batch, new)
-    writer.close(metadata or {})
+    try:
+        done = 0
+        for batch in reader.batches():
+            rows = added[done : done + len(batch.texts)]
+            done += len(rows)
+            columns = [[row[place] for row in rows] for place in range(len(fields))]
+            new = [NewColumn(f.name, f.type, c) for f, c in zip(fields, columns, strict=True)]
+            writer.write(batch, new)
+        writer.close(metadata or {})
+    except BaseException:
+        writer.abort()
+        raise
     assert done == len(added)
     return writer
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, SettingsError
 from pipeline.settings import CsvOptions
+from pipeline.tables import open_reader
 from pipeline.tables.csv_dialect import SAMPLE_BYTES, Dialect, detect
 from tests.tables.rewriting import folder
 
@@ -66,6 +67,43 @@ def test_decimal_commas_do_not_hide_semicolons(path: Path, data: str) -> None:
 @pytest.mark.parametrize("data", ["", "a", "a\n", "a\nsome words\nmore\n", "a\nx; y\nz|w\n"])
 def test_a_file_of_one_column_has_commas(path: Path, data: str) -> None:
     assert detected(path, data).delimiter == ","
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted", "delimiter"),
+    [
+        ("a,b;description\n1,2;road\n3,4;x", ["description"], ";"),
+        ("a,b;description\n1,2;road\n3,4;x", [], ","),
+        ("a,b;description\n1,2;road\n3,4;x", ["b;description"], ","),
+        ("a,b;description\n1,2;road\n3,4;x", ["Description"], ","),  # names agree exactly
+        ("a,b|title|text\n1,2|road|x\n", ["text", "title"], "|"),
+        ("a;b,text\n1;2,road\n3;4,x\n", ["text", "other"], ","),
+        ('"text";n\n"road, x, y",1\n', ["text"], ";"),
+        ("text\na;b\nc;d\n", ["text"], ","),
+        ("text;n\n1;2\n", ["text", "n"], ";"),
+    ],
+)
+def test_the_delimiter_is_one_that_finds_the_text_columns(
+    path: Path, data: str, wanted: list[str], delimiter: str
+) -> None:
+    path.write_text(data)
+    assert detect(path, CsvOptions(), wanted).delimiter == delimiter
+
+
+def test_a_reader_finds_its_text_column_behind_another_delimiter(path: Path) -> None:
+    path.write_text("a,b;description\n1,2;road\n3,4;x")
+    (batch,) = open_reader(path, ["description"]).batches()
+    assert batch.texts == ["road", "x"]
+
+
+@pytest.mark.parametrize(("delimiter", "encoding"), [("漢", "latin-1"), ("é", "ascii")])
+def test_a_delimiter_that_the_encoding_lacks_is_refused(
+    path: Path, delimiter: str, encoding: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        detected(path, b"a,b\n1,2\n", delimiter=delimiter, encoding=encoding)
+    assert f"has no character {delimiter!r} to separate fields." in caught.value.message
+    assert caught.value.hint == "Give another --delimiter, or another --encoding."
 
 
 def test_a_stated_delimiter_is_taken_as_stated(path: Path) -> None:

@@ -136,9 +136,28 @@ def test_the_bound_is_on_a_record_and_not_on_the_file(
     assert len(csv_rows(opened(path, b"a,b\n" + b"1,2\n" * 500))) == 500
 
 
+@pytest.mark.parametrize("data", [b"a,b\n" + b"\n" * 99 + b"1,2\n", b"a,b\n1,2\n" + b" \r\n" * 99])
+def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
+    path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 1000)
+    error = error_of(path, data)
+    assert error.message.endswith("is malformed: too many blank lines stand here.")
+
+
+def test_a_quote_behind_blank_lines_that_is_never_closed_is_called_so(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 1000)
+    error = error_of(path, b'a,b\n\n\n1,"' + b"\n" * 99)
+    assert error.message.endswith("line 4 is malformed: a quote is opened and never closed.")
+
+
 def test_text_behind_a_closing_quote_is_an_error_that_names_its_line(path: Path) -> None:
     error = error_of(path, b'a,b\n1,2\n"3"x,4\n')
-    assert "begins on line 3 is malformed: ',' expected after '\"'." in error.message
+    assert error.message.endswith(
+        "line 3 is malformed: text stands between a closing quote and the next delimiter."
+    )
     assert "--quote-escape" in error.hint
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pipeline.errors import InputError
 from pipeline.money import ARROW_USD
 from pipeline.tables import open_reader, read_table
-from pipeline.tables.parquet import ROW_GROUP_ROWS, ParquetReader
+from pipeline.tables.parquet_reader import ParquetReader
+from pipeline.tables.parquet_writer import ROW_GROUP_ROWS
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from tests.tables.arrow_tables import arrow_tables
 from tests.tables.rewriting import CODE, folder, rewrite
@@ -61,7 +62,7 @@ def test_columns_types_and_metadata_of_every_kind_come_back(
     table: pa.Table, codec: str, group: int, version: str, batch_rows: int
 ) -> None:
     with folder() as place, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.tables.parquet.BATCH_ROWS", batch_rows)
+        patch.setattr("pipeline.tables.parquet_reader.BATCH_ROWS", batch_rows)
         path = place / "in.parquet"
         pq.write_table(table, path, row_group_size=group, compression=codec, version=version)
         original = pq.read_table(path)
@@ -176,8 +177,7 @@ def test_the_texts_of_text_columns_are_joined(tmp_path: Path) -> None:
         pa.array([["x"]]),
         pa.array([{"x": "y"}]),
         pa.array([[("x", "y")]], pa.map_(pa.string(), pa.string())),
-        pa.array([b"x"]),
-        pa.array([b"x"]).dictionary_encode(),
+        pa.array([b"x"], pa.binary(1)),
     ],
 )
 def test_a_text_column_without_text_is_refused(tmp_path: Path, values: pa.Array) -> None:
@@ -235,7 +235,7 @@ def not_utf8(tmp_path: Path) -> Path:
 
 def test_text_that_is_not_utf8_cannot_be_read(not_utf8: Path) -> None:
     reader = open_reader(not_utf8, ["b"])
-    with pytest.raises(InputError, match="cannot be read as Parquet: 'utf-8' codec"):
+    with pytest.raises(InputError, match="'b' holds something that is not text in UTF-8"):
         list(reader.batches())
 
 
@@ -247,7 +247,9 @@ def test_text_that_is_not_utf8_and_not_asked_for_stays(not_utf8: Path) -> None:
 
 def test_text_that_is_not_utf8_cannot_go_to_csv(not_utf8: Path) -> None:
     reader = open_reader(not_utf8, ["a"])
-    with pytest.raises(InputError, match="A text in the table is not UTF-8") as caught:
+    with pytest.raises(
+        InputError, match="'b' has a value that cannot be written as text"
+    ) as caught:
         rewrite(reader, not_utf8.with_name("out.csv"), new_cells(1), fields=FIELDS)
     assert "--output-format parquet" in caught.value.hint
 
@@ -287,7 +289,7 @@ def test_row_groups_have_a_bounded_number_of_rows(tmp_path: Path) -> None:
 def test_row_groups_have_a_bounded_number_of_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.parquet.ROW_GROUP_BYTES", 100_000)
+    monkeypatch.setattr("pipeline.tables.parquet_writer.ROW_GROUP_BYTES", 100_000)
     monkeypatch.setattr("pipeline.tables.csv_reader.BATCH_ROWS", 1)
     (tmp_path / "in.csv").write_text("a,b\n" + f"1,{'x' * 60_000}\n" * 5)
     reader = open_reader(tmp_path / "in.csv", ())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,6 +64,28 @@ def test_a_folder_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").mkdir()
     with pytest.raises(InputError, match=r"t\.parquet is a folder\. Give the path of a CSV"):
         open_reader(tmp_path / "t.parquet", ["a"])
+
+
+def test_what_can_be_read_once_only_belongs_on_standard_input(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "t.csv")
+    with pytest.raises(InputError) as caught:
+        open_reader(tmp_path / "t.csv", ["a"])
+    assert caught.value.message == (
+        f"{tmp_path / 't.csv'} is not a regular file, and a table is read twice."
+    )
+    assert caught.value.hint == "Pipe it to standard input: give - as the path."
+
+
+@pytest.mark.parametrize("name", ["o.parquet.gz", "o.parquet.ZST", "o.gz"])
+def test_parquet_is_not_compressed_as_a_whole(tmp_path: Path, name: str) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a\n1\n")
+    with pytest.raises(OutputError) as caught:
+        rewrite(open_reader(tmp_path / "t.csv", ["a"]), tmp_path / name, [("1", "x")], "parquet")
+    assert caught.value.message == (
+        f"{name!r} names a compressed file, and Parquet compresses itself."
+    )
+    assert caught.value.hint == "Give the output a name that ends in .parquet."
+    assert not (tmp_path / name).exists()
 
 
 def test_csv_that_is_called_parquet_is_an_error_that_says_so(tmp_path: Path) -> None:
