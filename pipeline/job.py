@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from pipeline.answers import Matcher
+from pipeline.buy import Estimate, Purchase
 from pipeline.columns import check_free, new_fields
 from pipeline.errors import InputChangedError
-from pipeline.manifest import manifest
+from pipeline.manifest import Files, manifest
 from pipeline.money import plain, total
 from pipeline.outputs import Target
-from pipeline.plan import scan
+from pipeline.plan import Plan, scan
 from pipeline.progress import Progress
-from pipeline.report import Summary, SystemSummary
+from pipeline.report import Paid, Parked, Summary, SystemSummary
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Reader
 from pipeline.write import Tally, write
 
-__all__ = ["run"]
+__all__ = ["plan", "run"]
 
 
 def run(
@@ -30,6 +32,8 @@ def run(
     settings: Settings,
     progress: Progress,
     source: Path | None = None,
+    purchase: Purchase | None = None,
+    files: Files | None = None,
 ) -> Summary:
     """Do a job.
 
@@ -40,30 +44,59 @@ def run(
         settings: what to do with it.
         progress: shows how far the job is.
         source: the table's file, for the manifest.
+        purchase: buys what the matcher needs; None for the embedded engine, which needs nothing.
+        files: how the table's files are written, for the manifest.
 
     Raises:
         InputError: the table cannot be read to its end; nothing was written.
         InputChangedError: the table changed while the job ran; nothing was written.
         OutputError: the output may not or cannot be written.
         SettingsError: the table has columns of our names.
+        LedgerError: the ledger cannot be used, or another run buys with the same key.
     """
     started = time.monotonic()
     check_free(reader.schema.names, settings)
     target.check()
-    fingerprint = reader.fingerprint()
-    plan = scan(_rows(reader, settings))
+    fingerprint = reader.opened_fingerprint
+    rows = partial(_rows, reader, settings)
+    found = scan(purchase.noted(rows()) if purchase else rows())
+    if purchase:
+        with target.draft(reader, new_fields(settings)):
+            pass  # what could not be written must not be bought first
+    parked = purchase.buy(rows()) if purchase else None
+    if purchase and parked:
+        return _summary(Tally.of(()), None, 0, started, purchase.paid(), parked)
     with target.draft(reader, new_fields(settings)) as draft:
-        with progress(plan.rows) as advance:
-            tally = write(_rows(reader, settings), matcher, draft.writer, settings, advance)
+        with progress(found.rows) as advance:
+            tally = write(rows(), matcher, draft.writer, settings, advance)
         if reader.fingerprint() != fingerprint:
             raise InputChangedError(
                 "The input changed while it was being read; no output was written.",
                 "Run the same command again.",
             )
-        summary = _summary(tally, target.path, draft.writer.replaced_characters, started)
+        paid = purchase.paid() if purchase else None
+        summary = _summary(tally, target.path, draft.writer.replaced_characters, started, paid)
         draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-        draft.commit(manifest(source, fingerprint, settings, plan, summary))
+        draft.commit(manifest(source, fingerprint, settings, found, summary, files))
+    if purchase:
+        purchase.close_job()
     return summary
+
+
+def plan(reader: Reader, settings: Settings, purchase: Purchase | None) -> tuple[Plan, Estimate]:
+    """Say what a job would do, spending nothing.
+
+    Raises:
+        InputError: the table cannot be read to its end.
+        SettingsError: the table has columns of our names.
+        LedgerError: the ledger cannot be used.
+    """
+    check_free(reader.schema.names, settings)
+    rows = _rows(reader, settings)
+    if purchase is None:
+        return scan(rows), Estimate.free()
+    found = scan(purchase.noted(rows))
+    return found, purchase.estimate()
 
 
 def _rows(reader: Reader, settings: Settings) -> Iterator[Batch]:
@@ -78,7 +111,14 @@ def _rows(reader: Reader, settings: Settings) -> Iterator[Batch]:
             return
 
 
-def _summary(tally: Tally, output: Path | None, replaced: int, started: float) -> Summary:
+def _summary(
+    tally: Tally,
+    output: Path | None,
+    replaced: int,
+    started: float,
+    paid: Paid | None,
+    parked: Parked | None = None,
+) -> Summary:
     systems = {
         system: SystemSummary(dict(counts), tally.cost_usd[system])
         for system, counts in tally.statuses.items()
@@ -86,8 +126,10 @@ def _summary(tally: Tally, output: Path | None, replaced: int, started: float) -
     return Summary(
         rows=tally.rows,
         systems=systems,
-        cost_usd=total(tally.cost_usd.values()),
+        cost_usd=paid.confirmed_usd if paid else total(tally.cost_usd.values()),
         seconds=time.monotonic() - started,
         output=output,
         replaced_characters=replaced,
+        paid=paid,
+        parked=parked,
     )

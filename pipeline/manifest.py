@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from pipeline.plan import Plan
 from pipeline.report import Summary
-from pipeline.settings import Settings
+from pipeline.settings import CsvOptions, Format, Settings
 
-__all__ = ["manifest"]
+__all__ = ["Files", "manifest"]
 
 LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """How a job reads its file and writes another.
+
+    Attributes:
+        input_format: the format of the input.
+        output_format: the format of the output.
+        overwrite: whether a file that this tool did not write may be replaced.
+        csv: what was said about CSV; None in it was found out from the file.
+    """
+
+    input_format: Format
+    output_format: Format
+    overwrite: bool
+    csv: CsvOptions
+
+
 def manifest(
-    source: Path | None, fingerprint: str, settings: Settings, plan: Plan, summary: Summary
+    source: Path | None,
+    fingerprint: str,
+    settings: Settings,
+    plan: Plan,
+    summary: Summary,
+    files: Files | None = None,
 ) -> dict[str, Any]:
     """Return the record of a job as JSON types; it holds no secret and no text of the table."""
     finished = datetime.now(UTC)
@@ -26,9 +48,22 @@ def manifest(
         "tool": "tender-pipeline",
         "input": {"path": None if source is None else str(source), "sha256": fingerprint},
         "settings": asdict(settings),
+        "files": None if files is None else asdict(files),
         "plan": asdict(plan),
         "summary": summary.to_dict(),
         "finished": finished.isoformat(timespec="seconds"),
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": VERSIONS,
         "exit_state": "complete" if not summary.failed else "complete with failed rows",
     }
+
+
+def _version(library: str) -> str:
+    """Return a library's version; a source tree that was never installed has none to tell."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+VERSIONS = {library: _version(library) for library in LIBRARIES}
+"""Read at import: what works is what was there then, though it be replaced while a job runs."""

@@ -45,7 +45,7 @@ def log_lines(rows: int) -> Iterator[Advance]:
         nonlocal said, total_done
         total_done += done
         now = time.monotonic()
-        if now - said < SECONDS_BETWEEN_LINES:
+        if now - said < SECONDS_BETWEEN_LINES or not total_done:  # no rate yet
             return
         said = now
         rate = total_done / (now - started)

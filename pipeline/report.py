@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,63 @@ class SystemSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Paid:
+    """What a job bought, whichever of its runs did.
+
+    Attributes:
+        attempts: requests sent.
+        confirmed_usd: the sum of the prices that responses stated.
+        unattributed_usd: the part of it for texts that the table no longer has.
+        unconfirmed: attempts whose answer was lost; they may have been billed.
+        unknown: answered attempts whose response stated no price.
+        at_risk_usd: the most that the unconfirmed and the unknown may have cost.
+    """
+
+    attempts: int
+    confirmed_usd: Decimal
+    unattributed_usd: Decimal
+    unconfirmed: int
+    unknown: int
+    at_risk_usd: Decimal
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON types; money as text."""
+        return {
+            name: plain(value) if isinstance(value, Decimal) else value
+            for name, value in asdict(self).items()
+        }
+
+    def __str__(self) -> str:
+        lines = [f"paid by this job: {plain(self.confirmed_usd)} USD, {self.attempts:,} attempts"]
+        if self.unattributed_usd:
+            lines.append(f"for texts no longer in the table: {plain(self.unattributed_usd)} USD")
+        if self.unconfirmed or self.unknown:
+            lines.append(
+                f"{self.unconfirmed:,} attempts unconfirmed, {self.unknown:,} without a price: "
+                f"at most {plain(self.at_risk_usd)} USD more"
+            )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Why a run stopped before its end; the same command goes on from there.
+
+    Attributes:
+        exit_code: what the command line exits with.
+        message: what happened.
+        hint: what to do.
+    """
+
+    exit_code: int
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"parked: {self.message}\n{self.hint}"
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What a job did.
 
@@ -46,6 +103,8 @@ class Summary:
         output: where the enriched table is; None when it is in memory.
         replaced_characters: characters of ours written as "?" for want of a better one in
             the file's encoding.
+        paid: what the job bought; None for the embedded engine.
+        parked: why the run stopped before its end; None for a complete one.
     """
 
     rows: int
@@ -54,6 +113,8 @@ class Summary:
     seconds: float
     output: Path | None = None
     replaced_characters: int = 0
+    paid: Paid | None = None
+    parked: Parked | None = None
 
     @property
     def failed(self) -> int:
@@ -76,9 +137,13 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "output": None if self.output is None else str(self.output),
             "replaced_characters": self.replaced_characters,
+            "paid": self.paid and self.paid.to_dict(),
+            "parked": self.parked and asdict(self.parked),
         }
 
     def __str__(self) -> str:
+        if self.parked:
+            return "\n".join(map(str, filter(None, [self.paid, self.parked])))
         return "\n".join([*self._table(), *self._closing()])
 
     def _table(self) -> list[str]:
@@ -103,4 +168,6 @@ class Summary:
                 f"{self.replaced_characters:,} characters of titles are not in the file's "
                 'encoding and stand as "?"'
             )
+        if self.paid:
+            lines.append(str(self.paid))
         return [*lines, f"output: {self.output}"] if self.output else lines

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from numbers import Real
+from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
 
-__all__ = ["FORMATS", "CsvOptions", "Format", "Settings", "parse_systems"]
+__all__ = ["FORMATS", "CsvOptions", "Format", "Settings", "check_flag", "parse_systems"]
 
 Format: TypeAlias = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
+
+LINE_ENDS = ("lf", "crlf", "cr")
+QUOTE_ESCAPES = ("double", "backslash")
 
 MAX_TOP = 10
 """The embedded engine, like the service, never gives more matches than this."""
@@ -41,15 +47,14 @@ class CsvOptions:
     def __post_init__(self) -> None:
         if self.delimiter in ("tab", "\\t"):
             object.__setattr__(self, "delimiter", "\t")
-        if self.delimiter is not None and (
-            len(self.delimiter) != 1 or self.delimiter in '"\\\r\n \0'
-        ):
-            raise SettingsError(
-                f"The delimiter {self.delimiter!r} cannot separate fields.",
-                "Give one character, such as ';' or '|', or the word tab.",
-            )
+        if self.delimiter is not None:
+            _check_delimiter(self.delimiter)
         if self.encoding is not None:
             _check_encoding(self.encoding)
+        if self.line_end is not None:
+            _check_choice("line_end", self.line_end, LINE_ENDS)
+        _check_choice("quote_escape", self.quote_escape, QUOTE_ESCAPES)
+        check_flag("header", self.header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +80,21 @@ class Settings:
     limit_rows: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "systems", parse_systems(self.systems))
-        _check(bool(self.text_columns), "No text column is named.", "Name one: --text-column NAME.")
+        checked = {
+            "systems": parse_systems(self.systems),
+            "text_columns": _text_columns(self.text_columns),
+            "top": _whole("top", self.top, 1, MAX_TOP),
+            "min_confidence": _fraction("min_confidence", self.min_confidence),
+            "jobs": _whole("jobs", self.jobs, 1),
+        }
+        if self.limit_rows is not None:
+            checked["limit_rows"] = _whole("limit_rows", self.limit_rows, 0)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         _check(
-            len(set(self.text_columns)) == len(self.text_columns),
-            "A text column is named twice.",
-            "Name each --text-column once.",
-        )
-        _check(
-            1 <= self.top <= MAX_TOP,
-            f"top is {self.top}.",
-            f"Give --top a whole number from 1 to {MAX_TOP}.",
-        )
-        _check(
-            0.0 <= self.min_confidence <= 1.0,
-            f"min_confidence is {self.min_confidence}.",
-            "Give --min-confidence a fraction from 0 to 1, such as 0.5.",
-        )
-        _check(self.jobs >= 1, f"jobs is {self.jobs}.", "Give --jobs a whole number from 1.")
-        _check(
-            self.limit_rows is None or self.limit_rows >= 0,
-            f"limit_rows is {self.limit_rows}.",
-            "Give --limit-rows a whole number from 0.",
+            isinstance(self.column_prefix, str),
+            f"column_prefix is {self.column_prefix!r}.",
+            "column_prefix must be text; empty for none (--column-prefix).",
         )
 
 
@@ -106,11 +104,22 @@ def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
     Raises:
         SettingsError: a name is unknown or stands twice, or there is none.
     """
-    names = systems.split(",") if isinstance(systems, str) else systems
-    found = [_system(name) for name in names]
+    names = systems
+    if isinstance(systems, str):
+        names = [name for name in systems.split(",") if name.strip()]
+    found = [_system(name) for name in _names("systems", names)]
     _check(bool(found), "No system is chosen.", f"Choose from {', '.join(SYSTEMS)}.")
     _check(len(set(found)) == len(found), "A system is chosen twice.", "Name each system once.")
     return tuple(found)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False: ``"no"`` would count as yes.
+
+    Raises:
+        SettingsError: it is something else.
+    """
+    _check(isinstance(value, bool), f"{name} is {value!r}.", f"{name} must be True or False.")
 
 
 def _system(name: str) -> System:
@@ -120,17 +129,82 @@ def _system(name: str) -> System:
     raise SettingsError(f"There is no system {name!r}.", f"Choose from {', '.join(SYSTEMS)}.")
 
 
+def _text_columns(given: Any) -> tuple[str, ...]:
+    names = _names("text_columns", given)
+    hint = "text_columns must name the columns that hold the text (--text-column NAME)."
+    _check(bool(names), "No text column is named.", hint)
+    _check(
+        len(set(names)) == len(names),
+        "A text column is named twice.",
+        "text_columns must name each column once (--text-column).",
+    )
+    return names
+
+
+def _names(name: str, given: Any) -> tuple[str, ...]:
+    """Return a name or several as several."""
+    message = f"{name} is {given!r}."
+    hint = f"{name} must be a name or a list of names, as text."
+    try:
+        names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
+    except TypeError as error:
+        raise SettingsError(message, hint) from error
+    _check(all(isinstance(each, str) for each in names), message, hint)
+    return names
+
+
+def _whole(name: str, value: Any, low: int, high: int = sys.maxsize) -> int:
+    """Return a whole number of any type, NumPy's too, as Python's own."""
+    top = f" to {high}" if high < sys.maxsize else ""
+    hint = f"{name} must be a whole number from {low}{top} ({_flag(name)})."
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise SettingsError(f"{name} is {value!r}.", hint) from error
+    right = low <= number <= high and not isinstance(value, bool)
+    _check(right, f"{name} is {value!r}.", hint)
+    return number
+
+
+def _fraction(name: str, value: Any) -> float:
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
+    hint = f"{name} must be a fraction from 0 to 1, such as 0.5 ({_flag(name)})."
+    _check(0.0 <= number <= 1.0, f"{name} is {value!r}.", hint)
+    return number
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def _check(holds: bool, message: str, hint: str) -> None:
     if not holds:
         raise SettingsError(message, hint)
+
+
+def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    _check(
+        value in choices,
+        f"{name} is {value!r}.",
+        f"{name} must be one of {', '.join(choices)} ({_flag(name)}).",
+    )
+
+
+def _check_delimiter(delimiter: object) -> None:
+    right = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\\\r\n \0'
+    _check(
+        right,
+        f"The delimiter {delimiter!r} cannot separate fields.",
+        "Give one character, such as ';' or '|', or the word tab.",
+    )
 
 
 def _check_encoding(name: str) -> None:
     try:
         "".encode(name)
         b"".decode(name)
-    except (LookupError, UnicodeError, TypeError) as error:
+    except (LookupError, ValueError, TypeError) as error:
         raise SettingsError(
             f"Python knows no text encoding {name!r}.",
-            "Give --encoding a name such as utf-8, cp1252, latin-1 or utf-16.",
+            "encoding must be a name such as utf-8, cp1252, latin-1 or utf-16 (--encoding).",
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -125,6 +126,166 @@ def test_what_cannot_work_is_refused_with_a_hint(
     with pytest.raises(error) as refusal:
         pipeline.classify(frame.assign(**change), **options)
     assert hint in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pd.Series(["Road marking"], name="description"),
+        ["Road marking"],
+        None,
+        np.array(["Road marking"]),
+        b"tenders.csv",
+        {"description": ["Road marking"]},
+        7,
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_what_is_no_table_is_refused_with_what_would_be_one(data: Any) -> None:
+    with pytest.raises(pipeline.SettingsError, match="not a table") as refusal:
+        pipeline.classify(data)
+    assert "data must be a pandas frame" in refusal.value.hint
+
+
+def test_a_column_that_speaks_arrow_is_no_table() -> None:
+    column: Any = pa.chunked_array([["Road marking"]])
+    with pytest.raises(pipeline.InputError, match="cannot be read by way of Arrow"):
+        pipeline.classify(column)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"top": "3"}, "top must be a whole number from 1 to 10 (--top)."),
+        ({"systems": None}, "systems must be"),
+        ({"text_columns": 0}, "text_columns must be"),
+        ({"column_prefix": None}, "column_prefix must be"),
+        ({"progress": None}, "progress must be"),
+        ({"csv": "x"}, "csv must be a CsvOptions"),
+        ({"output": 5}, "output must be the path of a file"),
+        ({"overwrite": "no"}, "overwrite must be True or False"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_refused_with_what_it_must_be(
+    tmp_path: Path, options: dict[str, Any], hint: str
+) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("description\nRoad marking\n")
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.classify(source, **options)
+    assert hint in refusal.value.hint
+    with pytest.raises(pipeline.SettingsError):
+        asyncio.run(pipeline.classify_async(source, **options))
+
+
+@pytest.mark.parametrize(
+    ("columns", "text_column"),
+    [
+        (pd.MultiIndex.from_tuples([("a", "x"), ("a", None)], names=["m", "n"]), "('a', 'x')"),
+        (pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=[None, "n"]), "('a', 1)"),
+        (pd.Index(["description", "other"], name="what"), "description"),
+        (pd.CategoricalIndex(["description", "other"], name="what"), "description"),
+        (pd.Index(["description", None], dtype=object), "description"),
+        (pd.Index(["description", float("nan")], dtype=object), "description"),
+        (pd.RangeIndex(2), "0"),
+        (pd.date_range("2026-01-01", periods=2), "2026-01-01 00:00:00"),
+    ],
+)
+def test_columns_keep_their_labels_whatever_they_are(
+    columns: pd.Index[Any], text_column: str
+) -> None:
+    frame = pd.DataFrame([["Road marking", 1], ["Office chairs", 2]], columns=columns)
+    frame.attrs["owner"] = "us"
+    enriched = pipeline.classify(frame, systems="psc", text_columns=text_column).to_pandas()
+    kept, new = enriched.columns[:2], enriched.columns[2:]
+    assert [repr(label) for label in kept] == [repr(label) for label in columns]
+    first = new[0][0] if isinstance(columns, pd.MultiIndex) else new[0]
+    assert (first, enriched.columns.nlevels) == ("psc_code", columns.nlevels)
+    assert enriched.columns.names == columns.names
+    assert enriched.attrs == {"owner": "us"}
+    assert enriched.iloc[:, 1].tolist() == [1, 2]
+    assert enriched.iloc[:, 5].tolist() == ["ok", "ok"]
+
+
+def test_labels_with_levels_are_padded_with_nothing() -> None:
+    frame = pd.DataFrame({("description", "en", "x"): ["Road marking"]})
+    text_column = "('description', 'en', 'x')"
+    enriched = pipeline.classify(frame, systems="psc", text_columns=text_column).to_pandas()
+    assert enriched["psc_status", "", ""].tolist() == ["ok"]
+    again = frame.copy()
+    again["psc_code", "", ""] = 1
+    with pytest.raises(pipeline.SettingsError, match="'psc_code'"):
+        pipeline.classify(again, systems="psc", text_columns=text_column)
+
+
+def test_an_index_of_our_name_is_refused_before_the_job(frame: pd.DataFrame) -> None:
+    with pytest.raises(pipeline.SettingsError, match="'cpv_code'"):
+        pipeline.classify(frame.rename_axis("cpv_code"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([2**70, 1], dtype=object),
+        pd.Series([1j, 2j]),
+        pd.Series(pd.arrays.SparseArray(["Road", "Chairs"])),
+    ],
+    ids=["huge", "complex", "sparse"],
+)
+def test_text_that_arrow_refuses_is_an_error_whose_hint_helps(values: pd.Series[Any]) -> None:
+    frame = pd.DataFrame({"description": values})
+    with pytest.raises(pipeline.InputError) as refusal:
+        pipeline.classify(frame, systems="psc")
+    assert ".astype(object).astype(str)" in refusal.value.hint
+    frame["description"] = frame["description"].astype(object).astype(str)
+    assert pipeline.classify(frame, systems="psc").summary.rows == 2
+
+
+def test_half_a_surrogate_pair_stays_in_the_frame_and_the_row_is_classified() -> None:
+    texts = pd.Series(["Road marking \ud800", None, "Office chairs"], dtype=object)
+    result = pipeline.classify(pd.DataFrame({"description": texts}), systems="psc")
+    enriched = result.to_pandas()
+    assert enriched["description"].tolist() == texts.tolist()
+    assert enriched["psc_status"].tolist() == ["ok", "empty", "ok"]
+    with pytest.raises(pipeline.InputError, match="Arrow cannot hold this frame") as refusal:
+        _ = result.table
+    refusal.value.message.encode()
+
+
+@pytest.mark.parametrize("odd", ["mixed", "sparse", "twice"])
+def test_a_frame_that_arrow_cannot_hold_still_comes_back_as_a_frame(odd: str) -> None:
+    frame = pd.DataFrame({"description": ["Road marking", "Chairs"], "odd": [1, "two"]})
+    if odd == "sparse":
+        frame["odd"] = pd.arrays.SparseArray([0, 1])
+    if odd == "twice":
+        frame = frame[["description", "odd", "odd"]]
+    result = pipeline.classify(frame, systems="psc")
+    with pytest.raises(pipeline.InputError) as refusal:
+        _ = result.table
+    assert "to_pandas()" in refusal.value.hint
+    pd.testing.assert_frame_equal(result.to_pandas().iloc[:, : frame.shape[1]], frame)
+
+
+def test_a_column_of_the_users_keeps_its_decimal_places() -> None:
+    prices = pa.array([Decimal("1.50"), None], pa.decimal128(38, 24))
+    table = pa.table({"description": ["Road marking", "Chairs"], "price": prices})
+    frame = pipeline.classify(table, systems="psc").to_pandas()
+    assert str(frame["price"][0]) == "1.500000000000000000000000"
+    assert frame["price"].tolist() == table.to_pandas()["price"].tolist()
+    assert str(frame["cost_usd"][0]) == "0"
+
+
+def test_a_result_can_be_pickled(frame: pd.DataFrame, tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("description\nRoad marking\n")
+    for result in (
+        pipeline.classify(frame, systems="psc"),
+        pipeline.classify(pa.table({"description": TEXTS}), systems="psc"),
+        pipeline.classify(source, systems="psc", output=tmp_path / "out.csv"),
+    ):
+        again = pickle.loads(pickle.dumps(result))
+        assert again.summary == result.summary
+        pd.testing.assert_frame_equal(again.to_pandas(), result.to_pandas())
 
 
 def test_a_bar_is_shown_when_asked(frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command
 
     yield call
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -113,7 +114,27 @@ def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
     [
         ('sistems = "cpv"', "Did you mean 'systems'?"),
         ("systems = cpv", "Write it as TOML."),
-        ("config = 1", "there is no setting 'config'"),
+        ("config = 1", "a settings file cannot name another one"),
+        ("qqqq = 1", "There are output, systems, text-column, top"),
+        ("[run]\ntop = 2", "Take the line [run] out"),
+        ("top = inf", "tender-pipeline.toml: top is inf.\nIt must be a whole number."),
+        ("top = 2.5", "top is 2.5.\nIt must be a whole number."),
+        ("top = true", "top is true.\nIt must be a whole number."),
+        ("top = 1979-05-27", "top is 1979-05-27.\nIt must be a whole number."),
+        ('top = "2"', "top is '2'.\nIt must be a whole number."),
+        ("limit-rows = inf", "It must be a whole number."),
+        ("limit-rows = 99999999999999999999", "limit_rows must be a whole number"),
+        ("min-confidence = true", "It must be a number."),
+        ("output = 5", "output is 5.\nIt must be text, in quotes."),
+        ("output = [1]", "It must be text, in quotes."),
+        ("column_prefix = 1", "column_prefix is 1.\nIt must be text, in quotes."),
+        ("text-column = {a = 1}", "It must be a name or a list of names."),
+        ("text-column = [1]", "It must be a name or a list of names."),
+        ("systems = [1]", "It must be a name or a list of names."),
+        ("systems = []", "No system is chosen."),
+        ("no_header = 3", "no_header is 3.\nIt must be true or false."),
+        ("json = []", "It must be true or false."),
+        ('encoding = "a\\u0000"', "Python knows no text encoding"),
     ],
 )
 def test_a_wrong_settings_file_is_refused(
@@ -122,6 +143,32 @@ def test_a_wrong_settings_file_is_refused(
     Path("tender-pipeline.toml").write_text(text)
     assert command("run", table) == 2
     assert said in capsys.readouterr().err
+
+
+def test_an_empty_text_in_the_settings_file_means_unset(command: Command, table: Path) -> None:
+    names = ("output", "systems", "text-column", "top", "encoding", "no-header", "json")
+    Path("tender-pipeline.toml").write_text("".join(f'{name} = ""\n' for name in names))
+    assert command("run", table) == 0
+    assert "naics_code" in Path("outputs/tenders.classified.csv").read_text()
+
+
+def test_numbers_and_flags_may_stand_in_the_settings_file(command: Command, table: Path) -> None:
+    Path("tender-pipeline.toml").write_text(
+        'min-confidence = 1\nlimit-rows = 2\noverwrite = true\nsystems = ["psc"]\n'
+    )
+    assert command("run", table, "--output", table.with_name("out.csv")) == 0
+    lines = Path("out.csv").read_text().splitlines()
+    assert len(lines) == 3
+    assert ",review," in lines[1]
+
+
+def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_TEXT_COLUMN", " title , description, ")
+    assert command("run", table, "--systems", "psc") == 0
+    manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
+    assert manifest["settings"]["text_columns"] == ["title", "description"]
 
 
 @pytest.mark.parametrize(
@@ -223,9 +270,135 @@ def test_python_m_pipeline_is_the_same_command() -> None:
     assert done.stdout.startswith("tender-pipeline, version ")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def shell(line: str, folder: Path) -> tuple[int, str, str]:
+    """Run a line of bash in which ``tender-pipeline`` is this package's; ``rc`` is its own code."""
+    program = f'tender-pipeline() {{ {sys.executable} -m pipeline "$@"; }}\n'
+    done = subprocess.run(
+        ["bash", "-c", f"{program}{line}; exit ${{PIPESTATUS[0]}}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+RUN = "tender-pipeline run tenders.csv --systems psc"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{RUN} 2>&-", ""),
+        (f"{RUN} >&- 2>&-", ""),
+        (f"{RUN} <&- >&- 2>&-", ""),
+        (f"{RUN} >&-", "embedded engine"),
+        (f"{RUN} 2>/dev/full", ""),
+        (f"{RUN} | true", "embedded engine"),
+        (f"{RUN} >/dev/full", "Standard output cannot be written to: No space left on device."),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_does_not_undo_the_job(
+    tmp_path: Path, table: Path, line: str, said: str
+) -> None:
+    code, out, err = shell(line, tmp_path)
+    assert code == 0, err
+    assert said in err
+    assert "Traceback" not in err and "Exception ignored" not in err and "Error" not in err
+    assert "--- Logging error" not in err
+    if "2>&-" in line and ">&- 2>&-" not in line:
+        assert "output: outputs/tenders.classified.csv" in out
+    enriched = (tmp_path / "outputs" / "tenders.classified.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in enriched] == ["ref", "007", "008", "009"]
+    assert (tmp_path / "outputs" / "tenders.classified.csv.manifest.json").is_file()
+
+
+def test_closed_standard_input_is_an_error_that_says_so(tmp_path: Path) -> None:
+    code, _, err = shell("tender-pipeline run - <&-", tmp_path)
+    assert code == 2
+    assert "Standard input is closed." in err
+
+
+@pytest.mark.parametrize("what", ["search road --top 50", "show 45000000 --languages", ""])
+def test_codes_may_be_cut_short(tmp_path: Path, what: str) -> None:
+    assert shell(f"tender-pipeline codes {what} | true", tmp_path) == (0, "", "")
+
+
+def test_codes_that_cannot_be_printed_are_an_error(tmp_path: Path) -> None:
+    code, _, err = shell("tender-pipeline codes show 45000000 >/dev/full", tmp_path)
+    assert code == 2
+    assert err.startswith("Error: Standard output cannot be written to")
+    assert "Traceback" not in err
+
+
+def test_an_error_that_nobody_can_read_has_its_exit_code(tmp_path: Path) -> None:
+    assert shell("tender-pipeline run nowhere.csv 2>/dev/full", tmp_path) == (2, "", "")
+    assert shell("tender-pipeline run --nothing 2>/dev/full", tmp_path) == (2, "", "")
+
+
+def test_a_damaged_added_table_does_not_hide_the_others(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    added = tmp_path / "tender-pipeline" / "codes" / "unspsc.parquet"
+    added.parent.mkdir(parents=True)
+    added.write_bytes(b"torn")
+    assert command("codes", "show", "45000000") == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("cpv 45000000  Construction work")
+    assert "Warning: The added table" in shown.err
+    assert "codes remove unspsc" in shown.err
+    assert command("codes") == 0
+    assert "naics" in capsys.readouterr().out
+
+
+INTERRUPTED_IMPORT = """
+import sys
+import pipeline.cli
+
+class Interrupt:
+    def find_spec(self, name, *more):
+        if name == "pipeline.cli.run":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+pipeline.cli.main()
+"""
+
+
+def test_an_interrupt_while_the_commands_are_imported_is_an_interrupt() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, "codes"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "Interrupted; no output was written.\n")
+
+
+def test_nohup_is_heeded() -> None:
+    code = (
+        "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); sys.argv[1:] = ['-h'];"
+        "import atexit; atexit.register(lambda: print(signal.getsignal(signal.SIGHUP).name));"
+        "from pipeline.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "SIG_IGN"
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [
+        (signal.SIGINT, 130, b"Interrupted; no output was written.\n"),
+        (signal.SIGTERM, 143, b"Terminated; no output was written.\n"),
+        (signal.SIGHUP, 129, b"Hung up; no output was written.\n"),
+    ],
+)
 def test_a_signal_ends_the_run_with_its_code_and_no_litter(
-    tmp_path: Path, number: signal.Signals, code: int
+    tmp_path: Path, number: signal.Signals, code: int, said: bytes
 ) -> None:
     source = tmp_path / "many.csv"
     rows = "".join(f"{i},Road marking and traffic signs lot {i}\n" for i in range(200_000))
@@ -243,6 +416,7 @@ def test_a_signal_ends_the_run_with_its_code_and_no_litter(
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == code
+    assert err.endswith(said)
     assert b"Traceback" not in err
     assert list(outputs.iterdir()) == []
 

@@ -10,10 +10,11 @@ import click
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.cli import INTERRUPTED, TERMINATED
+from pipeline.cli import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.cli.run import COMPLETE, WITH_FAILED_ROWS, run
 from pipeline.codes.shipped import shipped
 from pipeline.columns import new_fields
+from pipeline.errors import LedgerError
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +48,9 @@ def test_every_option_has_the_variable_that_the_readme_promises() -> None:
 
 def test_the_exit_codes_are_these() -> None:
     documented = [int(cells[0]) for cells in rows("exit code")]
-    assert documented == [COMPLETE, 1, 2, WITH_FAILED_ROWS, INTERRUPTED, TERMINATED]
+    parked = [4, 5, 6, 7, LedgerError.exit_code]
+    ended = [HUNG_UP, INTERRUPTED, TERMINATED]
+    assert documented == [COMPLETE, 1, 2, WITH_FAILED_ROWS, *parked, *ended]
 
 
 def test_the_columns_are_these() -> None:

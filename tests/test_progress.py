@@ -21,6 +21,17 @@ def test_log_lines_come_now_and_then_with_rate_and_time_left(
     ]
 
 
+def test_a_log_line_waits_for_the_first_row(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 11.0, 12.0])
+    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), progress.log_lines(24) as advance:
+        advance(0)
+        advance(12)
+    assert caplog.messages == ["12 of 24 rows, 1 rows/s, 12 s left"]
+
+
 def test_the_bar_counts_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.bar(30) as advance:
         advance(10)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pipeline.errors import SettingsError
@@ -15,13 +16,29 @@ from pipeline.settings import CsvOptions, Settings, parse_systems
         ({"systems": ()}, "Choose from"),
         ({"systems": ("cpv", "cpv")}, "Name each system once"),
         ({"text_columns": ()}, "--text-column NAME"),
-        ({"text_columns": ("a", "a")}, "Name each --text-column once"),
+        ({"text_columns": ("a", "a")}, "must name each column once (--text-column)"),
         ({"top": 0}, "from 1 to 10"),
         ({"top": 11}, "from 1 to 10"),
         ({"min_confidence": 1.5}, "from 0 to 1"),
         ({"min_confidence": float("nan")}, "from 0 to 1"),
         ({"jobs": 0}, "from 1"),
         ({"limit_rows": -1}, "from 0"),
+        ({"top": "3"}, "top must be a whole number from 1 to 10 (--top)."),
+        ({"top": 2.5}, "top must be a whole number"),
+        ({"top": True}, "top must be a whole number"),
+        ({"jobs": 1.5}, "jobs must be a whole number from 1 (--jobs)."),
+        ({"limit_rows": 2.5}, "limit_rows must be a whole number from 0 (--limit-rows)."),
+        ({"limit_rows": False}, "limit_rows must be a whole number"),
+        ({"limit_rows": 10**30}, "limit_rows must be a whole number"),
+        ({"min_confidence": "0.5"}, "min_confidence must be a fraction from 0 to 1"),
+        ({"min_confidence": True}, "(--min-confidence)"),
+        ({"systems": None}, "systems must be a name or a list of names"),
+        ({"systems": [1]}, "systems must be a name or a list of names"),
+        ({"systems": ""}, "Choose from"),
+        ({"text_columns": 0}, "text_columns must be a name or a list of names"),
+        ({"text_columns": [0]}, "text_columns must be a name or a list of names"),
+        ({"text_columns": b"text"}, "text_columns must be a name or a list of names"),
+        ({"column_prefix": None}, "column_prefix must be text"),
     ],
 )
 def test_a_wrong_setting_is_refused_with_what_would_be_right(
@@ -41,6 +58,13 @@ def test_a_wrong_setting_is_refused_with_what_would_be_right(
         ({"delimiter": "\n"}, "one character"),
         ({"encoding": "klingon"}, "cp1252"),
         ({"encoding": "rot13"}, "cp1252"),
+        ({"encoding": "a\0"}, "cp1252"),
+        ({"encoding": 8}, "cp1252"),
+        ({"delimiter": 9}, "one character"),
+        ({"line_end": "foo"}, "line_end must be one of lf, crlf, cr (--line-end)."),
+        ({"quote_escape": "x"}, "quote_escape must be one of double, backslash (--quote-escape)."),
+        ({"quote_escape": None}, "quote_escape must be one of"),
+        ({"header": "no"}, "header must be True or False"),
     ],
 )
 def test_a_wrong_csv_option_is_refused(options: dict[str, Any], hint: str) -> None:
@@ -52,6 +76,18 @@ def test_a_wrong_csv_option_is_refused(options: dict[str, Any], hint: str) -> No
 @pytest.mark.parametrize("name", ["tab", "\\t", "\t"])
 def test_tab_has_a_name(name: str) -> None:
     assert CsvOptions(delimiter=name).delimiter == "\t"
+
+
+def test_numbers_of_other_libraries_become_those_of_python() -> None:
+    given: dict[str, Any] = {"top": np.int8(3), "min_confidence": np.float32(0.5)}
+    settings = Settings(**given)
+    assert (type(settings.top), type(settings.min_confidence)) == (int, float)
+    assert (settings.top, settings.min_confidence) == (3, 0.5)
+
+
+def test_one_name_may_stand_for_a_list_of_one() -> None:
+    given: dict[str, Any] = {"text_columns": "title", "systems": "cpv, psc,"}
+    assert Settings(**given) == Settings(text_columns=("title",), systems=("cpv", "psc"))
 
 
 def test_systems_keep_the_order_they_are_given_in() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.cli.options import say
 from pipeline.codes import CodeTable, add, cpv_titles, load, remove
 from pipeline.engine import ranker
 from pipeline.errors import CodeTableError
@@ -21,8 +22,8 @@ __all__ = ["codes"]
 def codes(context: click.Context) -> None:
     """Show which code tables there are; see the commands below for the codes in them."""
     if context.invoked_subcommand is None:
-        for system in SYSTEMS:
-            click.echo("\n".join(_about(load(system))))
+        for table in _tables():
+            say("\n".join(_about(table)))
 
 
 @codes.command()
@@ -30,17 +31,16 @@ def codes(context: click.Context) -> None:
 @click.option("--languages", is_flag=True, help="Also print the CPV titles in every language.")
 def show(code: str, languages: bool) -> None:
     """Show a CODE: its title, the codes above it and right below it."""
-    tables = [load(system) for system in SYSTEMS]
-    found = [(table, name) for table in tables if (name := _written(table, code)) is not None]
+    found = [(table, name) for table in _tables() if (name := _written(table, code)) is not None]
     if not found:
         raise CodeTableError(
             f"No table has the code {code!r}.",
             'Look for a word of its title: tender-pipeline codes search "road marking".',
         )
     for table, name in found:
-        click.echo("\n".join(_described(table, name)))
+        say("\n".join(_described(table, name)))
         if languages and table.system == "cpv":
-            click.echo("\n".join(_translated(table, name)))
+            say("\n".join(_translated(table, name)))
 
 
 @codes.command()
@@ -52,7 +52,7 @@ def search(words: tuple[str, ...], systems: str, top: int) -> None:
     for system in parse_systems(systems):
         (matches,) = ranker(system).rank([" ".join(words)], top)
         for match in matches:
-            click.echo(f"{system:<7}{match.code:<10}{match.title}")
+            say(f"{system:<7}{match.code:<10}{match.title}")
 
 
 @codes.command("add")
@@ -60,14 +60,23 @@ def search(words: tuple[str, ...], systems: str, top: int) -> None:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - the only one, yet to be named
     """Add the official UNSPSC table from FILE (.xlsx, .xls or .csv) for all runs of this user."""
-    click.echo("\n".join(_about(add(file))))
+    say("\n".join(_about(add(file))))
 
 
 @codes.command("remove")
 @click.argument("system", type=click.Choice(["unspsc"]))
 def remove_table(system: System) -> None:
     """Forget an added table; the shipped one is used again."""
-    click.echo("removed" if remove(system) else "there was no added table")
+    say("removed" if remove(system) else "there was no added table")
+
+
+def _tables() -> Iterator[CodeTable]:
+    """Return all tables that can be read, with a warning for one that cannot."""
+    for system in SYSTEMS:
+        try:
+            yield load(system)
+        except CodeTableError as error:
+            click.echo(f"Warning: {error}", err=True)
 
 
 def _about(table: CodeTable) -> Iterator[str]:

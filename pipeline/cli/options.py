@@ -1,29 +1,39 @@
-"""Options that also have an environment variable and a place in the settings file."""
+"""What the commands share: options that a variable or a file can set too, and printing."""
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
+from datetime import date, time
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from pipeline.errors import SettingsError
+from pipeline.errors import OutputError, SettingsError
 
-__all__ = ["Names", "option", "settings_file"]
+__all__ = ["Names", "option", "say", "settings_file"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
+SHOWN = 60
+"""Characters of a wrong value that a message repeats."""
+
 
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A name; in an environment variable several are separated by commas."""
+    """A name or several: separated by commas in an environment variable, a list in TOML."""
 
     name = "name"
-    envvar_list_splitter = ","
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        """Return the names between the commas, without the spaces around them."""
+        return [name.strip() for name in rv.split(",") if name.strip()]
 
 
 def option(name: str, *more: str, **attributes: Any) -> Callable[[Command], Command]:
@@ -32,13 +42,38 @@ def option(name: str, *more: str, **attributes: Any) -> Callable[[Command], Comm
     return click.option(name, *more, envvar=variable, show_default=True, **attributes)
 
 
+def say(text: str) -> None:
+    """Print to standard output; that its reader has gone (``| head``) is no error.
+
+    Raises:
+        OutputError: it cannot be written to for another reason.
+    """
+    try:
+        click.echo(text)
+    except OSError as error:
+        _silence()
+        if error.errno != errno.EPIPE:
+            raise OutputError(
+                f"Standard output cannot be written to: {error.strerror or error}.",
+                "Free some space, or print elsewhere.",
+            ) from error
+
+
+def _silence() -> None:
+    """Let what is printed from here on go nowhere: the interpreter's last flush would fail too."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
 def settings_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     """Make what a settings file says the command's defaults.
 
     Without a path ``tender-pipeline.toml`` in the current folder is read, if there is one.
 
     Raises:
-        SettingsError: the file cannot be read, or holds an option that there is not.
+        SettingsError: the file cannot be read, or holds an option that there is not or a value
+            that is none for its option.
     """
     if path is None and not DEFAULT_FILE.is_file():
         return
@@ -48,28 +83,64 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
     options = {
-        str(p.name): p
+        p.opts[0].removeprefix("--"): p
         for p in context.command.params
         if isinstance(p, click.Option) and p is not parameter
     }
     context.default_map = {
-        str(named.name): _value(value, named)
+        str(named.name): _value(value, named, f"{path}: {name}")
         for name, value in settings.items()
-        for named in [_named(name, options, path)]
+        for named in [_named(name, value, options, path)]
+        if value != ""  # unset, as in the environment
     }
 
 
-def _named(name: str, options: Mapping[str, click.Option], path: Path) -> click.Option:
-    by_flag = {option.opts[0].removeprefix("--"): option for option in options.values()}
+def _named(name: str, value: Any, options: Mapping[str, click.Option], path: Path) -> click.Option:
     wanted = name.replace("_", "-")
-    if wanted in by_flag:
-        return by_flag[wanted]
-    close = get_close_matches(wanted, by_flag, n=1, cutoff=0.0)
-    raise SettingsError(f"{path}: there is no setting {name!r}.", f"Did you mean {close[0]!r}?")
+    if wanted in options:
+        return options[wanted]
+    if wanted == "config":
+        raise SettingsError(
+            f"{path}: a settings file cannot name another one.",
+            "Take the line out; name the file on the command line: --config PATH.",
+        )
+    if isinstance(value, dict):
+        raise SettingsError(
+            f"{path}: there is no table [{name}].",
+            f"Take the line [{name}] out: all settings stand at the top of the file.",
+        )
+    close = get_close_matches(wanted, options, n=1, cutoff=0.5)
+    hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(options)}."
+    raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
 
 
-def _value(value: Any, option: click.Option) -> Any:
-    """Let a list stand for comma-separated names, and a single name for a list of one."""
+def _value(value: Any, option: click.Option, place: str) -> Any:
+    """Return a value of TOML as click takes it for an option, if it is of the option's type."""
+    wanted, right = _wanted(value, option)
+    if not right:
+        raise SettingsError(f"{place} is {_shown(value)}.", f"It must be {wanted}.")
     if option.multiple:
         return value if isinstance(value, list) else [value]
-    return ",".join(map(str, value)) if isinstance(value, list) else value
+    return ",".join(value) if isinstance(value, list) else value
+
+
+def _wanted(value: Any, option: click.Option) -> tuple[str, bool]:
+    """Return what an option wants, in words, and whether a value is that."""
+    if option.is_flag:
+        return "true or false", isinstance(value, bool)
+    if isinstance(option.type, click.types.IntParamType):
+        return "a whole number", isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(option.type, click.types.FloatParamType):
+        return "a number", isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(option.type, Names):
+        names = value if isinstance(value, list) else [value]
+        return "a name or a list of names", all(isinstance(name, str) for name in names)
+    return "text, in quotes", isinstance(value, str)
+
+
+def _shown(value: Any) -> str:
+    """Return a value much as the file has it."""
+    if isinstance(value, bool | date | time):
+        return str(value).lower()
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
 from pipeline import job
-from pipeline.answers import SYSTEMS
-from pipeline.cli.options import Names, option, settings_file
+from pipeline.answers import SYSTEMS, Matcher
+from pipeline.buy import Purchase, PurchaseSettings
+from pipeline.cli.options import Names, option, say, settings_file
+from pipeline.cli.paid import described, paid_options, planned, purchase, purchase_settings
 from pipeline.engine import Engine
+from pipeline.errors import InputError, OutputError
+from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
-from pipeline.settings import FORMATS, CsvOptions, Format, Settings, parse_systems
-from pipeline.tables import format_of, open_reader, spooled
+from pipeline.settings import FORMATS, CsvOptions, Format, Settings
+from pipeline.tables import Reader, format_of, open_reader, spooled
 
-__all__ = ["run"]
+__all__ = ["plan", "run"]
 
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
@@ -36,7 +41,12 @@ log = logging.getLogger("pipeline")
     type=click.Path(path_type=Path),
     help="Where the enriched table goes.  [default: outputs/<name>.classified.<format>]",
 )
-@option("--systems", default=",".join(SYSTEMS), help="Classification systems, comma-separated.")
+@option(
+    "--systems",
+    default=",".join(SYSTEMS),
+    type=Names(),
+    help="Classification systems, comma-separated.",
+)
 @option(
     "--text-column",
     "text_columns",
@@ -72,6 +82,7 @@ log = logging.getLogger("pipeline")
     callback=settings_file,
     help="A TOML file of settings.  [default: tender-pipeline.toml]",
 )
+@paid_options
 def run(**values: Any) -> int:
     """Find procurement codes for every row of a table.
 
@@ -81,10 +92,42 @@ def run(**values: Any) -> int:
     Settings come from options, then from environment variables (--top is TENDER_PIPELINE_TOP),
     then from the settings file.
     """
+    return _with_table(values, _run)
+
+
+def _plan(**values: Any) -> int:
+    return _with_table(values, _show_plan)
+
+
+plan = click.Command(
+    "plan",
+    params=run.params,
+    callback=_plan,
+    short_help="Say what a run would do and cost, and spend nothing.",
+    help="Say what run, with the same options, would do and cost. It spends nothing.",
+)
+
+
+_Command: TypeAlias = "Callable[[_Table, PurchaseSettings | None, dict[str, Any]], int]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What the options say of a table."""
+
+    path: Path
+    reader: Reader
+    target: FileTarget
+    settings: Settings
+    files: Files
+
+
+def _with_table(values: dict[str, Any], command: _Command) -> int:
     form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
-    logging.basicConfig(level=logging.INFO, format=form, stream=sys.stderr)
+    logging.basicConfig(format=form, stream=sys.stderr)
+    log.setLevel(logging.INFO)
     settings = Settings(
-        systems=parse_systems(values["systems"]),
+        systems=values["systems"],
         text_columns=values["text_columns"],
         top=values["top"],
         min_confidence=values["min_confidence"],
@@ -99,21 +142,74 @@ def run(**values: Any) -> int:
         quote_escape=values["quote_escape"],
         header=not values["no_header"],
     )
+    how = purchase_settings(values)
     with _file(values["input_path"]) as path:
-        summary = _classify(path, settings, options, values)
-    click.echo(json.dumps(summary.to_dict()) if values["as_json"] else str(summary))
+        reader = open_reader(path, settings.text_columns, options, values["input_format"])
+        input_format = format_of(path, values["input_format"])
+        target = _target(path, input_format, values)
+        files = Files(input_format, target.output_format, target.overwrite, options)
+        return command(_Table(path, reader, target, settings, files), how, values)
+
+
+def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
+    log.info("%s: %s, %s", values["input_path"], ", ".join(table.settings.systems), _who(how))
+    if how is None:
+        settings = table.settings
+        engine = Engine(settings.systems, settings.top, settings.jobs)
+        summary = _job(table, engine, None, values)
+    else:
+        with purchase(how, table.settings, table.path, table.target.path, values["yes"]) as bought:
+            summary = _job(table, bought.matcher, bought, values)
+    _report(json.dumps(summary.to_dict()) if values["as_json"] else str(summary))
+    if summary.parked:
+        return summary.parked.exit_code
     return WITH_FAILED_ROWS if summary.failed else COMPLETE
 
 
-def _classify(
-    path: Path, settings: Settings, options: CsvOptions, values: dict[str, Any]
+def _job(
+    table: _Table, matcher: Matcher, bought: Purchase | None, values: dict[str, Any]
 ) -> Summary:
-    reader = open_reader(path, settings.text_columns, options, values["input_format"])
-    target = _target(path, format_of(path, values["input_format"]), values)
-    systems = ", ".join(settings.systems)
-    log.info("%s: %s, embedded engine, offline and free", values["input_path"], systems)
-    engine = Engine(settings.systems, settings.top, settings.jobs)
-    return job.run(reader, engine, target, settings, _progress(), source=values["input_path"])
+    return job.run(
+        table.reader,
+        matcher,
+        table.target,
+        table.settings,
+        _progress(),
+        values["input_path"],
+        bought,
+        table.files,
+    )
+
+
+def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
+    if how is None:
+        found, estimate = job.plan(table.reader, table.settings, None)
+        said = "embedded engine: offline and free"
+    else:
+        with planned(how, table.settings) as bought:
+            found, estimate = job.plan(table.reader, table.settings, bought)
+        said = described(how, estimate)
+    if values["as_json"]:
+        say(json.dumps({**asdict(found), **estimate.to_dict()}))
+    else:
+        say(f"{found.rows:,} rows, {found.empty:,} without text\n{said}")
+    return COMPLETE
+
+
+def _who(how: PurchaseSettings | None) -> str:
+    if how is None:
+        return "embedded engine, offline and free"
+    limit = "no limit" if how.limit is None else f"at most {how.limit}"
+    key = "with a key" if how.api_key else "without a key (demo)"
+    return f"{how.base_url} {key}, {limit}, ledger {how.ledger}"
+
+
+def _report(summary: str) -> None:
+    """Print the summary; the output is in its place, so the job is done even if that fails."""
+    try:
+        say(summary)
+    except OutputError as error:
+        log.warning("%s", error.message)
 
 
 def _target(path: Path, input_format: Format, values: dict[str, Any]) -> FileTarget:
@@ -130,6 +226,11 @@ def _file(path: Path) -> Iterator[Path]:
     if str(path) != "-":
         yield path
         return
+    if sys.stdin is None:
+        raise InputError(
+            "Standard input is closed.",
+            "Send a table into the command (cat tenders.csv | ...), or give its path.",
+        )
     with spooled(sys.stdin.buffer) as copy:
         yield copy
 

@@ -106,13 +106,19 @@ class _Server(uvicorn.Server):
 
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small answers at once only on sockets that name their protocol.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
     except (OSError, UnicodeError) as error:
+        listener.close()
         raise SettingsError(
             f"Nothing can listen on {host} port {port}: {error}.",
             "Name another with --port or --host; --port 0 takes a free one.",
         ) from error
+    return listener
 
 
 def _address(listener: socket.socket) -> str:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import platformdirs
 import pyarrow as pa
@@ -34,6 +35,11 @@ HINT = (
     "Give the official UNSPSC spreadsheet, or a CSV file with the columns Segment, Segment Title, "
     "Family, Family Title, Class, Class Title, Commodity, Commodity Title, or just Code and Title."
 )
+
+
+DAMAGE = (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError)
+"""What reading raises where a table is torn, or was not written by us: no metadata, other columns,
+values of other types."""
 
 
 class _Columns(NamedTuple):
@@ -70,15 +76,32 @@ def added(system: System) -> CodeTable | None:
         CodeTableError: it is damaged.
     """
     path = _path(system)
-    return _read(path, path.stat().st_mtime_ns) if path.is_file() else None
+    try:
+        changed = path.stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _damaged(path, error) from error
+    return _read(path, changed)
 
 
 def remove(system: System) -> bool:
-    """Forget an added table; tell whether there was one."""
+    """Forget an added table; tell whether there was one.
+
+    Raises:
+        CodeTableError: it cannot be removed.
+    """
     path = _path(system)
-    there = path.is_file()
-    path.unlink(missing_ok=True)
-    return there
+    try:
+        path.unlink()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise CodeTableError(
+            f"The added table {path} cannot be removed: {error.strerror}.",
+            f"Remove it by hand, or let {path.parent} be written to.",
+        ) from error
+    return True
 
 
 def _path(system: System) -> Path:
@@ -88,25 +111,40 @@ def _path(system: System) -> Path:
 def _keep(table: pa.Table, path: Path) -> None:
     """Write beside the place and move there, so that the old table serves until then."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".tmp")
-    pq.write_table(table, draft)
-    draft.replace(path)
+    draft = path.with_suffix(f".{uuid4().hex}.tmp")  # one for each of two at once
+    try:
+        pq.write_table(table, draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=2)
 def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - a changed file is read anew
     try:
         table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise CodeTableError(
-            f"The added table {path} cannot be read: {error}.",
-            "Forget it (tender-pipeline codes remove unspsc), then add your file again.",
-        ) from error
-    about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
-    titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
-    parents = {code: parent("unspsc", code, titles) for code in titles}
-    licence = "as its publisher states"
-    return CodeTable("unspsc", about["edition"], about["source"], licence, titles, parents)
+        about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+        titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
+        parents = {code: parent("unspsc", code, titles) for code in titles}
+        edition, source = about["edition"], about["source"]
+    # Not written by us, or not to its end: no metadata, other columns, values of other types.
+    except (
+        OSError,
+        pa.ArrowException,
+        LookupError,
+        AttributeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise _damaged(path, error) from error
+    return CodeTable("unspsc", edition, source, "as its publisher states", titles, parents)
+
+
+def _damaged(path: Path, error: Exception) -> CodeTableError:
+    return CodeTableError(
+        f"The added table {path} cannot be read: {error}.",
+        "Forget it (tender-pipeline codes remove unspsc), then add your file again.",
+    )
 
 
 def _titles(file: Path) -> dict[str, str]:

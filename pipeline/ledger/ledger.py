@@ -34,7 +34,7 @@ SINCE = """
         UNION ALL SELECT * FROM attempts WHERE account = ? AND settled_at >= ?
     )
     SELECT sent_at, settled_at, state FROM found JOIN jobs USING (job_id)
-    WHERE endpoint = ? ORDER BY sent_at
+    WHERE endpoint = ? AND NOT (state = 'free' AND status IS NULL) ORDER BY sent_at
 """
 
 RECOVER = """
@@ -121,7 +121,10 @@ class Ledger:
         return Prices(min(seen), max(seen)) if seen else None
 
     def attempts_since(self, account: str, since: float) -> list[PastAttempt]:
-        """Return an account's attempts that were under way at a time or later, as sent."""
+        """Return an account's attempts that were under way at a time or later, as sent.
+
+        Those that never left this machine, free and without a status, are not among them.
+        """
         found = self._database.rows(SINCE, account, account, since, self.endpoint)
         return [PastAttempt(*row) for row in found]
 

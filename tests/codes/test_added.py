@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.codes import add, load, remove
@@ -191,3 +193,58 @@ def test_a_damaged_table_is_an_error_that_names_the_way_out(tmp_path: Path, own_
     assert "tender-pipeline codes remove unspsc" in caught.value.hint
     assert remove("unspsc")
     assert load("unspsc") is shipped("unspsc")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table({"code": ["10000000"], "title": ["Life"]}),
+        pa.table({"code": ["10000000"], "name": ["Life"]}).replace_schema_metadata(
+            {"edition": "1", "source": "me"}
+        ),
+        pa.table({"code": [None], "title": ["Life"]}).replace_schema_metadata(
+            {"edition": "1", "source": "me"}
+        ),
+        pa.table({"code": ["10000000"], "title": ["Life"]}).replace_schema_metadata({"a": "b"}),
+    ],
+    ids=["no metadata", "other columns", "no code", "other metadata"],
+)
+def test_a_table_that_another_program_wrote_is_damaged_too(table: pa.Table, own_data: Path) -> None:
+    place = own_data / "tender-pipeline" / "codes" / "unspsc.parquet"
+    place.parent.mkdir(parents=True)
+    pq.write_table(table, place)
+    with pytest.raises(CodeTableError, match="cannot be read") as caught:
+        load("unspsc")
+    assert "tender-pipeline codes remove unspsc" in caught.value.hint
+
+
+def test_a_table_that_cannot_be_removed_says_so(own_data: Path) -> None:
+    place = own_data / "tender-pipeline" / "codes" / "unspsc.parquet"
+    place.mkdir(parents=True)
+    with pytest.raises(CodeTableError, match="cannot be removed") as caught:
+        remove("unspsc")
+    assert "Remove it by hand" in caught.value.hint
+
+
+def test_nothing_is_removed_where_there_can_be_nothing(own_data: Path) -> None:
+    own_data.write_text("in the way")
+    assert not remove("unspsc")
+    assert load("unspsc") is shipped("unspsc")
+
+
+def test_two_tables_added_at_once_do_not_meet_and_a_failure_leaves_no_draft(
+    tmp_path: Path, own_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drafts: list[Path] = []
+
+    def fail(table: pa.Table, path: Path) -> None:
+        drafts.append(path)
+        path.write_bytes(b"half")
+        raise OSError("no space")
+
+    monkeypatch.setattr("pyarrow.parquet.write_table", fail)
+    for _ in range(2):
+        with pytest.raises(CodeTableError, match="cannot be kept"):
+            add(csv_file(tmp_path, "code,title\n10,Life\n"))
+    assert drafts[0] != drafts[1]
+    assert not any(path.is_file() for path in own_data.rglob("*"))

@@ -1,0 +1,6 @@
+"""Buying: an async pool sends the calls that the ledger cannot answer yet."""
+
+from pipeline.buy.purchase import Purchase
+from pipeline.buy.terms import Estimate, PurchaseSettings
+
+__all__ = ["Estimate", "Purchase", "PurchaseSettings"]

@@ -1,0 +1,77 @@
+"""The ledger as a matcher: the answers that were bought, and what this job paid for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+from pipeline.answers import Answer, BatchAnswers, Failed, Matched, System
+from pipeline.api.messages import Answered, Refused, WrongCurrency, read_response
+from pipeline.ledger import Job, Ledger, Owned, text_digest
+from pipeline.ledger.calls import INTERRUPTED
+from pipeline.money import ZERO
+
+__all__ = ["LedgerMatcher"]
+
+PENDING = "pending"
+
+OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
+"""Errors that say nothing of the text: its call was not reached."""
+
+
+class LedgerMatcher:
+    """Answers from the ledger; each call's cost stands at its first row.
+
+    Args:
+        ledger: where the answers are.
+        job: whose costs are told.
+        systems: the systems to answer for.
+    """
+
+    def __init__(self, ledger: Ledger, job: Job, systems: Sequence[System]) -> None:
+        self._ledger = ledger
+        self._job = job
+        self._systems = systems
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        """Answer batches of texts; see `pipeline.answers.Matcher`."""
+        first = 0
+        for texts in batches:
+            yield {system: self._answers(system, texts, first) for system in self._systems}
+            first += len(texts)
+
+    def _answers(self, system: System, texts: Sequence[str], first: int) -> list[Answer | None]:
+        digests = {text: text_digest(text) for text in texts if text}
+        keys = list(digests.values())
+        owned = self._ledger.owned(system, keys)
+        rows = self._job.first_rows(system, keys)
+        costs = self._job.costs(system, keys)
+        errors = self._job.errors(system, keys)
+        answers: list[Answer | None] = []
+        for row, text in enumerate(texts, start=first):
+            if not text:
+                answers.append(None)
+                continue
+            digest = digests[text]
+            cost = costs.get(digest, ZERO) if rows.get(digest) == row else ZERO
+            if digest in owned:
+                answers.append(_lasting(owned[digest], cost))
+            else:
+                answers.append(Failed(_status(errors.get(digest)), cost))
+        return answers
+
+
+def _lasting(owned: Owned, cost: Decimal) -> Answer:
+    match read_response(owned.status, {}, owned.body):
+        case Answered(matches, _) | WrongCurrency(_, _, matches):
+            return Matched(matches, cost)
+        case Refused(error, _, _):
+            return Failed(error, cost)
+        case _:
+            return Failed("MALFORMED_RESPONSE", cost)
+
+
+def _status(error: str | None) -> str:
+    if error is None or error in OF_THE_RUN:
+        return PENDING
+    return "UNCONFIRMED" if error == INTERRUPTED else error

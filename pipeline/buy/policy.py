@@ -1,0 +1,121 @@
+"""What each way an attempt can end means for the ledger, for the call and for the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from pipeline.api.client import Lost, NotSent, Received, Reply
+from pipeline.api.messages import (
+    Answered,
+    InsufficientBalance,
+    Outcome,
+    Passing,
+    RateLimited,
+    Refused,
+    Stray,
+    Unauthorized,
+    Unconfirmed,
+    Unreadable,
+    WrongCurrency,
+    read_response,
+)
+from pipeline.ledger import CallEnded, CallOpen, Settlement
+from pipeline.money import ZERO
+
+__all__ = ["Judgement", "Next", "judge"]
+
+Next: TypeAlias = Literal[
+    "answered",  # the call is answered
+    "ended",  # the call has failed for good
+    "again",  # not billed: send it again after a while, a bounded number of times
+    "lost",  # maybe billed: send it again if the user wants that
+    "limited",  # everybody waits, then it is sent again
+    "failed",  # it fails for this run only
+    "credentials",
+    "money",
+    "currency",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an attempt's end means.
+
+    Attributes:
+        settlement: what the ledger is told.
+        next: what happens to the call and to the run.
+        said: what the service or the network said, for the message of a parked run.
+        wait: how long the service asks everybody to wait, seconds.
+    """
+
+    settlement: Settlement
+    next: Next
+    said: str = ""
+    wait: float | None = None
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """What it cost; None if it may have cost something and nobody knows what."""
+        match self.settlement:
+            case CallEnded(cost_usd=cost):
+                return cost
+            case CallOpen(state="free"):
+                return ZERO
+            case _:
+                return None
+
+
+def judge(reply: Reply) -> Judgement:
+    """Judge how an attempt ended; one row of the README's table of errors a case."""
+    match reply:
+        case NotSent(error, detail):
+            return Judgement(CallOpen("free", error), "again", detail)
+        case Lost(error, detail):
+            return Judgement(CallOpen("unconfirmed", error), "lost", detail)
+        case Received():
+            return _judge_response(reply)
+
+
+def _judge_response(got: Received) -> Judgement:
+    outcome = read_response(got.status, got.headers, got.body)
+    return _ended(got, outcome) or _open(got.status, outcome)
+
+
+def _ended(got: Received, outcome: Outcome) -> Judgement | None:
+    """Judge what ends a call."""
+    status, body = got.status, got.body
+    match outcome:
+        case Answered(_, cost):
+            return Judgement(CallEnded("answered", status, body, cost), "answered")
+        case WrongCurrency(currency, _, _):
+            return Judgement(CallEnded("answered", status, body), "currency", currency)
+        case Refused(error, message, cost):
+            # A refusal that states no price is free: only successful calls are charged.
+            refused = CallEnded("refused", status, body, ZERO if cost is None else cost, error)
+            return Judgement(refused, "ended", message)
+        case Unreadable(reason, cost):
+            ended = CallEnded("unreadable", status, body, cost, "MALFORMED_RESPONSE")
+            return Judgement(ended, "ended", reason)
+        case _:
+            return None
+
+
+def _open(status: int, outcome: Outcome) -> Judgement:
+    """Judge what leaves a call open; all that `_ended` does not judge."""
+    match outcome:
+        case Unauthorized(message):
+            return Judgement(CallOpen("free", "UNAUTHORIZED", status), "credentials", message)
+        case InsufficientBalance(message):
+            return Judgement(CallOpen("free", "INSUFFICIENT_BALANCE", status), "money", message)
+        case RateLimited(wait):
+            limited = CallOpen("free", "RATE_LIMIT_EXCEEDED", status)
+            return Judgement(limited, "limited", wait=wait)
+        case Passing(error):
+            return Judgement(CallOpen("free", error, status), "again", error)
+        case Unconfirmed(error):
+            return Judgement(CallOpen("unconfirmed", error, status), "lost", error)
+        case _:
+            hint = outcome.hint if isinstance(outcome, Stray) else ""
+            return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", hint)

@@ -1,0 +1,304 @@
+"""The pool: a fixed number of workers on one iterator of calls, until it ends or has to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pipeline.api.client import Client, NotSent
+from pipeline.api.throttle import Slot, Throttle
+from pipeline.buy.budget import Budget
+from pipeline.buy.policy import Judgement, judge
+from pipeline.errors import PipelineError
+from pipeline.ledger import Call, CallEnded, Journal
+from pipeline.money import ZERO, plain
+from pipeline.report import Parked
+
+__all__ = ["Bought", "Order", "Pool"]
+
+TRIES = 5
+"""How often a call that certainly was not billed is sent before it fails for this run."""
+
+FAILURES_IN_A_ROW = 20
+"""So many attempts without an answer between them mean that the service is down."""
+
+LIMIT_USED_UP = Parked(
+    7,
+    "The demo limit is used up for now.",
+    "Run the same command later, wait for it with --wait, or use an API key.",
+)
+
+FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A call to buy.
+
+    Attributes:
+        call: the call.
+        losses: after so many lost answers in this run it is not sent again.
+    """
+
+    call: Call
+    losses: int
+
+
+@dataclass(slots=True)
+class Bought:
+    """What a run did so far.
+
+    Attributes:
+        calls: calls that came to an end.
+        refusals: attempts refused for the rate limit.
+    """
+
+    calls: int = 0
+    refusals: int = 0
+
+
+class Pool:
+    """Buys calls.
+
+    Args:
+        client: sends attempts.
+        throttle: lets them through.
+        journal: writes them down.
+        budget: keeps the cost limit.
+        to_buy: how many calls there are.
+        wait: whether to wait when no slot is free, instead of parking; one worker is enough for
+            a limit that is not waited for.
+        advance: told of every call that came to an end, with what it cost.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        throttle: Throttle,
+        journal: Journal,
+        budget: Budget,
+        *,
+        to_buy: int,
+        wait: bool,
+        advance: Callable[[Bought, Decimal], None],
+    ) -> None:
+        self._client = client
+        self._throttle = throttle
+        self._journal = journal
+        self._budget = budget
+        self._remaining = to_buy
+        self._wait = wait
+        self._advance = advance
+        self._understood = False
+        self._failures = 0
+        self._stopping = asyncio.Event()
+        self._waits: set[asyncio.Timeout] = set()
+        self.bought = Bought()
+        self.parked: Parked | None = None
+        self._error: PipelineError | None = None
+
+    def park(self, parked: Parked) -> None:
+        """Stop: what is under way is finished, nothing new is sent; the first reason counts."""
+        if self.parked:
+            return
+        self.parked = parked
+        self._stopping.set()
+        for wait in self._waits:  # a slot may be hours away
+            wait.reschedule(0)
+
+    async def run(self, orders: Iterator[Order], workers: int) -> None:
+        """Buy the calls in their order.
+
+        Until one call is answered and understood they go one at a time: a wrong address or key
+        must not be found out by many workers at once.
+        """
+        for order in orders:
+            await self._buy(order)
+            if self._understood or self.parked:
+                break
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers if self._wait else 1):
+                group.create_task(self._work(orders))
+        if self._error:
+            raise self._error
+
+    async def _work(self, orders: Iterator[Order]) -> None:
+        """Buy until there is nothing left; if it cannot go on, let the others finish theirs."""
+        try:
+            while not self.parked:
+                order = next(orders, None)
+                if order is None:
+                    return
+                await self._buy(order)
+        except PipelineError as error:
+            self._error = self._error or error
+            self.park(Parked(error.exit_code, error.message, error.hint))
+
+    async def _buy(self, order: Order) -> None:
+        again = lost = 0
+        while not self.parked:
+            judgement = await self._attempt(order.call)
+            if judgement is None:
+                return
+            self._note(judgement)
+            match judgement.next:
+                case "limited":
+                    continue
+                case "again" if (again := again + 1) < TRIES:
+                    await self._back_off(again)
+                case "lost" if (lost := lost + 1) < order.losses:
+                    await self._back_off(lost)
+                case "credentials" | "money":
+                    return
+                case _:
+                    break
+        else:
+            return
+        self._remaining -= 1
+        self.bought.calls += 1
+        self._advance(self.bought, self._budget.spent)
+
+    async def _attempt(self, call: Call) -> Judgement | None:
+        """Send a call once; None if the run stops before that."""
+        if self._budget.exhausted:
+            self.park(self._too_dear())
+        elif not self._wait and not self._throttle.free:
+            self.park(LIMIT_USED_UP)
+        held = AsyncExitStack()
+        slot = await self._slot(held)
+        if slot is None:
+            return None
+        async with held:
+            reserved = await self._budget.reserve()
+            if reserved is not None:
+                return await self._sent(call, slot, reserved)
+            slot.unsent()
+            self.park(self._too_dear())
+        return None
+
+    async def _sent(self, call: Call, slot: Slot, reserved: Decimal) -> Judgement | None:
+        """Send a call that has its slot and its reservation."""
+        cost: Decimal | None = ZERO
+        try:
+            if self.parked:
+                slot.unsent()
+                return None
+            attempt = await self._written(call, reserved, slot)
+            cost = None
+            reply = await self._client.send(call.system, call.text)
+            judgement = judge(reply)
+            self._tell(slot, judgement, isinstance(reply, NotSent))
+            await self._journal.settled(attempt, judgement.settlement)
+            cost = judgement.cost_usd
+        finally:
+            self._budget.settle(reserved, cost)
+        return judgement
+
+    async def _slot(self, stack: AsyncExitStack) -> Slot | None:
+        """Wait for a slot; None if the run stops before there is one."""
+        if self.parked:
+            return None
+        # What is not waited for is not spread either: there are no more to send than slots.
+        remaining = self._remaining if self._wait else 1
+        try:
+            async with asyncio.timeout(None) as wait:
+                self._waits.add(wait)
+                try:
+                    return await stack.enter_async_context(self._throttle.slot(remaining))
+                finally:
+                    self._waits.discard(wait)
+        except TimeoutError:
+            return None
+
+    async def _written(self, call: Call, reserved: Decimal, slot: Slot) -> int:
+        try:
+            return await self._journal.sent(call, reserved)
+        except BaseException:
+            slot.unsent()
+            raise
+
+    def _tell(self, slot: Slot, judgement: Judgement, not_sent: bool) -> None:
+        if not_sent:
+            slot.unsent()
+        elif judgement.next == "limited":
+            self.bought.refusals += 1
+            slot.refused(judgement.wait)
+        elif judgement.next == "lost" and judgement.settlement.status is None:
+            pass  # the slot counts it as lost when its block ends
+        else:
+            slot.answered()
+
+    def _note(self, judgement: Judgement) -> None:
+        """Draw the run's conclusions from an attempt."""
+        answered = isinstance(judgement.settlement, CallEnded)
+        self._failures = 0 if answered or judgement.next == "limited" else self._failures + 1
+        if judgement.next == "answered":
+            self._understood = True
+        parked = _parked(judgement)
+        if parked:
+            self.park(parked)
+        elif not self._understood and judgement.settlement.error == "MALFORMED_RESPONSE":
+            self.park(
+                Parked(
+                    6,
+                    f"The service's first answer cannot be understood: {judgement.said}.",
+                    "Check --base-url: is it the address of this interface?",
+                )
+            )
+        elif judgement.next == "limited" and not self._wait:
+            self.park(LIMIT_USED_UP)
+        elif self._failures >= FAILURES_IN_A_ROW:
+            self.park(
+                Parked(
+                    6,
+                    f"{self._failures} attempts in a row failed: {judgement.said}.",
+                    "Check the service and --base-url, then run the same command: it continues.",
+                )
+            )
+
+    def _too_dear(self) -> Parked:
+        more = plain(self._remaining * self._budget.highest)
+        return Parked(
+            5,
+            f"The cost limit is reached: {plain(self._budget.spent)} USD are spent, and the "
+            f"{self._remaining:,} calls left cost up to {more} USD.",
+            "Raise --max-cost and run the same command: it continues.",
+        )
+
+    async def _back_off(self, tries: int) -> None:
+        longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
+        pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+        try:
+            async with asyncio.timeout(pause):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+
+
+def _parked(judgement: Judgement) -> Parked | None:
+    match judgement.next:
+        case "credentials":
+            return Parked(
+                4,
+                f"The service does not accept the API key: {judgement.said}",
+                "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
+                "command: it continues.",
+            )
+        case "money":
+            return Parked(
+                5,
+                f"The account has not enough balance: {judgement.said}",
+                "Top it up and run the same command: it continues.",
+            )
+        case "currency":
+            return Parked(
+                5,
+                f"The service charges in {judgement.said}, not in USD.",
+                "Nothing else was sent. Ask the service for an account in USD.",
+            )
+        case _:
+            return None

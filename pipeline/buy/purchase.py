@@ -1,0 +1,229 @@
+"""One job's purchase: what is to be bought, from whom, with which key, and within which limits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from decimal import Decimal
+from types import TracebackType
+
+from pipeline.answers import System
+from pipeline.api.addresses import fingerprint
+from pipeline.api.client import Client
+from pipeline.api.throttle import Throttle
+from pipeline.buy.budget import TYPICAL_HIGH, TYPICAL_LOW, Budget
+from pipeline.buy.matcher import LedgerMatcher
+from pipeline.buy.pool import Bought, Order, Pool
+from pipeline.buy.progress import BuyingProgress, duration, silent_buying
+from pipeline.buy.stopping import stopping
+from pipeline.buy.terms import Estimate, PurchaseSettings
+from pipeline.ledger import Call, Job, Journal, Ledger, buyer_lock, text_digest
+from pipeline.money import total
+from pipeline.rate import Rate
+from pipeline.report import Paid, Parked
+from pipeline.settings import Settings
+from pipeline.tables import Batch
+
+__all__ = ["Purchase"]
+
+SECONDS_BETWEEN_ETAS = 1.0
+"""Working out the time left takes long enough to slow many short attempts down."""
+
+
+class Purchase:
+    """Buys what a job's table needs; a context manager.
+
+    Args:
+        how: how to buy.
+        settings: which systems to ask about.
+        identity: what the job is known by: the same for the same output of the same input.
+        progress: shows how far the purchase is.
+        confirm: asked before anything is bought.
+
+    Raises:
+        LedgerError: the ledger cannot be used, or another run is at this job.
+    """
+
+    def __init__(
+        self,
+        how: PurchaseSettings,
+        settings: Settings,
+        identity: str,
+        progress: BuyingProgress = silent_buying,
+        confirm: Callable[[Estimate], bool] = lambda _: True,
+    ) -> None:
+        self._how = how
+        self._progress = progress
+        self._confirm = confirm
+        self._settings = settings
+        self._account = fingerprint(how.api_key)
+        with ExitStack() as opened:
+            # Two runs of a job would forget each other's first rows.
+            job = f"{how.ledger.absolute()}\n{identity}"
+            opened.enter_context(buyer_lock(how.base_url, job, how.wait))
+            self._ledger = Ledger(how.ledger, how.base_url)
+            opened.callback(self._ledger.close)
+            self._job: Job = self._ledger.open_job(identity)
+            self._opened = opened.pop_all()
+        self.matcher = LedgerMatcher(self._ledger, self._job, settings.systems)
+
+    def __enter__(self) -> Purchase:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._opened.close()
+
+    def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Pass a table on while noting the first row of every distinct call in it."""
+        self._job.forget_rows()  # of an earlier run: the table may have changed
+        first = 0
+        for batch in batches:
+            self._job.note_rows(
+                (system, text_digest(text), first + place)
+                for place, text in enumerate(batch.texts)
+                if text
+                for system in self._settings.systems
+            )
+            first += len(batch.texts)
+            yield batch
+
+    def estimate(self) -> Estimate:
+        """Say what is to be bought, once the whole table is noted."""
+        counts = self._job.calls(self._how.retry_failed).values()
+        to_buy = sum(count.to_buy for count in counts)
+        prices = self._ledger.prices()
+        low, high = (prices.low, prices.high) if prices else (TYPICAL_LOW, TYPICAL_HIGH)
+        limit = self._how.limit
+        seconds = 0.0 if limit is None else max(0, to_buy - limit.slots) / limit.slots * limit.hold
+        if limit is not None and to_buy > limit.slots and not self._how.burst:
+            seconds = to_buy / limit.slots * limit.hold
+        distinct = sum(count.distinct for count in counts)
+        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds)
+
+    def buy(self, batches: Iterable[Batch]) -> Parked | None:
+        """Buy what the ledger cannot answer yet, in the table's order.
+
+        Returns:
+            Why it stopped before its end, if it did.
+
+        Raises:
+            LedgerError: another run buys with this key, or the ledger cannot be written.
+        """
+        estimate = self.estimate()
+        if not estimate.to_buy:
+            return None
+        with buyer_lock(self._how.base_url, self._account, self._how.wait):
+            self._ledger.recover(self._account)
+            if not self._confirm(estimate):
+                return Parked(2, "Nothing was bought.", "Say --yes to buy without being asked.")
+            with self._progress(estimate.to_buy) as advance:
+
+                def tell(bought: Bought, spent: Decimal, left: float) -> None:
+                    refused = f", {bought.refusals} refused" if bought.refusals else ""
+                    advance(1, f"{spent:f} USD, {duration(left)} left{refused}")
+
+                return asyncio.run(self._bought(self._orders(batches), estimate.to_buy, tell))
+
+    def paid(self) -> Paid:
+        """Return what the job has cost so far."""
+        money = self._job.money()
+        return Paid(
+            attempts=money.attempts,
+            confirmed_usd=money.confirmed,
+            unattributed_usd=self._job.unattributed(),
+            unconfirmed=money.unconfirmed,
+            unknown=money.unknown,
+            at_risk_usd=money.at_risk,
+        )
+
+    def close_job(self) -> None:
+        """Note that the job's output is in its place."""
+        self._job.close()
+
+    def delete_job(self) -> None:
+        """Take a job that was only planned out of the ledger."""
+        with suppress(ValueError):  # it has bought already, so it stays
+            self._job.delete()
+
+    async def _bought(
+        self,
+        orders: Iterator[Order],
+        to_buy: int,
+        tell: Callable[[Bought, Decimal, float], None],
+    ) -> Parked | None:
+        how, limit = self._how, self._how.limit
+        money = self._job.money()
+        prices = self._ledger.prices()
+        throttle = Throttle(limit, burst=how.burst, busy_until=self._held(limit))
+        budget = Budget(
+            total([money.confirmed, money.at_risk]), how.max_cost, prices.high if prices else None
+        )
+        now = asyncio.get_running_loop().time
+        said, left = -SECONDS_BETWEEN_ETAS, 0.0
+
+        def advance(bought: Bought, spent: Decimal) -> None:
+            nonlocal said, left
+            if now() - said >= SECONDS_BETWEEN_ETAS:
+                said, left = now(), throttle.eta(to_buy - bought.calls)
+            tell(bought, spent, left)
+
+        async with Client(how.base_url, how.api_key, connections=how.workers) as client:
+            pool = Pool(
+                client,
+                throttle,
+                Journal(self._job, self._account),
+                budget,
+                to_buy=to_buy,
+                wait=how.wait or how.api_key is not None,
+                advance=advance,
+            )
+            with stopping(pool, how.max_duration):
+                await pool.run(orders, how.workers)
+        return pool.parked
+
+    def _held(self, limit: Rate | None) -> list[float]:
+        """Return until when attempts of earlier runs hold their slots, in the loop's time."""
+        if limit is None:
+            return []
+        ahead = asyncio.get_running_loop().time() - time.time()
+        past = self._ledger.attempts_since(self._account, time.time() - 2 * limit.hold)
+        ends = [
+            limit.lost_until(one.settled_at or time.time())
+            if one.state in ("sent", "unconfirmed")
+            else limit.answered_until(one.settled_at or time.time())
+            for one in past
+        ]
+        return [end + ahead for end in ends]
+
+    def _orders(self, batches: Iterable[Batch]) -> Iterator[Order]:
+        """Yield the calls to buy, row by row, each at its first row."""
+        first = 0
+        for batch in batches:
+            wanted = {
+                system: self._wanted(system, batch.texts) for system in self._settings.systems
+            }
+            for row, text in enumerate(batch.texts, start=first):
+                digest = text_digest(text)
+                for system, losses in wanted.items():
+                    if (digest, row) in losses:
+                        yield Order(Call(system, text), losses[digest, row])
+            first += len(batch.texts)
+
+    def _wanted(self, system: System, texts: Iterable[str]) -> dict[tuple[bytes, int], int]:
+        """Return a batch's calls to buy, with their first rows, and how many losses each has."""
+        digests = list({text_digest(text): None for text in texts if text})
+        owned = self._ledger.owned(system, digests, self._how.retry_failed)
+        lost = self._job.unconfirmed(system, digests)
+        most = 2 if self._how.on_unconfirmed == "retry" else 1
+        return {
+            (digest, row): most - lost.get(digest, 0)
+            for digest, row in self._job.first_rows(system, digests).items()
+            if digest not in owned and lost.get(digest, 0) < most
+        }

@@ -1,0 +1,86 @@
+"""How a job buys, and what that will take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.api.addresses import BaseUrl
+from pipeline.money import ZERO, plain
+from pipeline.rate import AUTHENTICATED, DEMO, Rate
+
+__all__ = ["Estimate", "PurchaseSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class PurchaseSettings:
+    """How a job buys.
+
+    Attributes:
+        base_url: the service.
+        api_key: the account's key; None sends demo requests.
+        ledger: the ledger's file.
+        rate: the limit; "account" is 100 a minute with a key and 10 an hour without.
+        workers: how many attempts may be under way at once.
+        max_cost: the most that the job may cost, US dollars.
+        max_duration: seconds after which the run parks.
+        burst: send as soon as the limit allows instead of evenly.
+        wait: wait for another buyer with this key, and for the demo limit.
+        retry_failed: buy calls again that failed for good.
+        on_unconfirmed: whether a call whose answer was lost is sent once more.
+    """
+
+    base_url: BaseUrl
+    api_key: str | None = field(repr=False)
+    ledger: Path
+    rate: Rate | Literal["account"] | None = "account"
+    workers: int = 16
+    max_cost: Decimal | None = None
+    max_duration: float | None = None
+    burst: bool = False
+    wait: bool = False
+    retry_failed: bool = False
+    on_unconfirmed: Literal["retry", "hold"] = "retry"
+
+    @property
+    def limit(self) -> Rate | None:
+        """The limit that is kept."""
+        if self.rate == "account":
+            return DEMO if self.api_key is None else AUTHENTICATED
+        return self.rate
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a purchase will take, before any money is spent.
+
+    Attributes:
+        distinct: distinct calls of the table.
+        to_buy: those of them that the ledger cannot answer yet.
+        low_usd: what they cost at the lowest price seen (or else typical).
+        high_usd: what they cost at the highest.
+        seconds: how long they take at the limit.
+    """
+
+    distinct: int
+    to_buy: int
+    low_usd: Decimal
+    high_usd: Decimal
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON types; money as text."""
+        return {
+            "distinct_calls": self.distinct,
+            "calls_to_buy": self.to_buy,
+            "low_usd": plain(self.low_usd),
+            "high_usd": plain(self.high_usd),
+            "seconds": round(self.seconds, 1),
+        }
+
+    @classmethod
+    def free(cls) -> Estimate:
+        """Return the estimate of a job that buys nothing."""
+        return cls(0, 0, ZERO, ZERO, 0.0)

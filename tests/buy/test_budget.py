@@ -1,0 +1,126 @@
+"""The cost limit against prices that nobody knows before they are charged."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.buy.budget import TYPICAL_HIGH, Budget
+from tests.api.virtual_time import run
+
+ZERO = Decimal(0)
+PRICES = st.decimals(min_value=0, max_value=Decimal("0.01"), places=6)
+
+
+def cents(text: str) -> Decimal:
+    return Decimal(text)
+
+
+def test_an_attempt_reserves_twice_the_highest_price_seen() -> None:
+    async def main() -> None:
+        budget = Budget(ZERO, None, None)
+        assert await budget.reserve() == 2 * TYPICAL_HIGH
+        budget.settle(2 * TYPICAL_HIGH, cents("0.0002"))
+        assert await budget.reserve() == cents("0.0004")
+        assert await Budget(ZERO, None, cents("0.5")).reserve() == 1
+
+    run(main())
+
+
+def test_without_room_and_nothing_under_way_there_is_none() -> None:
+    async def main() -> None:
+        budget = Budget(cents("0.9998"), cents("1"), None)
+        assert budget.exhausted
+        assert await budget.reserve() is None
+
+    run(main())
+
+
+def test_what_is_under_way_may_still_make_room() -> None:
+    async def main() -> None:
+        budget = Budget(ZERO, 2 * TYPICAL_HIGH, None)
+        first = await budget.reserve()
+        assert first is not None
+        assert not budget.exhausted
+        second = asyncio.create_task(budget.reserve())
+        await asyncio.sleep(0)
+        assert not second.done()
+        budget.settle(first, ZERO)
+        assert await second == first
+
+    run(main())
+
+
+def test_an_unknown_price_keeps_its_reservation() -> None:
+    async def main() -> None:
+        budget = Budget(ZERO, 3 * TYPICAL_HIGH, None)
+        reserved = await budget.reserve()
+        assert reserved is not None
+        budget.settle(reserved, None)
+        assert budget.spent == reserved
+        assert budget.highest == TYPICAL_HIGH
+        assert await budget.reserve() is None
+
+    run(main())
+
+
+def test_an_overrun_lets_nobody_through_until_everything_has_settled() -> None:
+    async def main() -> None:
+        budget = Budget(ZERO, None, None)
+        reserved = [await budget.reserve() for _ in range(3)]
+        assert reserved[0] is not None
+        budget.settle(reserved[0], reserved[0] * 2)
+        fourth = asyncio.create_task(budget.reserve())
+        for held in reserved[1:]:
+            await asyncio.sleep(0)
+            assert not fourth.done()
+            assert held is not None
+            budget.settle(held, ZERO)
+        assert await fourth == reserved[0] * 4
+
+    run(main())
+
+
+@given(
+    st.lists(st.none() | PRICES, max_size=60),
+    st.integers(1, 6),
+    st.decimals(min_value=0, max_value=Decimal("0.05"), places=4),
+)
+def test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight(
+    prices: list[Decimal | None], workers: int, max_cost: Decimal
+) -> None:
+    spent: list[Decimal] = []
+    excess = [ZERO]
+    in_flight: set[int] = set()
+    over: set[int] = set()
+
+    async def work(budget: Budget, left: list[tuple[int, Decimal | None]]) -> None:
+        while left:
+            number, price = left.pop()
+            reserved = await budget.reserve()
+            if reserved is None:
+                return
+            assert not over & in_flight, "admitted while an overrun's company is under way"
+            in_flight.add(number)
+            await asyncio.sleep(number * 7 % 5 + 1)
+            in_flight.discard(number)
+            if price is not None and price > reserved:
+                excess.append(price - reserved)
+                over.update(in_flight)
+            spent.append(reserved if price is None else price)
+            budget.settle(reserved, price)
+
+    async def main() -> None:
+        budget = Budget(ZERO, max_cost, None)
+        left = list(enumerate(prices))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work(budget, left))
+        assert budget.spent == sum(spent, ZERO)
+        # Dearer ones of one moment: as many as were under way together.
+        assert budget.spent <= max_cost + sum(sorted(excess)[-workers:], ZERO)
+
+    run(main())

@@ -1,0 +1,277 @@
+"""The pool against a model server, over any order of outcomes, stops and resumes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.answers import System
+from pipeline.api.client import Client, Lost, NotSent, Received, Reply
+from pipeline.api.throttle import Throttle
+from pipeline.buy.budget import Budget
+from pipeline.buy.pool import TRIES, Order, Pool
+from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
+from pipeline.money import total
+from pipeline.rate import Rate
+from pipeline.report import Parked
+from tests.api.virtual_time import VirtualTimeLoop
+from tests.ledger.buying import ACCOUNT, ENDPOINT
+
+PRICE = Decimal("0.00010499999999999999")
+ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}
+BILLED = {"detailed", "compact", "silent", "unreadable", "lost", "gateway"}
+OUTCOMES = [*sorted(ENDED), "limited", "wait 5", "internal", "503", "lost", "gateway", "not sent"]
+STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
+
+
+class InlineLoop(VirtualTimeLoop):
+    """Virtual time; what would go to a thread is done at once."""
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        done = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+@dataclass
+class ModelServer:
+    """Answers from a script, then in full, and keeps its own books."""
+
+    script: list[str]
+    asked: list[Call] = field(default_factory=list)
+    told: list[Call] = field(default_factory=list)
+    charged: Decimal = Decimal(0)
+    charged_and_told: Decimal = Decimal(0)
+    ended_after: float = 0.0
+    before: Callable[[], None] = lambda: None
+
+    async def send(self, system: System, text: str) -> Reply:
+        self.before()
+        call = Call(system, text)
+        self.asked.append(call)
+        what = self.script.pop(0) if self.script else "detailed"
+        await asyncio.sleep(0.1 + len(self.asked) * 7 % 5)
+        if what in BILLED:
+            self.charged = total([self.charged, PRICE])
+        if what in ENDED:
+            self.told.append(call)
+        if what in ("detailed", "compact"):
+            self.charged_and_told = total([self.charged_and_told, PRICE])
+        return _reply(what)
+
+
+def _reply(what: str) -> Reply:
+    match what:
+        case "lost":
+            return Lost("TIMEOUT", "no answer")
+        case "not sent":
+            return NotSent("CONNECTION_ERROR", "refused")
+        case "gateway":
+            return Received(502, {}, b"<html>", 0.1)
+        case "503":
+            return Received(503, {}, b"<html>", 0.1)
+        case "limited":
+            return Received(429, {}, b"", 0.1)
+        case "wait 5" | "wait 9999":
+            return Received(429, {"retry-after": what.removeprefix("wait ")}, b"", 0.1)
+        case "unreadable":
+            return Received(200, {}, b"{", 0.1)
+        case "internal":
+            return Received(500, {}, _failure("INTERNAL_ERROR"), 0.1)
+        case "refused":
+            return Received(400, {}, _failure("VALIDATION_ERROR"), 0.1)
+    metadata = {
+        "detailed": f'{{"costBreakdown": {{"finalCost": {PRICE}, "currency": "USD"}}}}',
+        "compact": f'{{"cost": {{"apiCost": {PRICE}}}}}',
+        "silent": "{}",
+    }[what]
+    body = f'{{"success": true, "message": "", "data": [], "metadata": {metadata}}}'
+    return Received(200, {}, body.encode(), 0.1)
+
+
+def _failure(error: str) -> bytes:
+    return json.dumps({"success": False, "error": error, "message": ""}).encode()
+
+
+def orders(ledger: Ledger, job: Job, texts: Sequence[str], most: int) -> Iterator[Order]:
+    """Yield what is still to be bought, as a purchase does."""
+    for text in dict.fromkeys(texts):
+        digest = text_digest(text)
+        losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
+        if losses > 0 and not ledger.owned("cpv", [digest]):
+            yield Order(Call("cpv", text), losses)
+
+
+def buy(
+    server: ModelServer,
+    job: Job,
+    wanted: list[Order],
+    *,
+    workers: int = 1,
+    stop_after: float | None = None,
+    rate: Rate | None = None,
+    wait: bool = True,
+    max_cost: Decimal | None = None,
+) -> Pool:
+    async def main() -> Pool:
+        pool = Pool(
+            cast(Client, server),
+            Throttle(rate),
+            Journal(job, ACCOUNT),
+            Budget(Decimal(0), max_cost, None),
+            to_buy=len(wanted),
+            wait=wait,
+            advance=lambda bought, cost: None,
+        )
+        if stop_after is not None:
+            asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
+        began = asyncio.get_running_loop().time()
+        await pool.run(iter(wanted), workers)
+        server.ended_after = asyncio.get_running_loop().time() - began
+        return pool
+
+    with asyncio.Runner(loop_factory=InlineLoop) as runner:
+        return runner.run(main())
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    ledger = Ledger(tmp_path / "ledger.db", ENDPOINT)
+    yield ledger.open_job("job")
+    ledger.close()
+
+
+def numbered(count: int) -> list[Order]:
+    return [Order(Call("cpv", f"text {number}"), 2) for number in range(count)]
+
+
+@settings(max_examples=60)
+@given(
+    texts=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12),
+    script=st.lists(st.sampled_from(OUTCOMES), max_size=40),
+    stops=st.lists(st.floats(0, 60), max_size=4),
+    workers=st.integers(1, 4),
+    most=st.sampled_from([1, 2]),
+)
+def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
+    texts: list[str], script: list[str], stops: list[float], workers: int, most: int
+) -> None:
+    with TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+        job = ledger.open_job("job")
+        job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))
+        server = ModelServer(list(script))
+        runs = 0
+        for stop in [*stops, *[None] * 20]:
+            wanted = list(orders(ledger, job, texts, most))
+            if not wanted:
+                break
+            runs += 1
+            buy(server, job, wanted, workers=workers, stop_after=stop)
+        digests = [text_digest(text) for text in set(texts)]
+        money = job.money()
+        rows = total(job.costs("cpv", digests).values())
+        assert total([rows, job.unattributed()]) == money.confirmed == server.charged_and_told
+        silent = (money.unconfirmed + money.unknown) * PRICE
+        assert total([money.confirmed, silent]) == server.charged
+        assert max(Counter(server.told).values(), default=0) <= 1
+        lost = job.unconfirmed("cpv", digests)
+        assert max(lost.values(), default=0) <= most
+        limited = sum(what in ("limited", "wait 5") for what in script)
+        assert len(server.asked) <= runs * len(set(texts)) * (TRIES + most) + limited
+        assert {call.text for call in server.told} | {
+            text for text in texts if lost.get(text_digest(text), 0) >= most
+        } == set(texts)
+        ledger.close()
+
+
+@pytest.mark.parametrize(("most", "sent"), [(1, 1), (2, 2)])
+def test_a_lost_answer_is_asked_for_once_more_or_held(job: Job, most: int, sent: int) -> None:
+    server = ModelServer(["detailed", "lost", "lost", "lost"])
+    wanted = [Order(Call("cpv", "first"), most), Order(Call("cpv", "lost"), most)]
+    assert buy(server, job, wanted).parked is None
+    assert len(server.asked) == 1 + sent
+
+
+def test_one_worker_asks_in_the_order_of_the_rows(job: Job) -> None:
+    server = ModelServer(["503", "refused", "limited", "lost", "internal"])
+    wanted = numbered(9)
+    buy(server, job, wanted)
+    assert list(dict.fromkeys(server.asked)) == [order.call for order in wanted]
+
+
+def test_until_one_call_is_understood_they_go_one_at_a_time(job: Job) -> None:
+    server = ModelServer(["internal", "refused", "detailed"])
+    under_way: list[int] = []
+    server.before = lambda: under_way.append(len(server.asked) - len(server.told))
+    buy(server, job, numbered(12), workers=4)
+    assert under_way[:3] == [0, 1, 1]  # the one that failed stays untold
+    assert max(under_way) > 2
+
+
+def test_a_first_answer_that_nobody_can_read_parks(job: Job) -> None:
+    server = ModelServer(["unreadable"])
+    pool = buy(server, job, numbered(5), workers=4)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 6
+    assert len(server.asked) == 1
+
+
+def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
+    server = ModelServer(["detailed", "wait 9999"])
+    pool = buy(server, job, numbered(5), stop_after=30)
+    assert pool.parked == STOP
+    assert len(server.asked) == 2
+    assert server.ended_after < 31
+
+
+def test_a_limit_that_is_not_waited_for_is_used_at_once(job: Job) -> None:
+    server = ModelServer([])
+    pool = buy(server, job, numbered(9), workers=3, rate=Rate(4, 3600), wait=False)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    assert len(server.asked) == 4
+    assert server.ended_after < 60
+
+
+def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -> None:
+    server = ModelServer([])
+    buy(server, job, numbered(6), workers=3, rate=Rate(2, 60), max_cost=Decimal("0.00065"))
+    assert len(server.asked) == 4
+
+
+def test_the_cost_limit_says_what_is_left_to_pay(job: Job) -> None:
+    server = ModelServer([])
+    pool = buy(server, job, numbered(10), workers=4, max_cost=Decimal("0.0006"))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    assert "7 calls left cost up to 0.00105 USD" in pool.parked.message
+    assert job.money().confirmed <= Decimal("0.0006")
+
+
+def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
+    server = ModelServer(["detailed", *["503", "not sent"] * TRIES])
+    first, failing, last = numbered(3)
+    pool = buy(server, job, [first, failing])
+    assert pool.parked is None
+    assert [call.text for call in server.asked[1:]] == [failing.call.text] * TRIES
+    server.script.clear()
+    buy(server, job, [failing, last])
+    assert server.told == [first.call, failing.call, last.call]

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from pipeline import manifest
+from pipeline.money import ZERO
+from pipeline.plan import Plan
+from pipeline.report import Summary
+from pipeline.settings import CsvOptions, Settings
+
+JOB = (Path("in.csv"), "abc", Settings(), Plan(2, 1), Summary(2, {}, ZERO, 1.0))
+
+
+def test_a_job_can_be_done_again_from_what_its_manifest_says() -> None:
+    options = CsvOptions(delimiter=";", encoding="cp1252", header=False)
+    files = manifest.Files("csv", "parquet", overwrite=True, csv=options)
+    record = json.loads(json.dumps(manifest.manifest(*JOB, files)))
+    said = record["files"]
+    assert CsvOptions(**said.pop("csv")) == options
+    assert said == {"input_format": "csv", "output_format": "parquet", "overwrite": True}
+    assert Settings(**record["settings"]) == Settings()
+
+
+def test_a_library_that_is_not_installed_as_a_package_does_not_lose_the_job() -> None:
+    assert manifest._version("not-installed-as-a-package") == "unknown"
+
+
+def test_versions_are_read_before_the_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_late(name: str) -> str:
+        raise AssertionError(name)
+
+    monkeypatch.setattr(manifest, "version", too_late)
+    assert manifest.manifest(*JOB)["versions"]["pyarrow"] == version("pyarrow")
