@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import logging
-import signal
-import socket
 import sys
 from contextlib import closing
 from pathlib import Path
-from types import FrameType
+from types import ModuleType
 from typing import Any
 
 import click
-import uvicorn
 
 from pipeline.errors import SettingsError
 from pipeline.folders import data_folder
 from pipeline.rate import parse_rate
-from pipeline.service import METADATA, STARTING_BALANCE, Accounts, create_app, engine_matchers
 
 __all__ = ["serve"]
 
-IDLE = 75
-"""Seconds that an idle connection is kept: closing one may lose a request on its way."""
-
-PATIENCE = 10
-"""Seconds that requests under way have to end when the service is stopped."""
+METADATA = ("detailed", "compact", "mixed")
 
 log = logging.getLogger("pipeline.service")
 
@@ -58,69 +50,43 @@ def serve(**values: Any) -> int:
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     folder = values["data"] or data_folder() / "service"
-    with closing(Accounts(folder)) as accounts:
+    service, server = _service()
+    with closing(service.Accounts(folder)) as accounts:
         if values["new_account"]:
             account = accounts.open()
-            log.info("account %d with %s USD in %s", account.account_id, STARTING_BALANCE, folder)
+            log.info(
+                "account %d with %s USD in %s", account.account_id, service.STARTING_BALANCE, folder
+            )
             click.echo(account.key)
         else:
-            _serve(accounts, values)
+            matchers = service.engine_matchers()
+            app = service.create_app(
+                accounts,
+                matchers,
+                metadata=values["metadata"],
+                key_rate=parse_rate(values["rate"]),
+                demo_rate=parse_rate(values["demo_rate"]),
+            )
+            with server.listening(values["host"], values["port"]) as listener:
+                for matcher in matchers.values():
+                    list(matcher.answers([["warm"]]))  # the first call need not wait for its index
+                click.echo(f"Serving on {server.address(listener)}")
+                server.run(app, listener)
     return 0
 
 
-def _serve(accounts: Accounts, values: dict[str, Any]) -> None:
-    matchers = engine_matchers()
-    app = create_app(
-        accounts,
-        matchers,
-        metadata=values["metadata"],
-        key_rate=parse_rate(values["rate"]),
-        demo_rate=parse_rate(values["demo_rate"]),
-    )
-    with _listening(values["host"], values["port"]) as listener:
-        for matcher in matchers.values():
-            list(matcher.answers([["warm"]]))  # so that the first call need not wait for its index
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            proxy_headers=False,  # else a caller could say which address it calls from
-            server_header=False,
-            ws="none",
-            timeout_keep_alive=IDLE,
-            timeout_graceful_shutdown=PATIENCE,
-        )
-        click.echo(f"Serving on {_address(listener)}")
-        _Server(config).run(sockets=[listener])
+def _service() -> tuple[ModuleType, ModuleType]:
+    """Import what only this command needs, and a run can do without.
 
-
-class _Server(uvicorn.Server):
-    """Ends in good order on a signal, and well: uvicorn's own would raise it again after that."""
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - its shape
-        """Stop taking requests; a second interrupt does not wait for those under way."""
-        self.force_exit = self.should_exit and sig == signal.SIGINT
-        self.should_exit = True
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small answers at once only on sockets that name their protocol.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    Raises:
+        SettingsError: the packages of the extra are not installed.
+    """
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(2048)
-    except (OSError, UnicodeError) as error:
-        listener.close()
+        from pipeline import service
+        from pipeline.service import server
+    except ImportError as error:
         raise SettingsError(
-            f"Nothing can listen on {host} port {port}: {error}.",
-            "Name another with --port or --host; --port 0 takes a free one.",
+            f"The service needs the package {error.name}, which is not installed.",
+            "Install it: pip install 'tender-pipeline[service]'.",
         ) from error
-    return listener
-
-
-def _address(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return service, server

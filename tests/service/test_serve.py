@@ -15,17 +15,14 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
-from pipeline.cli.serve import serve
+import pipeline
+from pipeline import service
+from pipeline.cli.serve import METADATA, serve
+from pipeline.errors import SettingsError
 from pipeline.service import Accounts
 from tests.service.conftest import exact
 
-COMMAND = [
-    sys.executable,
-    "-c",
-    "from pipeline.cli import app, main; from pipeline.cli.serve import serve; "
-    "app.add_command(serve); main()",
-    "serve",
-]
+COMMAND = [sys.executable, "-m", "pipeline", "serve"]
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -179,3 +176,17 @@ def test_the_default_folder_is_in_the_users_data(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert CliRunner().invoke(serve, ["--new-account"]).exit_code == 0
     assert (tmp_path / "tender-pipeline" / "service" / "service.db").is_file()
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(pipeline, "service")
+    monkeypatch.setitem(sys.modules, "pipeline.service", None)
+    with pytest.raises(SettingsError) as refusal:
+        serve.main(["--new-account"], standalone_mode=False)
+    assert "tender-pipeline[service]" in refusal.value.hint
+
+
+def test_the_metadata_forms_are_those_of_the_service() -> None:
+    assert METADATA == service.METADATA
