@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -138,6 +139,8 @@ class FileTarget:
         """See `Target.check`."""
         with _translated(self.path):
             place = self.path.resolve()
+            if place.is_symlink():  # which Python 3.13 resolves without a word
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             _check_place(place)
             if place.exists():
                 self._check_replaceable(place)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(path: Path) -> None:
 
 def test_a_database_of_another_kind_is_refused_and_left_alone(path: Path) -> None:
     path.parent.mkdir()
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other, other:
         other.execute("CREATE TABLE people (name TEXT)")
     other.close()
     before = path.read_bytes()
@@ -44,7 +45,7 @@ def test_a_database_of_another_kind_is_refused_and_left_alone(path: Path) -> Non
 
 
 def test_a_ledger_of_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
-    with sqlite3.connect(path) as newer:
+    with closing(sqlite3.connect(path)) as newer, newer:
         newer.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     newer.close()
     error = refusal(path)
