@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import platformdirs
 import pyarrow as pa
 import pyarrow.parquet as pq
 from python_calamine import CalamineWorkbook
@@ -20,7 +19,8 @@ from python_calamine import CalamineWorkbook
 from pipeline.answers import System
 from pipeline.codes.levels import parent
 from pipeline.codes.table import CodeTable
-from pipeline.errors import CodeTableError
+from pipeline.errors import CodeTableError, SettingsError
+from pipeline.folders import data_folder
 
 __all__ = ["add", "added", "remove"]
 
@@ -75,7 +75,10 @@ def added(system: System) -> CodeTable | None:
     Raises:
         CodeTableError: it is damaged.
     """
-    path = _path(system)
+    try:
+        path = _path(system)
+    except SettingsError:  # without a home folder nothing can have been added
+        return None
     try:
         changed = path.stat().st_mtime_ns
     except (FileNotFoundError, NotADirectoryError):
@@ -105,7 +108,7 @@ def remove(system: System) -> bool:
 
 
 def _path(system: System) -> Path:
-    return platformdirs.user_data_path("tender-pipeline") / "codes" / f"{system}.parquet"
+    return data_folder() / "codes" / f"{system}.parquet"
 
 
 def _keep(table: pa.Table, path: Path) -> None:
