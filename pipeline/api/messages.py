@@ -6,30 +6,28 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from pipeline.answers import Match
+from pipeline.api.outcomes import (
+    Answered,
+    InsufficientBalance,
+    Outcome,
+    Passing,
+    RateLimited,
+    Refused,
+    Stray,
+    Unauthorized,
+    Unconfirmed,
+    Unreadable,
+    WrongCurrency,
+)
 from pipeline.money import ZERO, total
 
-__all__ = [
-    "MAX_BODY",
-    "Answered",
-    "InsufficientBalance",
-    "Outcome",
-    "Passing",
-    "RateLimited",
-    "Refused",
-    "Stray",
-    "Unauthorized",
-    "Unconfirmed",
-    "Unreadable",
-    "WrongCurrency",
-    "read_response",
-]
+__all__ = ["MAX_BODY", "read_response"]
 
 MAX_BODY: Final = 1 << 20
 """Bytes of the largest body that is read; ten matches take about two thousand."""
@@ -49,101 +47,21 @@ IN_PARQUET = Context(prec=DIGITS, traps=[Inexact, InvalidOperation])
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """The matches, best first, and what they cost; a cost of None is unknown, never 0."""
-
-    matches: tuple[Match, ...]
-    cost_usd: Decimal | None
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A lasting failure of this text."""
-
-    error: str
-    message: str
-    cost_usd: Decimal | None
+def _number(text: str) -> Decimal:
+    """Read a number that may stand in text; one that none can hold is NaN."""
+    try:
+        return Decimal(text) if NUMBER.fullmatch(text) else NOT_A_NUMBER
+    except InvalidOperation:
+        return NOT_A_NUMBER
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A success that nobody can make sense of; it was paid for all the same."""
-
-    reason: str
-    cost_usd: Decimal | None
-
-
-@dataclass(frozen=True, slots=True)
-class WrongCurrency:
-    """An answer priced in another currency than US dollars.
-
-    Attributes:
-        currency: what the response calls it.
-        cost: the price in that currency, None if unknown.
-        matches: what was paid for.
-    """
-
-    currency: str
-    cost: Decimal | None
-    matches: tuple[Match, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unauthorized:
-    """The key is missing or not accepted."""
-
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class InsufficientBalance:
-    """The account cannot pay for the call."""
-
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class RateLimited:
-    """Too many requests; ``wait`` is in seconds, None if the service does not say."""
-
-    wait: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Passing:
-    """The service could not answer and billed nothing; the call may be sent again."""
-
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unconfirmed:
-    """The answer was lost on its way; the call may have been billed."""
-
-    error: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stray:
-    """Not the service's voice: a wrong base URL, a proxy or a firewall."""
-
-    status: int
-    hint: str
-
-
-Outcome: TypeAlias = (
-    Answered
-    | Refused
-    | Unreadable
-    | WrongCurrency
-    | Unauthorized
-    | InsufficientBalance
-    | RateLimited
-    | Passing
-    | Unconfirmed
-    | Stray
+JSON = json.JSONDecoder(
+    parse_float=Decimal, parse_int=Decimal, parse_constant=_number, strict=False
 )
+CAREFUL_JSON = json.JSONDecoder(
+    parse_float=_number, parse_int=_number, parse_constant=_number, strict=False
+)
+"""Slower; `Decimal` raises where a number's exponent is beyond all bounds."""
 
 
 def read_response(
@@ -178,24 +96,18 @@ def _parsed(body: bytes) -> dict[str, Any] | str:
     if len(body) > MAX_BODY:
         return f"The body is larger than {MAX_BODY} bytes."
     try:
-        content = json.loads(
-            body.decode(json.detect_encoding(body), "replace"),
-            parse_float=_number,
-            parse_int=_number,
-            parse_constant=_number,
-            strict=False,
-        )
+        content = _decoded(body.decode(json.detect_encoding(body), "replace"))
     except (ValueError, RecursionError):
         return "The body is not JSON, or not all of it arrived."
     return content if isinstance(content, dict) else "The body is not a JSON object."
 
 
-def _number(text: str) -> Decimal:
-    """Read a number without a float in between; one that none can hold is NaN."""
+def _decoded(text: str) -> Any:
+    """Read JSON without a float in between; a number that none can hold is NaN."""
     try:
-        return Decimal(text) if NUMBER.fullmatch(text) else NOT_A_NUMBER
-    except InvalidOperation:
-        return NOT_A_NUMBER
+        return JSON.decode(text)
+    except InvalidOperation:  # one number is no reason to lose the matches
+        return CAREFUL_JSON.decode(text)
 
 
 def _is_failure(content: Mapping[str, Any]) -> bool:
@@ -250,12 +162,13 @@ def _stray(status: int, headers: Mapping[str, str]) -> Stray:
 def _success(content: dict[str, Any] | str) -> Outcome:
     if isinstance(content, str):
         return Unreadable(content, None)
-    matches, currency = _matches(content.get("data", "")), _currency(content)
+    matches, (currency, cost) = _matches(content.get("data", "")), _price(content)
     if matches is None or content.get("success") not in (None, True):
-        return Unreadable("The body is no success with a list of matches.", _cost_usd(content))
+        reason = "The body is no success with a list of matches."
+        return Unreadable(reason, cost if currency == "USD" else None)
     if currency != "USD":
-        return WrongCurrency(currency, _cost(content), matches)
-    return Answered(matches, _cost(content))
+        return WrongCurrency(currency, cost, matches)
+    return Answered(matches, cost)
 
 
 def _matches(items: object) -> tuple[Match, ...] | None:
@@ -289,17 +202,30 @@ def _confidence(value: object) -> float:
 
 
 def _cost_usd(content: Mapping[str, Any]) -> Decimal | None:
-    return _cost(content) if _currency(content) == "USD" else None
+    currency, cost = _price(content)
+    return cost if currency == "USD" else None
 
 
-def _cost(content: Mapping[str, Any]) -> Decimal | None:
-    """Return what was paid in either form of the metadata, None if it cannot be told."""
-    detailed, compact = _prices(content)
+def _price(content: Mapping[str, Any]) -> tuple[str, Decimal | None]:
+    """Return the currency and what was paid, None if it cannot be told.
+
+    The metadata comes in a detailed form, a compact one, or both. The first currency that is not
+    US dollars is the price's.
+    """
+    metadata = _object(content, "metadata")
+    detailed, compact = _object(metadata, "costBreakdown"), _object(metadata, "cost")
     final, base = _amount(detailed.get("finalCost")), _amount(detailed.get("apiCost"))
-    markup = _amount(detailed.get("markupAmount"))
-    if final is None and base is not None and markup is not None:
-        final = _amount(total([base, markup]))
-    return _amount(compact.get("apiCost")) if final is None else final
+    if final is None and base is not None:
+        markup = _amount(detailed.get("markupAmount"))
+        final = None if markup is None else _amount(total([base, markup]))
+    cost = _amount(compact.get("apiCost")) if final is None else final
+    currencies = [_currency(detailed), _currency(compact)]
+    return next((name for name in currencies if name.upper() != "USD"), "USD"), cost
+
+
+def _currency(prices: Mapping[str, Any]) -> str:
+    currency = prices.get("currency") or "USD"
+    return currency if currency == "USD" else _printable(currency) or "unknown"
 
 
 def _amount(value: object) -> Decimal | None:
@@ -316,22 +242,6 @@ def _amount(value: object) -> Decimal | None:
     return amount if len(amount.as_tuple().digits) <= DIGITS else None
 
 
-def _currency(content: Mapping[str, Any]) -> str:
-    """Return the first currency stated that is not US dollars, else USD."""
-    for prices in _prices(content):
-        currency = prices.get("currency") or "USD"
-        name = _printable(currency) or "unknown"
-        if name.upper() != "USD":
-            return name
-    return "USD"
-
-
-def _prices(content: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the objects that hold prices: the detailed form, the compact form."""
-    metadata = _object(content, "metadata")
-    return _object(metadata, "costBreakdown"), _object(metadata, "cost")
-
-
 def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = content.get(name)
     return value if isinstance(value, dict) else {}
@@ -343,7 +253,9 @@ def _error(content: Mapping[str, Any]) -> str:
 
 def _text(value: object) -> str:
     """Return a text that every encoding of Unicode can hold, "" for what is none."""
-    return value.encode(errors="replace").decode() if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode(errors="replace").decode()
 
 
 def _printable(value: object) -> str:

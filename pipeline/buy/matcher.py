@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, System
-from pipeline.api.messages import Answered, Refused, WrongCurrency, read_response
+from pipeline.api.messages import read_response
+from pipeline.api.outcomes import Answered, Refused, WrongCurrency
 from pipeline.ledger import Job, Ledger, Owned, text_digest
 from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO

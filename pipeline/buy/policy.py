@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from pipeline.api.client import Lost, NotSent, Received, Reply
-from pipeline.api.messages import (
+from pipeline.api.messages import read_response
+from pipeline.api.outcomes import (
     Answered,
     InsufficientBalance,
     Outcome,
@@ -19,7 +20,6 @@ from pipeline.api.messages import (
     Unconfirmed,
     Unreadable,
     WrongCurrency,
-    read_response,
 )
 from pipeline.ledger import CallEnded, CallOpen, Settlement
 from pipeline.money import ZERO

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import Match
-from pipeline.api.messages import (
-    MAX_BODY,
+from pipeline.api.messages import MAX_BODY, read_response
+from pipeline.api.outcomes import (
     Answered,
     InsufficientBalance,
     Outcome,
@@ -24,7 +24,6 @@ from pipeline.api.messages import (
     Unconfirmed,
     Unreadable,
     WrongCurrency,
-    read_response,
 )
 from pipeline.money import ARROW_USD, plain, total
 

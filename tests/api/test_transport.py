@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from pipeline.api.transport import Transport
+from pipeline.errors import SettingsError
+from tests.api.test_client import Exchange, answers, no_proxy_from_outside, serving
+
+__all__ = ["no_proxy_from_outside"]  # a fixture
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def posted(address: str) -> httpx.Response:
+    async with Transport(httpx.URL(address), connections=1, keep_alive=1) as transport:
+        return await _post(transport, address)
+
+
+async def _post(transport: Transport, address: str) -> httpx.Response:
+    response = await transport.handle_async_request(httpx.Request("POST", address, content=b"{}"))
+    await response.aread()
+    return response
+
+
+async def test_cookies_are_not_kept() -> None:
+    async def baits(exchange: Exchange) -> None:
+        for _ in range(2):
+            await exchange.read_request()
+            await exchange.answer(b"{}", "200 OK", "Set-Cookie: who=me; Path=/")
+
+    async with serving(baits) as server:
+        url = httpx.URL(server.base)
+        async with Transport(url, connections=1, keep_alive=9) as transport:
+            for _ in range(2):
+                await _post(transport, server.base)
+    assert len(server.requests) == 2
+    assert not any(b"cookie" in headers for _, headers, _ in server.requests)
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "all_proxy"])
+async def test_a_proxy_is_named_in_any_of_the_usual_ways(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    async with serving(answers) as proxy:
+        monkeypatch.setenv(name, proxy.base.removeprefix("http://"))
+        await posted("http://service.example/api")
+    assert proxy.requests[0][0] == b"POST http://service.example/api HTTP/1.1"
+
+
+async def test_a_host_in_no_proxy_is_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(answers) as proxy, serving(answers) as server:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base)
+        monkeypatch.setenv("NO_PROXY", "localhost")
+        await posted(server.base)
+    assert (len(proxy.requests), len(server.requests)) == (0, 1)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://me:secret@proxy:1080", "http://", "http://proxy:port"])
+def test_a_proxy_that_cannot_be_used_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with pytest.raises(SettingsError, match="HTTPS_PROXY") as caught:
+        Transport(httpx.URL("https://service.example"), connections=1, keep_alive=1)
+    assert "secret" not in str(caught.value)
