@@ -64,6 +64,9 @@ class Throttle:
             seconds; None: one window.
         busy_until: when slots that the previous process took come free, one time for each
             (see `Rate.answered_until` and `Rate.lost_until`).
+        slots: how many of the rate's slots the last refusal left in use; None: there was none.
+        paused_until: until when that refusal lets nobody through; windows without a refusal
+            count from then on. None: there was none.
     """
 
     def __init__(
@@ -73,6 +76,8 @@ class Throttle:
         burst: bool = False,
         late_arrival: float | None = None,
         busy_until: Sequence[float] = (),
+        slots: int | None = None,
+        paused_until: float | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._rate = rate
@@ -83,10 +88,13 @@ class Throttle:
         self._in_flight = 0
         self._busy_until = list(busy_until)
         heapify(self._busy_until)
-        self._paused_until = self._lowered_at = self._quiet_since = self._loop.time()
+        self._lowered_at = self._loop.time()
+        self._quiet_since = self._lowered_at if paused_until is None else paused_until
+        self._paused_until = max(self._lowered_at, self._quiet_since)
         self._mean_time = 0.0
         self._most_in_flight = 1
-        self._use(rate.slots if rate else sys.maxsize)
+        most = rate.slots if rate else sys.maxsize
+        self._use(most if slots is None else min(most, slots))
 
     @asynccontextmanager
     async def slot(self, remaining: int | None = None) -> AsyncIterator[Slot]:
@@ -129,6 +137,11 @@ class Throttle:
         while self._busy_until and self._busy_until[0] <= now:
             heappop(self._busy_until)
         return max(0, self.slots - self._in_flight - len(self._busy_until))
+
+    @property
+    def pause_left(self) -> float:
+        """For how long from now on nobody is let through because of a refusal, seconds."""
+        return max(0.0, self._paused_until - self._loop.time())
 
     def eta(self, calls: int) -> float:
         """Estimate how long so many further calls will take, seconds.

@@ -666,3 +666,64 @@ def test_nothing_more_takes_no_time() -> None:
         return limiter.eta(0)
 
     assert run(main()) == 0.0
+
+
+def test_a_pause_is_kept_by_the_next_process() -> None:
+    async def main() -> tuple[float, list[float]]:
+        limiter = Throttle(Rate(3, 60), burst=True, slots=2, paused_until=1040.0)
+        return limiter.pause_left, await together(3, limiter)
+
+    left, sent = run(main())
+    assert left == pytest.approx(40, abs=0.01)
+    assert sent == pytest.approx([1040, 1040, 1100.06], abs=0.01)
+
+
+def test_a_pause_is_kept_without_a_limit_too() -> None:
+    async def main() -> float:
+        return await take(Throttle(None, slots=2**63 - 1, paused_until=1040.0))
+
+    assert run(main()) == pytest.approx(1040, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("paused_until", "slots"), [(1000.0, 75), (939.0, 77), (1000.0 - 12 * 60.06, 99), (0.0, 100)]
+)
+def test_slots_given_up_come_back_while_no_process_runs(paused_until: float, slots: int) -> None:
+    async def main() -> tuple[int, int]:
+        limiter = Throttle(AUTHENTICATED, slots=75, paused_until=paused_until)
+        now = limiter.slots
+        await asyncio.sleep(60.06)
+        return now, limiter.slots
+
+    assert run(main()) == (slots, min(100, slots + 2))
+
+
+def test_the_next_process_goes_on_as_the_one_before_would_have() -> None:
+    """Two throttles learn the same; one of them is replaced by another on the way."""
+
+    async def main() -> tuple[list[int], list[int]]:
+        clock = asyncio.get_running_loop().time
+        through, broken = Throttle(AUTHENTICATED), Throttle(AUTHENTICATED)
+        for limiter in (through, broken):
+            await refuse(limiter, 7.0)
+        slots, paused_until = broken.slots, clock() + broken.pause_left
+        seen: list[int] = []
+        resumed: list[int] = []
+        for turn in range(12):
+            await asyncio.sleep(50)
+            if turn == 3:
+                broken = Throttle(AUTHENTICATED, slots=slots, paused_until=paused_until)
+            seen.append(through.slots)
+            resumed.append(broken.slots)
+        return seen, resumed
+
+    through, broken = run(main())
+    assert through == broken
+    assert through[0] < through[-1]
+
+
+def test_a_lower_limit_than_what_was_learned_is_kept() -> None:
+    async def main() -> int:
+        return Throttle(Rate(10, 60), slots=75, paused_until=1000.0).slots
+
+    assert run(main()) == 10
