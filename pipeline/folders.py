@@ -1,4 +1,4 @@
-"""Where this user's data and caches are kept, on every system in its usual place."""
+"""Where this user's data, state and caches are kept, on every system in its usual place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import platformdirs
 
 from pipeline.errors import SettingsError
 
-__all__ = ["cache_folder", "data_folder"]
+__all__ = ["cache_folder", "data_folder", "state_folder"]
 
 APP = "tender-pipeline"
 
@@ -35,6 +35,18 @@ def cache_folder() -> Path:
         return platformdirs.user_cache_path(APP)
     except RuntimeError as error:
         raise _homeless("XDG_CACHE_HOME") from error
+
+
+def state_folder() -> Path:
+    """Return the folder of what concerns this machine alone, such as locks.
+
+    Raises:
+        SettingsError: the user has no home folder and the environment names no other.
+    """
+    try:
+        return platformdirs.user_state_path(APP)
+    except RuntimeError as error:
+        raise _homeless("XDG_STATE_HOME") from error
 
 
 def _homeless(variable: str) -> SettingsError:
