@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,17 @@ from typing import Any
 import uvicorn
 
 from pipeline import job
-from pipeline.answers import BatchAnswers, Match, Matched, System
+from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.api.addresses import canonical
 from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.outputs import FileTarget
 from pipeline.progress import silent
 from pipeline.report import Summary
+from pipeline.service import Account, Accounts, create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
+
+ROOT = Path(__file__).parents[2]
 
 CPV_AND_PSC = Settings(systems=("cpv", "psc"))
 
@@ -77,6 +82,65 @@ class CountingMatcher:
             }
 
 
+@dataclass
+class Service:
+    """The service under test: where it is, who pays, what it was asked."""
+
+    accounts: Accounts
+    account: Account
+    asked: list[tuple[System, str]] = field(default_factory=list)
+
+    def app(self, **options: Any) -> Any:
+        matchers = {system: CountingMatcher(system, self.asked) for system in SYSTEMS}
+        return create_app(self.accounts, matchers, **{"key_rate": None} | options)
+
+    @property
+    def charged(self) -> Decimal:
+        return sum((charge.price_usd for charge in self.accounts.charges()), Decimal(0))
+
+
+class Gate:
+    """Lets so many requests through; keeps the next ones until it is opened."""
+
+    def __init__(self, app: Any, free: int) -> None:
+        self._app = app
+        self._left = free
+        self.reached = threading.Event()
+        self.open = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if not self.open and self._left == 0:
+            # Billed, but the answer never comes: the buyer is killed meanwhile.
+            async def silence(message: Any) -> None:
+                self.reached.set()
+
+            await self._app(scope, receive, silence)
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return
+        self._left -= not self.open
+        await self._app(scope, receive, send)
+
+
+@dataclass
+class Instead:
+    """Answers some requests, by their number from 0, itself: with a status, headers and a body."""
+
+    app: Any
+    script: dict[int, tuple[int, dict[str, str], str]]
+    requests: int = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        number, self.requests = self.requests, self.requests + 1
+        if number not in self.script:
+            await self.app(scope, receive, send)
+            return
+        status, headers, body = self.script[number]
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": pairs})
+        await send({"type": "http.response.body", "body": body.encode()})
+
+
 @dataclass(frozen=True)
 class Buyer:
     """Runs jobs in one folder; an output is written over."""
@@ -125,3 +189,24 @@ def buyer(folder: Path, address: str, key: str | None, **how: Any) -> Buyer:
         canonical(address), key, folder / "ledger.db", **{"rate": None, "workers": 4} | how
     )
     return Buyer(folder, settings)
+
+
+RUN = """
+import sys
+from pathlib import Path
+from tests.buy.serving import buyer
+how = eval(sys.argv[4])
+try:
+    parked = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], **{"workers": 3} | how).run().parked
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+sys.exit(parked.exit_code if parked else 0)
+"""
+
+
+def started(
+    folder: Path, address: str, key: str, stderr: int | None = None, **how: Any
+) -> subprocess.Popen[str]:
+    """Run the job of a folder in a process of its own."""
+    command = [sys.executable, "-c", RUN, str(folder), address, key, repr(how)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=stderr, text=True)

@@ -6,11 +6,8 @@ import itertools
 import os
 import signal
 import subprocess
-import sys
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -18,50 +15,21 @@ from typing import Any
 import pytest
 
 from pipeline import job
-from pipeline.answers import SYSTEMS, Matched, System
+from pipeline.answers import SYSTEMS, Matched
 from pipeline.buy import Purchase, pool
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, LedgerError
 from pipeline.outputs import FileTarget
 from pipeline.progress import silent
 from pipeline.rate import DEMO, Rate
-from pipeline.service import METADATA, Account, Accounts, create_app, engine_matchers
+from pipeline.service import METADATA, create_app, engine_matchers
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
-from tests.buy.serving import Buyer, CountingMatcher, buyer, nobody_there, serving
+from tests.buy.serving import Buyer, Gate, Service, buyer, nobody_there, serving, started
 
 TEXTS = ["road works", "", "office chairs and desks", "road works", "a b c d", "school meals"]
 DISTINCT = 4
 ZERO = Decimal(0)
-
-
-@dataclass
-class Service:
-    """The service under test: where it is, who pays, what it was asked."""
-
-    accounts: Accounts
-    account: Account
-    asked: list[tuple[System, str]] = field(default_factory=list)
-
-    def app(self, **options: Any) -> Any:
-        matchers = {system: CountingMatcher(system, self.asked) for system in SYSTEMS}
-        return create_app(self.accounts, matchers, **{"key_rate": None} | options)
-
-    @property
-    def charged(self) -> Decimal:
-        return sum((charge.price_usd for charge in self.accounts.charges()), ZERO)
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    accounts = Accounts(tmp_path / "service")
-    yield Service(accounts, accounts.open(Decimal("5.00")))
-    accounts.close()
-
-
-@pytest.fixture(autouse=True)
-def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "FIRST_BACKOFF", 0.0)
 
 
 def in_turns(*apps: Any) -> Any:
@@ -291,44 +259,6 @@ def test_two_runs_of_one_job_do_not_disturb_each_other(tmp_path: Path) -> None:
         Purchase(the.how, the.settings, "job")
     with Purchase(the.how, the.settings, "job"):
         pass
-
-
-class Gate:
-    """Lets so many requests through; keeps the next ones until it is opened."""
-
-    def __init__(self, app: Any, free: int) -> None:
-        self._app = app
-        self._left = free
-        self.reached = threading.Event()
-        self.open = False
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if not self.open and self._left == 0:
-            # Billed, but the answer never comes: the buyer is killed meanwhile.
-            async def silence(message: Any) -> None:
-                self.reached.set()
-
-            await self._app(scope, receive, silence)
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            return
-        self._left -= not self.open
-        await self._app(scope, receive, send)
-
-
-RUN = """
-import sys
-from pathlib import Path
-from tests.buy.serving import buyer
-parked = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], workers=3).run().parked
-sys.exit(parked.exit_code if parked else 0)
-"""
-
-
-def started(folder: Path, address: str, key: str) -> subprocess.Popen[bytes]:
-    """Run the job of a folder in a process of its own."""
-    root = Path(__file__).parents[2]
-    return subprocess.Popen([sys.executable, "-c", RUN, str(folder), address, key], cwd=root)
 
 
 def test_a_killed_run_pays_again_for_nothing_it_was_told(tmp_path: Path, service: Service) -> None:
