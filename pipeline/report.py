@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.money import plain
+from pipeline.money import ZERO, plain
 
 __all__ = ["Summary", "SystemSummary"]
 
@@ -45,6 +45,7 @@ class Paid:
         unconfirmed: attempts whose answer was lost; they may have been billed.
         unknown: answered attempts whose response stated no price.
         at_risk_usd: the most that the unconfirmed and the unknown may have cost.
+        over_max_cost_usd: by how much the confirmed costs are more than the run's limit.
     """
 
     attempts: int
@@ -53,6 +54,7 @@ class Paid:
     unconfirmed: int
     unknown: int
     at_risk_usd: Decimal
+    over_max_cost_usd: Decimal = ZERO
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
@@ -65,6 +67,8 @@ class Paid:
         lines = [f"paid by this job: {plain(self.confirmed_usd)} USD, {self.attempts:,} attempts"]
         if self.unattributed_usd:
             lines.append(f"for texts no longer in the table: {plain(self.unattributed_usd)} USD")
+        if self.over_max_cost_usd:
+            lines.append(f"that is {plain(self.over_max_cost_usd)} USD more than --max-cost")
         if self.unconfirmed or self.unknown:
             lines.append(
                 f"{self.unconfirmed:,} attempts unconfirmed, {self.unknown:,} without a price: "

@@ -7,10 +7,18 @@ from decimal import Decimal
 
 from pipeline.money import ZERO, total
 
-__all__ = ["TYPICAL_HIGH", "TYPICAL_LOW", "Budget"]
+__all__ = ["MAX_PRICE", "TYPICAL_HIGH", "TYPICAL_LOW", "Budget", "over"]
 
 TYPICAL_LOW, TYPICAL_HIGH = Decimal("0.00007"), Decimal("0.00015")
 """The interface's typical price of a call, US dollars."""
+
+MAX_PRICE = Decimal("0.01")
+"""A price of one call that is taken for a mistake if it is higher, US dollars."""
+
+
+def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
+    """Return by how much what was paid is more than a cost limit, US dollars."""
+    return ZERO if max_cost is None else max(ZERO, total([confirmed, -max_cost]))
 
 
 class Budget:
@@ -21,23 +29,42 @@ class Budget:
     through until everything under way has settled.
 
     Attributes:
-        spent: what the job has paid, and may have paid, so far.
+        confirmed: what the job has paid so far.
+        at_risk: what it may have paid beside that.
         highest: the highest price seen, or else typical.
 
     Args:
-        spent: what the job has paid, and may have paid, so far.
+        confirmed: what the job has paid so far.
         max_cost: the most that the job may cost; None for no limit.
         highest: the highest price seen at the endpoint so far, if any.
+        at_risk: what the job may have paid beside that.
     """
 
-    def __init__(self, spent: Decimal, max_cost: Decimal | None, highest: Decimal | None) -> None:
-        self.spent = spent
+    def __init__(
+        self,
+        confirmed: Decimal,
+        max_cost: Decimal | None,
+        highest: Decimal | None,
+        at_risk: Decimal = ZERO,
+    ) -> None:
+        self.confirmed = confirmed
+        self.at_risk = at_risk
         self._max_cost = max_cost
         self.highest = max(highest or ZERO, TYPICAL_HIGH)
         self._reserved = ZERO
         self._in_flight = 0
         self._overrun = False
         self._changed = asyncio.Event()
+
+    @property
+    def spent(self) -> Decimal:
+        """What the job has paid, and may have paid, so far."""
+        return total([self.confirmed, self.at_risk])
+
+    @property
+    def overshoot(self) -> Decimal:
+        """By how much what the job has paid is more than it may cost."""
+        return over(self.confirmed, self._max_cost)
 
     @property
     def exhausted(self) -> bool:
@@ -63,8 +90,10 @@ class Budget:
         """Give a reservation back for what the attempt cost; None keeps it: nobody knows."""
         self._in_flight -= 1
         self._reserved = total([self._reserved, -reserved])
-        self.spent = total([self.spent, reserved if cost is None else cost])
-        if cost is not None:
+        if cost is None:
+            self.at_risk = total([self.at_risk, reserved])
+        else:
+            self.confirmed = total([self.confirmed, cost])
             self.highest = max(self.highest, cost)
             self._overrun = self._overrun or cost > reserved
         self._changed.set()

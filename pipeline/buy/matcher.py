@@ -8,7 +8,7 @@ from decimal import Decimal
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, System
 from pipeline.api.messages import read_response
 from pipeline.api.outcomes import Answered, Refused, WrongCurrency
-from pipeline.ledger import Job, Ledger, Owned, text_digest
+from pipeline.ledger import Job, Owned, text_digest
 from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO
 
@@ -24,13 +24,11 @@ class LedgerMatcher:
     """Answers from the ledger; each call's cost stands at its first row.
 
     Args:
-        ledger: where the answers are.
-        job: whose costs are told.
+        job: whose answers and costs are told.
         systems: the systems to answer for.
     """
 
-    def __init__(self, ledger: Ledger, job: Job, systems: Sequence[System]) -> None:
-        self._ledger = ledger
+    def __init__(self, job: Job, systems: Sequence[System]) -> None:
         self._job = job
         self._systems = systems
 
@@ -44,7 +42,7 @@ class LedgerMatcher:
     def _answers(self, system: System, texts: Sequence[str], first: int) -> list[Answer | None]:
         digests = {text: text_digest(text) for text in texts if text}
         keys = list(digests.values())
-        owned = self._ledger.owned(system, keys)
+        owned = self._job.owned(system, keys)
         rows = self._job.first_rows(system, keys)
         costs = self._job.costs(system, keys)
         errors = self._job.errors(system, keys)

@@ -7,15 +7,17 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
 from pipeline.api.client import Client, NotSent
 from pipeline.api.throttle import Slot, Throttle
-from pipeline.buy.budget import Budget
+from pipeline.buy import parking
+from pipeline.buy.budget import MAX_PRICE, Budget
 from pipeline.buy.policy import Judgement, judge
 from pipeline.errors import PipelineError
-from pipeline.ledger import Call, CallEnded, Journal
-from pipeline.money import ZERO, plain
+from pipeline.ledger import Call, CallEnded, Journal, Restraint
+from pipeline.money import ZERO
 from pipeline.report import Parked
 
 __all__ = ["Bought", "Order", "Pool"]
@@ -26,11 +28,8 @@ TRIES = 5
 FAILURES_IN_A_ROW = 20
 """So many attempts without an answer between them mean that the service is down."""
 
-LIMIT_USED_UP = Parked(
-    7,
-    "The demo limit is used up for now.",
-    "Run the same command later, wait for it with --wait, or use an API key.",
-)
+MOST_REFUSALS = 10
+"""So many refusals of one call for the rate limit mean that waiting does not help."""
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 
@@ -73,6 +72,7 @@ class Pool:
         wait: whether to wait when no slot is free, instead of parking; one worker is enough for
             a limit that is not waited for.
         advance: told of every call that came to an end, with what it cost.
+        max_price: the highest price of a call at which the run goes on, US dollars.
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class Pool:
         to_buy: int,
         wait: bool,
         advance: Callable[[Bought, Decimal], None],
+        max_price: Decimal = MAX_PRICE,
     ) -> None:
         self._client = client
         self._throttle = throttle
@@ -93,6 +94,7 @@ class Pool:
         self._remaining = to_buy
         self._wait = wait
         self._advance = advance
+        self._max_price = max_price
         self._understood = False
         self._failures = 0
         self._stopping = asyncio.Event()
@@ -139,15 +141,22 @@ class Pool:
             self.park(Parked(error.exit_code, error.message, error.hint))
 
     async def _buy(self, order: Order) -> None:
-        again = lost = 0
+        again = lost = refused = 0
+        since = datetime.now().astimezone()
         while not self.parked:
             judgement = await self._attempt(order.call)
             if judgement is None:
                 return
             self._note(judgement)
             match judgement.next:
+                case "limited" if (refused := refused + 1) < MOST_REFUSALS:
+                    if refused == 1:
+                        since = datetime.now().astimezone()
+                    else:  # the service may not have said how long to wait
+                        await self._back_off(refused - 1)
                 case "limited":
-                    continue
+                    self.park(parking.refused_without_end(refused, since))
+                    return
                 case "again" if (again := again + 1) < TRIES:
                     await self._back_off(again)
                 case "lost" if (lost := lost + 1) < order.losses:
@@ -165,9 +174,9 @@ class Pool:
     async def _attempt(self, call: Call) -> Judgement | None:
         """Send a call once; None if the run stops before that."""
         if self._budget.exhausted:
-            self.park(self._too_dear())
-        elif not self._wait and not self._throttle.free:
-            self.park(LIMIT_USED_UP)
+            self.park(self._cost_limit_reached())
+        elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
+            self.park(parking.LIMIT_USED_UP)
         held = AsyncExitStack()
         slot = await self._slot(held)
         if slot is None:
@@ -177,7 +186,7 @@ class Pool:
             if reserved is not None:
                 return await self._sent(call, slot, reserved)
             slot.unsent()
-            self.park(self._too_dear())
+            self.park(self._cost_limit_reached())
         return None
 
     async def _sent(self, call: Call, slot: Slot, reserved: Decimal) -> Judgement | None:
@@ -192,7 +201,7 @@ class Pool:
             reply = await self._client.send(call.system, call.text)
             judgement = judge(reply)
             self._tell(slot, judgement, isinstance(reply, NotSent))
-            await self._journal.settled(attempt, judgement.settlement)
+            await self._journal.settled(attempt, judgement.settlement, self._learned(judgement))
             cost = judgement.cost_usd
         finally:
             self._budget.settle(reserved, cost)
@@ -232,42 +241,32 @@ class Pool:
         else:
             slot.answered()
 
+    def _learned(self, judgement: Judgement) -> Restraint | None:
+        """Return what the next run must know of a refusal, which the throttle has been told."""
+        if judgement.next != "limited":
+            return None
+        return Restraint(self._throttle.slots, self._throttle.pause_left)
+
     def _note(self, judgement: Judgement) -> None:
         """Draw the run's conclusions from an attempt."""
         answered = isinstance(judgement.settlement, CallEnded)
         self._failures = 0 if answered or judgement.next == "limited" else self._failures + 1
         if judgement.next == "answered":
             self._understood = True
-        parked = _parked(judgement)
-        if parked:
-            self.park(parked)
+        price = judgement.cost_usd
+        if price is not None and price > self._max_price:
+            self.park(parking.price_too_high(price, self._max_price))
+        elif lack := parking.what_the_account_lacks(judgement):
+            self.park(lack)
         elif not self._understood and judgement.settlement.error == "MALFORMED_RESPONSE":
-            self.park(
-                Parked(
-                    6,
-                    f"The service's first answer cannot be understood: {judgement.said}.",
-                    "Check --base-url: is it the address of this interface?",
-                )
-            )
+            self.park(parking.not_understood(judgement))
         elif judgement.next == "limited" and not self._wait:
-            self.park(LIMIT_USED_UP)
+            self.park(parking.LIMIT_USED_UP)
         elif self._failures >= FAILURES_IN_A_ROW:
-            self.park(
-                Parked(
-                    6,
-                    f"{self._failures} attempts in a row failed: {judgement.said}.",
-                    "Check the service and --base-url, then run the same command: it continues.",
-                )
-            )
+            self.park(parking.service_down(self._failures, judgement))
 
-    def _too_dear(self) -> Parked:
-        more = plain(self._remaining * self._budget.highest)
-        return Parked(
-            5,
-            f"The cost limit is reached: {plain(self._budget.spent)} USD are spent, and the "
-            f"{self._remaining:,} calls left cost up to {more} USD.",
-            "Raise --max-cost and run the same command: it continues.",
-        )
+    def _cost_limit_reached(self) -> Parked:
+        return parking.cost_limit_reached(self._budget, self._remaining)
 
     async def _back_off(self, tries: int) -> None:
         longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
@@ -277,28 +276,3 @@ class Pool:
                 await self._stopping.wait()
         except TimeoutError:
             return
-
-
-def _parked(judgement: Judgement) -> Parked | None:
-    match judgement.next:
-        case "credentials":
-            return Parked(
-                4,
-                f"The service does not accept the API key: {judgement.said}",
-                "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
-                "command: it continues.",
-            )
-        case "money":
-            return Parked(
-                5,
-                f"The account has not enough balance: {judgement.said}",
-                "Top it up and run the same command: it continues.",
-            )
-        case "currency":
-            return Parked(
-                5,
-                f"The service charges in {judgement.said}, not in USD.",
-                "Nothing else was sent. Ask the service for an account in USD.",
-            )
-        case _:
-            return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from decimal import Decimal
@@ -12,16 +11,23 @@ from types import TracebackType
 from pipeline.answers import System
 from pipeline.api.addresses import fingerprint
 from pipeline.api.client import Client
-from pipeline.api.throttle import Throttle
-from pipeline.buy.budget import TYPICAL_HIGH, TYPICAL_LOW, Budget
+from pipeline.buy.budget import TYPICAL_HIGH, TYPICAL_LOW, Budget, over
 from pipeline.buy.matcher import LedgerMatcher
 from pipeline.buy.pool import Bought, Order, Pool
 from pipeline.buy.progress import BuyingProgress, duration, silent_buying
+from pipeline.buy.resuming import resumed_throttle
 from pipeline.buy.stopping import stopping
 from pipeline.buy.terms import Estimate, PurchaseSettings
-from pipeline.ledger import Call, Job, Journal, Ledger, buyer_lock, text_digest
-from pipeline.money import total
-from pipeline.rate import Rate
+from pipeline.ledger import (
+    Call,
+    Job,
+    Journal,
+    Ledger,
+    buyer_lock,
+    job_lock,
+    ledger_lock,
+    text_digest,
+)
 from pipeline.report import Paid, Parked
 from pipeline.settings import Settings
 from pipeline.tables import Batch
@@ -41,6 +47,7 @@ class Purchase:
         identity: what the job is known by: the same for the same output of the same input.
         progress: shows how far the purchase is.
         confirm: asked before anything is bought.
+        plan_only: only look: the job and its rows stay as they are.
 
     Raises:
         LedgerError: the ledger cannot be used, or another run is at this job.
@@ -53,6 +60,7 @@ class Purchase:
         identity: str,
         progress: BuyingProgress = silent_buying,
         confirm: Callable[[Estimate], bool] = lambda _: True,
+        plan_only: bool = False,
     ) -> None:
         self._how = how
         self._progress = progress
@@ -60,14 +68,14 @@ class Purchase:
         self._settings = settings
         self._account = fingerprint(how.api_key)
         with ExitStack() as opened:
-            # Two runs of a job would forget each other's first rows.
-            job = f"{how.ledger.absolute()}\n{identity}"
-            opened.enter_context(buyer_lock(how.base_url, job, how.wait))
+            if not plan_only:
+                opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))
             self._ledger = Ledger(how.ledger, how.base_url)
             opened.callback(self._ledger.close)
-            self._job: Job = self._ledger.open_job(identity)
+            open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
+            self._job: Job = open_job(identity, how.counting)
             self._opened = opened.pop_all()
-        self.matcher = LedgerMatcher(self._ledger, self._job, settings.systems)
+        self.matcher = LedgerMatcher(self._job, settings.systems)
 
     def __enter__(self) -> Purchase:
         return self
@@ -96,8 +104,9 @@ class Purchase:
 
     def estimate(self) -> Estimate:
         """Say what is to be bought, once the whole table is noted."""
-        counts = self._job.calls(self._how.retry_failed).values()
+        counts = self._job.calls(self._how.most_lost).values()
         to_buy = sum(count.to_buy for count in counts)
+        held = sum(count.held for count in counts)
         prices = self._ledger.prices()
         low, high = (prices.low, prices.high) if prices else (TYPICAL_LOW, TYPICAL_HIGH)
         limit = self._how.limit
@@ -105,7 +114,7 @@ class Purchase:
         if limit is not None and to_buy > limit.slots and not self._how.burst:
             seconds = to_buy / limit.slots * limit.hold
         distinct = sum(count.distinct for count in counts)
-        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds)
+        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held)
 
     def buy(self, batches: Iterable[Batch]) -> Parked | None:
         """Buy what the ledger cannot answer yet, in the table's order.
@@ -114,13 +123,20 @@ class Purchase:
             Why it stopped before its end, if it did.
 
         Raises:
-            LedgerError: another run buys with this key, or the ledger cannot be written.
+            LedgerError: another run buys with this key or for this ledger, or the ledger cannot
+                be written.
         """
         estimate = self.estimate()
         if not estimate.to_buy:
             return None
-        with buyer_lock(self._how.base_url, self._account, self._how.wait):
+        how = self._how
+        with (
+            buyer_lock(how.base_url, self._account, how.wait),
+            ledger_lock(how.ledger, how.base_url, how.wait),
+        ):
             self._ledger.recover(self._account)
+            if how.wait:  # another run may have bought some of it meanwhile
+                estimate = self.estimate()
             if not self._confirm(estimate):
                 return Parked(2, "Nothing was bought.", "Say --yes to buy without being asked.")
             with self._progress(estimate.to_buy) as advance:
@@ -141,6 +157,7 @@ class Purchase:
             unconfirmed=money.unconfirmed,
             unknown=money.unknown,
             at_risk_usd=money.at_risk,
+            over_max_cost_usd=over(money.confirmed, self._how.max_cost),
         )
 
     def close_job(self) -> None:
@@ -158,12 +175,12 @@ class Purchase:
         to_buy: int,
         tell: Callable[[Bought, Decimal, float], None],
     ) -> Parked | None:
-        how, limit = self._how, self._how.limit
+        how = self._how
         money = self._job.money()
         prices = self._ledger.prices()
-        throttle = Throttle(limit, burst=how.burst, busy_until=self._held(limit))
+        throttle = resumed_throttle(self._ledger, self._account, how)
         budget = Budget(
-            total([money.confirmed, money.at_risk]), how.max_cost, prices.high if prices else None
+            money.confirmed, how.max_cost, prices.high if prices else None, money.at_risk
         )
         now = asyncio.get_running_loop().time
         said, left = -SECONDS_BETWEEN_ETAS, 0.0
@@ -174,7 +191,9 @@ class Purchase:
                 said, left = now(), throttle.eta(to_buy - bought.calls)
             tell(bought, spent, left)
 
-        async with Client(how.base_url, how.api_key, connections=how.workers) as client:
+        async with Client(
+            how.base_url, how.api_key, connections=how.workers, timeout=how.timeout
+        ) as client:
             pool = Pool(
                 client,
                 throttle,
@@ -183,24 +202,11 @@ class Purchase:
                 to_buy=to_buy,
                 wait=how.wait or how.api_key is not None,
                 advance=advance,
+                max_price=how.max_price,
             )
             with stopping(pool, how.max_duration):
                 await pool.run(orders, how.workers)
         return pool.parked
-
-    def _held(self, limit: Rate | None) -> list[float]:
-        """Return until when attempts of earlier runs hold their slots, in the loop's time."""
-        if limit is None:
-            return []
-        ahead = asyncio.get_running_loop().time() - time.time()
-        past = self._ledger.attempts_since(self._account, time.time() - 2 * limit.hold)
-        ends = [
-            limit.lost_until(one.settled_at or time.time())
-            if one.state in ("sent", "unconfirmed")
-            else limit.answered_until(one.settled_at or time.time())
-            for one in past
-        ]
-        return [end + ahead for end in ends]
 
     def _orders(self, batches: Iterable[Batch]) -> Iterator[Order]:
         """Yield the calls to buy, row by row, each at its first row."""
@@ -219,9 +225,9 @@ class Purchase:
     def _wanted(self, system: System, texts: Iterable[str]) -> dict[tuple[bytes, int], int]:
         """Return a batch's calls to buy, with their first rows, and how many losses each has."""
         digests = list({text_digest(text): None for text in texts if text})
-        owned = self._ledger.owned(system, digests, self._how.retry_failed)
+        owned = self._job.owned(system, digests)
         lost = self._job.unconfirmed(system, digests)
-        most = 2 if self._how.on_unconfirmed == "retry" else 1
+        most = self._how.most_lost
         return {
             (digest, row): most - lost.get(digest, 0)
             for digest, row in self._job.first_rows(system, digests).items()

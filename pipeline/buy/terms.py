@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.api.addresses import BaseUrl
+from pipeline.buy.budget import MAX_PRICE
+from pipeline.ledger import Counting
 from pipeline.money import ZERO, plain
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 
@@ -25,10 +27,13 @@ class PurchaseSettings:
         rate: the limit; "account" is 100 a minute with a key and 10 an hour without.
         workers: how many attempts may be under way at once.
         max_cost: the most that the job may cost, US dollars.
+        max_price: the highest price of one call at which the run goes on, US dollars.
         max_duration: seconds after which the run parks.
+        timeout: seconds that one attempt may take.
         burst: send as soon as the limit allows instead of evenly.
         wait: wait for another buyer with this key, and for the demo limit.
         retry_failed: buy calls again that failed for good.
+        max_age: how old an answer may be when the job opens, seconds; older ones are bought again.
         on_unconfirmed: whether a call whose answer was lost is sent once more.
     """
 
@@ -38,10 +43,13 @@ class PurchaseSettings:
     rate: Rate | Literal["account"] | None = "account"
     workers: int = 16
     max_cost: Decimal | None = None
+    max_price: Decimal = MAX_PRICE
     max_duration: float | None = None
+    timeout: float = 60.0
     burst: bool = False
     wait: bool = False
     retry_failed: bool = False
+    max_age: float | None = None
     on_unconfirmed: Literal["retry", "hold"] = "retry"
 
     @property
@@ -51,6 +59,16 @@ class PurchaseSettings:
             return DEMO if self.api_key is None else AUTHENTICATED
         return self.rate
 
+    @property
+    def most_lost(self) -> int:
+        """After so many lost answers in one job a call is not bought again."""
+        return 2 if self.on_unconfirmed == "retry" else 1
+
+    @property
+    def counting(self) -> Counting:
+        """Which responses in the ledger answer the job's calls."""
+        return Counting(self.max_age, self.retry_failed)
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -59,6 +77,7 @@ class Estimate:
     Attributes:
         distinct: distinct calls of the table.
         to_buy: those of them that the ledger cannot answer yet.
+        held: those that it cannot answer, but whose answers were lost: they are not bought again.
         low_usd: what they cost at the lowest price seen (or else typical).
         high_usd: what they cost at the highest.
         seconds: how long they take at the limit.
@@ -69,12 +88,19 @@ class Estimate:
     low_usd: Decimal
     high_usd: Decimal
     seconds: float
+    held: int = 0
+
+    @property
+    def owned(self) -> int:
+        """The calls that the ledger answers."""
+        return self.distinct - self.to_buy - self.held
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
         return {
             "distinct_calls": self.distinct,
             "calls_to_buy": self.to_buy,
+            "calls_held": self.held,
             "low_usd": plain(self.low_usd),
             "high_usd": plain(self.high_usd),
             "seconds": round(self.seconds, 1),

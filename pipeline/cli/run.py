@@ -186,7 +186,7 @@ def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, An
         found, estimate = job.plan(table.reader, table.settings, None)
         said = "embedded engine: offline and free"
     else:
-        with planned(how, table.settings) as bought:
+        with planned(how, table.settings, table.path, table.target.path) as bought:
             found, estimate = job.plan(table.reader, table.settings, bought)
         said = described(how, estimate)
     if values["as_json"]:

@@ -27,7 +27,11 @@ PassingState: TypeAlias = Literal["free", "unconfirmed"]
 
 LASTING: tuple[LastingState, ...] = get_args(LastingState)
 
-State: TypeAlias = LastingState | PassingState | Literal["sent"]
+State: TypeAlias = LastingState | PassingState | Literal["sent", "billed"]
+"""How an attempt stands: under way, ended, or billed, as a user said of one that was unconfirmed.
+
+A billed one leaves its call open: its cost is known, its answer is lost.
+"""
 
 INTERRUPTED = "INTERRUPTED"
 """The error of an attempt whose process ended before its answer was written down."""

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from pipeline.errors import LedgerError
-from pipeline.ledger.schema import check_kind, create_tables
+from pipeline.ledger.schema import VERSION, create_tables, migrate, version_of
 
 __all__ = ["Database"]
 
@@ -134,16 +134,19 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _set_up(connection: sqlite3.Connection, path: Path) -> None:
-    ready = check_kind(connection, path)
+    version = version_of(connection, path)
     if _journal_mode(connection) != "wal":
         raise LedgerError(
             f"The folder of the ledger {path} cannot hold one.",
             "Name a ledger on a local disk: --ledger PATH.",
         )
-    if not ready:
+    if version != VERSION:
         with _atomic(connection):
-            if not check_kind(connection, path):  # another process may have been faster
+            version = version_of(connection, path)  # another process may have been faster
+            if version == 0:
                 create_tables(connection)
+            else:
+                migrate(connection, version)
 
 
 def _journal_mode(connection: sqlite3.Connection) -> str:

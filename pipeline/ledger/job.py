@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from pipeline.answers import System
-from pipeline.ledger.calls import INTERRUPTED, LASTING
+from pipeline.ledger.calls import INTERRUPTED, LASTING, Owned
+from pipeline.ledger.counting import COUNTS, Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.money import JobMoney, job_money
 from pipeline.money import ZERO, total
@@ -27,14 +30,28 @@ FIRST_ROWS = """
     WHERE job_id = ? AND system = ? AND digest IN (:digests)
 """
 
-CALLS = """
-    SELECT system, count(*), sum(NOT EXISTS (
-        SELECT 1 FROM attempts JOIN jobs ON jobs.job_id = attempts.job_id
-        WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
-        AND endpoint = ? AND (state = 'answered' OR ? AND state IN ('refused', 'unreadable'))
-    ))
-    FROM first_rows WHERE job_id = ? GROUP BY system
-"""
+OWNED = f"""
+    SELECT digest, attempts.status, body
+    FROM attempts JOIN jobs USING (job_id) JOIN bodies USING (attempt_id)
+    WHERE {COUNTS} AND system = ? AND digest IN (:digests) ORDER BY attempt_id
+"""  # noqa: S608 - a constant
+
+CALLS = f"""
+    SELECT system, CASE
+        WHEN EXISTS (
+            SELECT 1 FROM attempts JOIN jobs ON jobs.job_id = attempts.job_id
+            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
+            AND {COUNTS}
+        ) THEN 'owned'
+        WHEN (
+            SELECT count(*) FROM attempts INDEXED BY attempts_of_call
+            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
+            AND job_id = ? AND state IN ('sent', 'unconfirmed')
+        ) >= ? THEN 'held'
+        ELSE 'to buy'
+    END AS stands, count(*)
+    FROM first_rows WHERE job_id = ? GROUP BY system, stands
+"""  # noqa: S608 - a constant
 
 COSTS = """
     SELECT digest, cost_usd FROM attempts INDEXED BY attempts_of_call
@@ -69,10 +86,13 @@ class CallCount:
     Attributes:
         distinct: all of them.
         to_buy: those that the ledger cannot answer yet.
+        held: those that it cannot answer either, and whose answers were lost so often that
+            they are not bought again.
     """
 
     distinct: int
     to_buy: int
+    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +103,23 @@ class Job:
         database: the ledger's file.
         endpoint: the canonical base URL.
         number: what the job is called in the ledger.
+        opened_at: when it was opened, seconds since 1970.
         now: the time, seconds since 1970.
+        counting: which responses answer its calls.
+        rows_of: the number under which its first rows are noted: its own, but for a plan of it.
     """
 
     database: Database
     endpoint: str
     number: int
+    opened_at: float
     now: Callable[[], float]
+    counting: Counting
+    rows_of: int
 
     def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> int:
         """Note the first row of calls (system, digest, row); return how many had none before."""
-        noted = sorted((self.number, *row) for row in rows)  # neighbours share pages
+        noted = sorted((self.rows_of, *row) for row in rows)  # neighbours share pages
         with self.database.transaction() as connection:
             before = connection.total_changes
             connection.executemany(
@@ -106,7 +132,7 @@ class Job:
         found = ROWS_AT_ONCE
         while found == ROWS_AT_ONCE:
             with self.database.transaction() as connection:
-                values = (self.number, self.number, ROWS_AT_ONCE)
+                values = (self.rows_of, self.rows_of, ROWS_AT_ONCE)
                 found = connection.execute(FORGET_SOME, values).rowcount
 
     def close(self) -> None:
@@ -117,29 +143,40 @@ class Job:
         self.forget_rows()
 
     def delete(self) -> None:
-        """Take a job that sent nothing out of the ledger, as if it had not been.
+        """Take a plan, or a job that sent nothing, out of the ledger, as if it had not been.
 
         Raises:
             ValueError: it sent something, which the ledger keeps for ever.
         """
-        if self.money().attempts:
+        if job_money(self.database, self.rows_of).attempts:
             raise ValueError(f"Job {self.number} has sent something.")
         self.forget_rows()
         with self.database.transaction() as connection:
-            connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.number,))
+            connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.rows_of,))
+
+    def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
+        """Return the responses that answer calls for good; of several the last."""
+        found = self.database.rows_of(digests, OWNED, *self._counting(), system)
+        return {digest: Owned(status, zlib.decompress(body)) for digest, status, body in found}
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Return the rows that carry calls: there they are bought, and there stands their cost."""
-        return dict(self.database.rows_of(digests, FIRST_ROWS, self.number, system))
+        return dict(self.database.rows_of(digests, FIRST_ROWS, self.rows_of, system))
 
-    def calls(self, retry_failed: bool = False) -> dict[System, CallCount]:
+    def calls(self, most_lost: int) -> dict[System, CallCount]:
         """Count the distinct calls of the rows noted so far.
 
         Args:
-            retry_failed: whether calls that failed for good are to be bought again.
+            most_lost: after so many lost answers in this job a call is not bought again.
         """
-        found = self.database.rows(CALLS, self.endpoint, not retry_failed, self.number)
-        return {system: CallCount(distinct, to_buy) for system, distinct, to_buy in found}
+        values = (*self._counting(), self.number, most_lost, self.rows_of)
+        counts: dict[System, Counter[str]] = defaultdict(Counter)
+        for system, stands, calls in self.database.rows(CALLS, *values):
+            counts[system][stands] = calls
+        return {
+            system: CallCount(count.total(), count["to buy"], count["held"])
+            for system, count in counts.items()
+        }
 
     def costs(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Decimal]:
         """Return what this job paid for calls, over all their attempts, US dollars."""
@@ -170,3 +207,6 @@ class Job:
     def money(self) -> JobMoney:
         """Add up the attempts so far."""
         return job_money(self.database, self.number)
+
+    def _counting(self) -> tuple[str, int, float, float]:
+        return self.counting.values(self.endpoint, self.number, self.opened_at)

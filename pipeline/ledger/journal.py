@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from pipeline.ledger.calls import Call, LastingState, PassingState
 from pipeline.ledger.job import Job
 
-__all__ = ["CallEnded", "CallOpen", "Journal", "Settlement"]
+__all__ = ["CallEnded", "CallOpen", "Journal", "Restraint", "Settlement"]
 
 T = TypeVar("T")
 Write: TypeAlias = Callable[[sqlite3.Connection], T]
@@ -27,6 +27,8 @@ SETTLE = """
     UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
     WHERE attempt_id = ? AND state = 'sent'
 """
+
+LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,19 @@ class CallOpen:
 Settlement: TypeAlias = CallEnded | CallOpen
 
 
+@dataclass(frozen=True, slots=True)
+class Restraint:
+    """How a throttle holds itself back after a refusal; the ledger keeps it for the next run.
+
+    Attributes:
+        slots: how many of the limit's slots stay in use.
+        pause: for how long from now on nothing is sent, seconds.
+    """
+
+    slots: int
+    pause: float
+
+
 class Journal:
     """A job's attempts as the workers write them: what they wait for is on the disk.
 
@@ -99,8 +114,10 @@ class Journal:
 
         return await self._written(write)
 
-    async def settled(self, attempt: int, end: Settlement) -> None:
-        """Write down how an attempt ended, once.
+    async def settled(
+        self, attempt: int, end: Settlement, restraint: Restraint | None = None
+    ) -> None:
+        """Write down how an attempt ended, once, and what the throttle learned from it.
 
         Raises:
             LedgerError: it could not be written; `Ledger.recover` will find the attempt.
@@ -117,8 +134,15 @@ class Journal:
             if body is not None:
                 packed = (attempt, zlib.compress(body))
                 connection.execute("INSERT INTO bodies VALUES (?, ?)", packed)
+            if restraint is not None:
+                self._learn(connection, restraint)
 
         await self._written(write)
+
+    def _learn(self, connection: sqlite3.Connection, restraint: Restraint) -> None:
+        now = self._job.now()
+        lesson = (restraint.slots, now + restraint.pause, now)
+        connection.execute(LEARN, (self._job.endpoint, self._account, *lesson))
 
     async def _written(self, write: Write[T]) -> T:
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()

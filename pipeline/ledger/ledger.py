@@ -1,31 +1,35 @@
-"""The ledger seen for one endpoint: its jobs, the answers it owns, its prices and its accounts."""
+"""The ledger seen for one endpoint: its jobs, its prices and its accounts."""
 
 from __future__ import annotations
 
 import time
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from uuid import uuid4
 
-from pipeline.answers import System
-from pipeline.ledger.calls import INTERRUPTED, Owned, State
+from pipeline.ledger.calls import INTERRUPTED, State
+from pipeline.ledger.counting import Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.job import Job
+from pipeline.ledger.settling import Verdict, settle
 
-__all__ = ["Ledger", "PastAttempt", "Prices"]
+__all__ = ["Ledger", "Lesson", "PastAttempt", "Prices"]
 
-OWNED = """
-    SELECT digest, attempts.status, body
-    FROM attempts JOIN jobs USING (job_id) JOIN bodies USING (attempt_id)
-    WHERE endpoint = ? AND (state = 'answered' OR ? AND state IN ('refused', 'unreadable'))
-    AND system = ? AND digest IN (:digests) ORDER BY attempt_id
+EVERYTHING = Counting()
+
+OPEN = """
+    INSERT INTO jobs (endpoint, identity, opened_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING
+"""
+
+OPENED = """
+    SELECT job_id, opened_at FROM jobs WHERE endpoint = ? AND identity = ? AND closed_at IS NULL
 """
 
 PRICES = """
     SELECT DISTINCT cost_usd FROM jobs JOIN attempts USING (job_id)
-    WHERE endpoint = ? AND cost_usd IS NOT NULL
+    WHERE endpoint = ? AND cost_usd IS NOT NULL AND state != 'billed'
 """
 
 SINCE = """
@@ -33,9 +37,13 @@ SINCE = """
         SELECT * FROM attempts WHERE account = ? AND settled_at IS NULL
         UNION ALL SELECT * FROM attempts WHERE account = ? AND settled_at >= ?
     )
-    SELECT sent_at, settled_at, state FROM found JOIN jobs USING (job_id)
-    WHERE endpoint = ? AND NOT (state = 'free' AND status IS NULL) ORDER BY sent_at
+    SELECT sent_at, settled_at, CASE WHEN resolved_at IS NULL THEN state ELSE 'unconfirmed' END
+    FROM found JOIN jobs USING (job_id)
+    WHERE endpoint = ? AND NOT (state = 'free' AND status IS NULL AND resolved_at IS NULL)
+    ORDER BY sent_at
 """
+
+LESSON = "SELECT slots, paused_until, learned_at FROM lessons WHERE endpoint = ? AND account = ?"
 
 RECOVER = """
     UPDATE attempts SET state = 'unconfirmed', error = ?, settled_at = ?
@@ -59,12 +67,27 @@ class PastAttempt:
     Attributes:
         sent_at: when it was written down, just before it was sent.
         settled_at: when its end was written down; None while it is under way.
-        state: how it stands.
+        state: how it ended, whatever a user has said of it since.
     """
 
     sent_at: float
     settled_at: float | None
     state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a refusal for the limit taught; the times are seconds since 1970.
+
+    Attributes:
+        slots: how many of the limit's slots stayed in use.
+        paused_until: until when nothing was to be sent.
+        learned_at: when it was written down.
+    """
+
+    slots: int
+    paused_until: float
+    learned_at: float
 
 
 class Ledger:
@@ -88,32 +111,29 @@ class Ledger:
         """Let go of the file."""
         self._database.close()
 
-    def open_job(self, identity: str) -> Job:
+    def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return the open job of an identity; if there is none, open one."""
         with self._database.transaction() as connection:
-            connection.execute(
-                "INSERT INTO jobs (endpoint, identity, opened_at) VALUES (?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
-                (self.endpoint, identity, self._now()),
-            )
-            (number,) = connection.execute(
-                "SELECT job_id FROM jobs WHERE endpoint = ? AND identity = ? AND closed_at IS NULL",
-                (self.endpoint, identity),
-            ).fetchone()
-        return Job(self._database, self.endpoint, number, self._now)
+            connection.execute(OPEN, (self.endpoint, identity, self._now()))
+            found = connection.execute(OPENED, (self.endpoint, identity)).fetchone()
+        number, opened_at = found
+        return self._job(number, opened_at, counting, rows_of=number)
 
-    def owned(
-        self, system: System, digests: Sequence[bytes], retry_failed: bool = False
-    ) -> dict[bytes, Owned]:
-        """Return the responses that answer calls for good; of several the last.
+    def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> Job:
+        """Return a job to plan with: it sees what the job of an identity sees.
 
-        Args:
-            system: the calls' system.
-            digests: the calls' texts.
-            retry_failed: whether only answers count, not failures.
+        Its rows are its own, so that it disturbs no run; `Job.delete` takes them away again.
         """
-        found = self._database.rows_of(digests, OWNED, self.endpoint, not retry_failed, system)
-        return {digest: Owned(status, zlib.decompress(body)) for digest, status, body in found}
+        now = self._now()
+        with self._database.transaction() as connection:
+            plan = connection.execute(OPEN, (self.endpoint, f"plan {uuid4()}", now)).lastrowid or 0
+            found = connection.execute(OPENED, (self.endpoint, identity)).fetchone()
+        number, opened_at = found or (plan, now)
+        return self._job(number, opened_at, counting, rows_of=plan)
+
+    def settle(self, verdicts: Mapping[int, Verdict]) -> None:
+        """Write down what became of unconfirmed attempts; see `pipeline.ledger.settling.settle`."""
+        settle(self._database, verdicts, self._now())
 
     def prices(self) -> Prices | None:
         """Return the lowest and the highest price seen; None before the first."""
@@ -137,3 +157,11 @@ class Ledger:
         with self._database.transaction() as connection:
             values = (INTERRUPTED, self._now(), account, self.endpoint)
             return connection.execute(RECOVER, values).rowcount
+
+    def lesson(self, account: str) -> Lesson | None:
+        """Return what the last refusal for the limit taught; None if there was none."""
+        found = list(self._database.rows(LESSON, self.endpoint, account))
+        return Lesson(*found[0]) if found else None
+
+    def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
+        return Job(self._database, self.endpoint, number, opened_at, self._now, counting, rows_of)

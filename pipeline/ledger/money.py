@@ -25,7 +25,7 @@ class JobMoney:
 
     Attributes:
         attempts: requests sent.
-        priced: attempts whose response stated a price.
+        priced: attempts whose price is known: their response stated it, or a user did.
         confirmed: the sum of these prices.
         unconfirmed: attempts whose answer was lost, or is not there yet; they may be billed.
         unknown: attempts that ended their call with a response that stated no price.

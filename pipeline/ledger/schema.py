@@ -7,14 +7,26 @@ from pathlib import Path
 
 from pipeline.errors import LedgerError
 
-__all__ = ["check_kind", "create_tables"]
+__all__ = ["VERSION", "create_tables", "migrate", "version_of"]
 
-VERSION = 1
+VERSION = 2
 
 APPLICATION = 0x74656E64
 """The letters "tend", in the place where SQLite files say whose they are."""
 
-SCHEMA = """
+LESSONS = """
+-- What the last refusal for the limit taught of an account.
+CREATE TABLE lessons (
+    endpoint TEXT NOT NULL,
+    account TEXT NOT NULL,
+    slots INTEGER NOT NULL,
+    paused_until REAL NOT NULL,
+    learned_at REAL NOT NULL,
+    PRIMARY KEY (endpoint, account)
+) WITHOUT ROWID;
+"""
+
+SCHEMA = f"""
 CREATE TABLE jobs (
     job_id INTEGER PRIMARY KEY,
     endpoint TEXT NOT NULL,
@@ -48,6 +60,7 @@ CREATE TABLE attempts (
     error TEXT,
     cost_usd TEXT,
     status INTEGER,
+    resolved_at REAL, -- when a user said whether an unconfirmed one had been billed
     CHECK ((state = 'sent') = (settled_at IS NULL))
 );
 CREATE INDEX attempts_of_call ON attempts (digest, system);
@@ -59,11 +72,19 @@ CREATE TABLE bodies (
     attempt_id INTEGER PRIMARY KEY REFERENCES attempts,
     body BLOB NOT NULL
 );
-"""
+
+{LESSONS}"""
+
+MIGRATIONS = {
+    1: f"""
+ALTER TABLE attempts ADD COLUMN resolved_at REAL;
+{LESSONS}"""
+}
+"""What makes the next version of each version."""
 
 
-def check_kind(connection: sqlite3.Connection, path: Path) -> bool:
-    """Say whether the file has its tables already, changing nothing in it.
+def version_of(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the version of the file's tables, 0 for an empty one, changing nothing in it.
 
     Raises:
         LedgerError: it is a database of another kind, or from a newer version of this tool.
@@ -74,7 +95,7 @@ def check_kind(connection: sqlite3.Connection, path: Path) -> bool:
     )
     application, version, tables = kind.fetchone()
     if application == 0 and tables == 0:
-        return False
+        return 0
     if application != APPLICATION:
         raise LedgerError(
             f"{path} is a database, but not a ledger.", "Name another file: --ledger PATH."
@@ -84,12 +105,27 @@ def check_kind(connection: sqlite3.Connection, path: Path) -> bool:
             f"The ledger {path} was written by a newer version of this tool.",
             "Update tender-pipeline, or name another ledger: --ledger PATH.",
         )
-    return True
+    return int(version)
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Make a ledger of an empty database; the caller commits."""
-    for statement in SCHEMA.split(";\n"):
-        connection.execute(statement)
+    _execute(connection, SCHEMA)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Make a ledger of this version of one of an older version; the caller commits.
+
+    A program of the older version that has it open goes on as before.
+    """
+    for older in range(version, VERSION):
+        _execute(connection, MIGRATIONS[older])
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _execute(connection: sqlite3.Connection, statements: str) -> None:
+    """Execute statements within the caller's transaction, which `executescript` would end."""
+    for statement in statements.split(";\n"):
+        connection.execute(statement)

@@ -110,12 +110,12 @@ def _failure(error: str) -> bytes:
     return json.dumps({"success": False, "error": error, "message": ""}).encode()
 
 
-def orders(ledger: Ledger, job: Job, texts: Sequence[str], most: int) -> Iterator[Order]:
+def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[Order]:
     """Yield what is still to be bought, as a purchase does."""
     for text in dict.fromkeys(texts):
         digest = text_digest(text)
         losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
-        if losses > 0 and not ledger.owned("cpv", [digest]):
+        if losses > 0 and not job.owned("cpv", [digest]):
             yield Order(Call("cpv", text), losses)
 
 
@@ -180,7 +180,7 @@ def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
         server = ModelServer(list(script))
         runs = 0
         for stop in [*stops, *[None] * 20]:
-            wanted = list(orders(ledger, job, texts, most))
+            wanted = list(orders(job, texts, most))
             if not wanted:
                 break
             runs += 1

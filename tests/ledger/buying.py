@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 
-from pipeline.ledger import Call, CallEnded, CallOpen, Job, Journal, Settlement, text_digest
+from pipeline.ledger import (
+    Call,
+    CallEnded,
+    CallOpen,
+    Job,
+    Journal,
+    Restraint,
+    Settlement,
+    text_digest,
+)
 
 ENDPOINT = "https://service.example"
 ACCOUNT = "key-1"
@@ -37,8 +46,10 @@ def send(journal: Journal, call: Call = ROAD) -> int:
     return asyncio.run(journal.sent(call, RESERVED))
 
 
-def settle(journal: Journal, attempt: int, end: Settlement) -> None:
-    asyncio.run(journal.settled(attempt, end))
+def settle(
+    journal: Journal, attempt: int, end: Settlement, restraint: Restraint | None = None
+) -> None:
+    asyncio.run(journal.settled(attempt, end, restraint))
 
 
 def buy(journal: Journal, end: Settlement = ANSWERED, call: Call = ROAD) -> int:

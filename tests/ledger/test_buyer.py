@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -9,33 +11,97 @@ import platformdirs
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.ledger import buyer_lock
+from pipeline.ledger import Ledger, buyer_lock, job_lock, ledger_lock
 from tests.ledger.buying import ACCOUNT, ENDPOINT
 
 HOLD = """
 import sys
-from pipeline.ledger import buyer_lock
+from pathlib import Path
+from pipeline.ledger import buyer_lock, job_lock, ledger_lock
 
-with buyer_lock(sys.argv[1], sys.argv[2], wait=False):
+lock, *names = sys.argv[1:]
+with {"key": buyer_lock, "job": job_lock, "ledger": ledger_lock}[lock](
+    *(Path(name) if name.startswith("/") else name for name in names), wait=False
+):
     print("buying", flush=True)
     sys.stdin.read()
 """
 
 
-def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_is_done() -> None:
-    command = [sys.executable, "-c", HOLD, ENDPOINT, ACCOUNT]
+@contextmanager
+def another(lock: str, *names: object) -> Iterator[subprocess.Popen[str]]:
+    """Hold a lock in another process, which is killed at the end if it was not before."""
+    command = [sys.executable, "-c", HOLD, lock, *map(str, names)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "buying\n"
-        with pytest.raises(LedgerError) as caught, buyer_lock(ENDPOINT, ACCOUNT, wait=False):
-            pass
+        yield process
         process.kill()
+
+
+def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_is_killed() -> None:
+    with (
+        another("key", ENDPOINT, ACCOUNT),
+        pytest.raises(LedgerError) as caught,
+        buyer_lock(ENDPOINT, ACCOUNT, wait=False),
+    ):
+        pass
     assert caught.value.message == "Another run is buying with this key."
     assert "--wait" in caught.value.hint
     with buyer_lock(ENDPOINT, ACCOUNT, wait=False):
         pass
+
+
+def test_a_second_buyer_for_the_same_ledger_is_refused_until_the_first_is_killed(
+    path: Path, ledger: Ledger
+) -> None:
+    with another("ledger", path, ENDPOINT):
+        with pytest.raises(LedgerError) as caught, ledger_lock(path, ENDPOINT, wait=False):
+            pass
+        with ledger_lock(path, "http://localhost:8000", wait=False):
+            pass
+    said = f"Another run, with another key, is buying from {ENDPOINT} for the ledger {path}."
+    assert caught.value.message == said
+    assert "--wait" in caught.value.hint
+    assert "another ledger: --ledger" in caught.value.hint
+    with ledger_lock(path, ENDPOINT, wait=False):
+        pass
+
+
+def test_a_ledger_is_the_same_by_any_path_and_for_any_user(
+    path: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user's"))
+    with (
+        another("ledger", path, ENDPOINT),
+        pytest.raises(LedgerError, match="Another run"),
+        ledger_lock(link, ENDPOINT, wait=False),
+    ):
+        pass
+
+
+def test_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: Ledger) -> None:
+    path.chmod(0o664)
+    with ledger_lock(path, ENDPOINT, wait=False):
+        (lock,) = path.parent.glob("*.lock")
+        assert lock.stat().st_mode & 0o777 == 0o664
+    assert "example" not in lock.name
+
+
+def test_a_second_run_of_a_job_is_refused(path: Path) -> None:
+    with another("job", path, ENDPOINT, "tenders"):
+        with (
+            pytest.raises(LedgerError, match="at this job") as caught,
+            job_lock(path, ENDPOINT, "tenders", wait=False),
+        ):
+            pass
+        with job_lock(path, ENDPOINT, "others", wait=False):
+            pass
+    assert "--wait" in caught.value.hint
 
 
 def test_other_keys_and_endpoints_do_not_wait() -> None:
@@ -47,8 +113,11 @@ def test_other_keys_and_endpoints_do_not_wait() -> None:
         pass
 
 
-def test_a_buyer_that_waits_begins_when_the_first_is_done() -> None:
+def test_a_buyer_that_waits_says_so_and_begins_when_the_first_is_done(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     order: list[str] = []
+    caplog.set_level("INFO")
 
     def second() -> None:
         with buyer_lock(ENDPOINT, ACCOUNT, wait=True):
@@ -61,6 +130,7 @@ def test_a_buyer_that_waits_begins_when_the_first_is_done() -> None:
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
+    assert "Another run is buying with this key. Waiting for it." in caplog.text
 
 
 def test_an_error_while_buying_lets_the_lock_go() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -47,7 +48,7 @@ def test_many_rows_are_forgotten_a_part_at_a_time(
     monkeypatch.setattr(job_module, "ROWS_AT_ONCE", 3)
     note(job, *"abcdefg")
     job.forget_rows()
-    assert job.calls() == {}
+    assert job.calls(2) == {}
 
 
 def test_calls_are_counted_apart_from_those_still_to_buy(
@@ -58,10 +59,27 @@ def test_calls_are_counted_apart_from_those_still_to_buy(
     buy(journal, ANSWERED)
     buy(journal, REFUSED, BRIDGE)
     buy(journal, FREE, Call("cpv", "tunnel"))
-    assert job.calls() == {"cpv": CallCount(4, 2), "psc": CallCount(1, 1)}
-    assert job.calls(retry_failed=True) == {"cpv": CallCount(4, 3), "psc": CallCount(1, 1)}
-    elsewhere = Job(job.database, "http://localhost:8000", job.number, job.now)
-    assert elsewhere.calls()["cpv"] == CallCount(4, 4)
+    assert job.calls(2) == {"cpv": CallCount(4, 2), "psc": CallCount(1, 1)}
+    elsewhere = replace(job, endpoint="http://localhost:8000")
+    assert elsewhere.calls(2)["cpv"] == CallCount(4, 4)
+
+
+@pytest.mark.parametrize(
+    ("most_lost", "counted"), [(1, CallCount(3, 1, 2)), (2, CallCount(3, 2, 1))]
+)
+def test_calls_whose_answers_were_lost_too_often_are_held(
+    ledger: Ledger, job: Job, journal: Journal, most_lost: int, counted: CallCount
+) -> None:
+    note(job, "road", "bridge", "tunnel")
+    buy(journal, LOST)
+    buy(journal, LOST, BRIDGE)
+    send(journal, BRIDGE)
+    elsewhere = Journal(ledger.open_job("others"), ACCOUNT)
+    for _ in range(2):
+        buy(elsewhere, LOST, Call("cpv", "tunnel"))
+    assert job.calls(most_lost) == {"cpv": counted}
+    buy(journal, ANSWERED, BRIDGE)
+    assert job.calls(2) == {"cpv": CallCount(3, 2)}
 
 
 def test_a_call_costs_what_all_its_attempts_in_this_job_cost(
@@ -126,7 +144,7 @@ def test_a_closed_job_keeps_its_attempts_and_drops_its_rows(job: Job, journal: J
     buy(journal)
     job.close()
     assert job.money().confirmed == PRICE
-    assert job.calls() == {}
+    assert job.calls(2) == {}
 
 
 def test_a_job_that_sent_nothing_can_be_deleted(ledger: Ledger, job: Job) -> None:
@@ -141,7 +159,7 @@ def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal)
     send(journal)
     with pytest.raises(ValueError, match="has sent something"):
         job.delete()
-    assert job.calls() == {"cpv": CallCount(1, 1)}
+    assert job.calls(2) == {"cpv": CallCount(1, 1)}
 
 
 @pytest.mark.parametrize("name", ["FIRST_ROWS", "COSTS", "ERRORS", "UNCONFIRMED"])

@@ -148,11 +148,11 @@ def test_what_comes_while_a_group_is_written_goes_with_the_next(job: Job, journa
     assert statements.count("COMMIT") == 1 + 2  # the test's own and theirs
 
 
-def test_an_attempt_ends_once(ledger: Ledger, journal: Journal) -> None:
+def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
     attempt = buy(journal)
     with pytest.raises(ValueError, match="not under way"):
         settle(journal, attempt, CallOpen("unconfirmed", "TIMEOUT"))
-    assert list(ledger.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
 def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:

@@ -5,7 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ledger import Call, CallEnded, Job, Journal, Ledger, Owned, PastAttempt, Prices
+from pipeline.ledger import (
+    Call,
+    CallCount,
+    CallEnded,
+    Counting,
+    Job,
+    Journal,
+    Ledger,
+    Lesson,
+    Owned,
+    PastAttempt,
+    Prices,
+    Restraint,
+)
 from pipeline.ledger.calls import text_digest
 from tests.ledger.buying import (
     ACCOUNT,
@@ -20,7 +33,9 @@ from tests.ledger.buying import (
     UNREADABLE,
     Clock,
     buy,
+    note,
     send,
+    settle,
 )
 
 
@@ -29,17 +44,18 @@ def test_an_answer_is_owned_by_every_job_and_after_reopening(
 ) -> None:
     buy(journal)
     other = Ledger(path, ENDPOINT)
-    assert other.owned("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
+    owned = other.open_job("others").owned("cpv", [ROAD_DIGEST])
+    assert owned == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
     other.close()
 
 
 def test_an_answer_is_owned_for_its_system_and_endpoint_alone(
-    path: Path, ledger: Ledger, journal: Journal
+    path: Path, job: Job, journal: Journal
 ) -> None:
     buy(journal)
-    assert ledger.owned("psc", [ROAD_DIGEST]) == {}
+    assert job.owned("psc", [ROAD_DIGEST]) == {}
     rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.owned("cpv", [ROAD_DIGEST]) == {}
+    assert rehearsal.open_job("others").owned("cpv", [ROAD_DIGEST]) == {}
     assert rehearsal.prices() is None
     assert rehearsal.attempts_since(ACCOUNT, 0) == []
     rehearsal.close()
@@ -47,31 +63,81 @@ def test_an_answer_is_owned_for_its_system_and_endpoint_alone(
 
 @pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
 def test_a_lasting_failure_is_owned_unless_it_is_to_be_tried_again(
-    ledger: Ledger, journal: Journal, end: CallEnded
+    ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
 ) -> None:
     buy(journal, end)
-    assert ledger.owned("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(end.status, end.body)}
-    assert ledger.owned("cpv", [ROAD_DIGEST], retry_failed=True) == {}
+    owned = {ROAD_DIGEST: Owned(end.status, end.body)}
+    assert ledger.open_job("others").owned("cpv", [ROAD_DIGEST]) == owned
+    again = ledger.open_job("again", Counting(retry_failed=True))
+    assert again.owned("cpv", [ROAD_DIGEST]) == {}
+    clock.now += 1
+    buy(journal, end)
+    assert again.owned("cpv", [ROAD_DIGEST]) == owned
 
 
-def test_of_several_lasting_responses_the_last_counts(ledger: Ledger, journal: Journal) -> None:
+@pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
+def test_a_job_does_not_retry_what_failed_in_it(ledger: Ledger, end: CallEnded) -> None:
+    job = ledger.open_job("again", Counting(retry_failed=True))
+    buy(Journal(job, ACCOUNT), end)
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+
+
+@pytest.mark.parametrize("end", [ANSWERED, REFUSED])
+def test_what_was_too_old_when_the_job_opened_is_not_owned(
+    ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
+) -> None:
+    buy(journal, end)
+    clock.now += 60
+    job = ledger.open_job("fresh", Counting(max_age=60))
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    clock.now += 1
+    assert ledger.open_job("fresh", Counting(max_age=60)) == job  # however long it takes
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    fresh = ledger.open_job("fresher", Counting(max_age=60))
+    assert fresh.owned("cpv", [ROAD_DIGEST]) == {}
+    clock.now -= 3_600  # a clock that is set back
+    buy(Journal(fresh, ACCOUNT), end)
+    assert list(fresh.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+
+
+def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
+    ledger: Ledger, job: Job, journal: Journal, clock: Clock
+) -> None:
+    note(job, "road")
+    buy(journal, REFUSED)
+    buy(journal, LOST, Call("cpv", "bridge"))
+    clock.now += 60
+    plan = ledger.open_plan("tenders", Counting(max_age=1, retry_failed=True))
+    note(plan, "road", "bridge", "tunnel")
+    assert plan.calls(1) == {"cpv": CallCount(3, 1, 1)}
+    assert job.calls(1) == {"cpv": CallCount(1, 0)}
+    plan.delete()
+    assert job.calls(1) == {"cpv": CallCount(1, 0)}
+    assert list(job.database.rows("SELECT identity FROM jobs")) == [("tenders",)]
+    stranger = ledger.open_plan("others", Counting(max_age=1))
+    note(stranger, "road")
+    assert stranger.calls(1) == {"cpv": CallCount(1, 1)}
+    stranger.delete()
+
+
+def test_of_several_lasting_responses_the_last_counts(job: Job, journal: Journal) -> None:
     buy(journal, REFUSED)
     buy(journal, ANSWERED)
-    assert ledger.owned("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
+    assert job.owned("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
 
 
-def test_what_was_sent_or_failed_in_passing_is_not_owned(ledger: Ledger, journal: Journal) -> None:
+def test_what_was_sent_or_failed_in_passing_is_not_owned(job: Job, journal: Journal) -> None:
     send(journal)
     buy(journal, FREE)
     buy(journal, LOST)
-    assert ledger.owned("cpv", [ROAD_DIGEST]) == {}
+    assert job.owned("cpv", [ROAD_DIGEST]) == {}
 
 
-def test_any_number_of_texts_can_be_asked_for_at_once(ledger: Ledger, journal: Journal) -> None:
+def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal) -> None:
     buy(journal)
     texts = [text_digest(str(number)) for number in range(40_000)]
-    assert list(ledger.owned("cpv", [*texts, ROAD_DIGEST])) == [ROAD_DIGEST]
-    assert ledger.owned("cpv", []) == {}
+    assert list(job.owned("cpv", [*texts, ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert job.owned("cpv", []) == {}
 
 
 def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal: Journal) -> None:
@@ -139,3 +205,22 @@ def test_the_same_identity_is_the_same_job_until_it_is_closed(
 def test_money_comes_back_to_the_last_digit(ledger: Ledger, journal: Journal) -> None:
     buy(journal)
     assert str((ledger.prices() or Prices(PRICE, PRICE)).high) == "0.00010499999999999999"
+
+
+def test_what_a_refusal_taught_is_kept_with_the_refusal(
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock
+) -> None:
+    assert ledger.lesson(ACCOUNT) is None
+    attempt = send(journal)
+    settle(journal, attempt, FREE, Restraint(75, 60.0))
+    other = Ledger(path, ENDPOINT)
+    assert other.lesson(ACCOUNT) == Lesson(75, 1_060.0, 1_000.0)
+    clock.now = 2_000.0
+    settle(journal, send(journal), FREE, Restraint(56, 7.5))
+    buy(journal)
+    assert other.lesson(ACCOUNT) == Lesson(56, 2_007.5, 2_000.0)
+    assert other.lesson("key-2") is None
+    other.close()
+    rehearsal = Ledger(path, "http://localhost:8000")
+    assert rehearsal.lesson(ACCOUNT) is None
+    rehearsal.close()

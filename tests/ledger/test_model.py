@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,18 +20,21 @@ from pipeline.ledger import (
     Call,
     CallEnded,
     CallOpen,
+    Counting,
     Job,
     Journal,
     Ledger,
     Settlement,
+    Verdict,
     text_digest,
 )
-from tests.ledger.buying import ACCOUNT, ENDPOINT
+from tests.ledger.buying import ACCOUNT, ENDPOINT, Clock
 
 SYSTEMS: tuple[System, ...] = ("cpv", "psc")
 TEXTS = ("road", "bridge", "tunnel", "")
 JOBS = ("tenders", "others")
 DIGESTS = [text_digest(text) for text in TEXTS]
+COUNTINGS = [Counting(max_age, retry) for max_age in (None, 0, 5) for retry in (False, True)]
 
 COSTS = st.decimals(min_value=0, max_value=10**6, places=20)
 CALLS = st.builds(Call, st.sampled_from(SYSTEMS), st.sampled_from(TEXTS))
@@ -54,14 +58,26 @@ class Attempt:
     call: Call
     reserved: Decimal
     end: Settlement | None = None
+    settled_at: float = 0.0
+    verdict: Verdict | None = None
 
     @property
     def cost(self) -> Decimal | None:
+        if isinstance(self.verdict, Decimal):
+            return self.verdict
         return self.end.cost_usd if isinstance(self.end, CallEnded) else None
 
     @property
     def unconfirmed(self) -> bool:
-        return self.end is None or self.end.state == "unconfirmed"
+        return self.end is None or (self.end.state == "unconfirmed" and self.verdict is None)
+
+    def counts(self, job: str, opened_at: float, counting: Counting) -> bool:
+        """Whether it answers its call for a job."""
+        if not isinstance(self.end, CallEnded) or self.job == job:
+            return isinstance(self.end, CallEnded)
+        fresh = counting.max_age is None or self.settled_at >= opened_at - counting.max_age
+        retried = counting.retry_failed and self.settled_at <= opened_at
+        return fresh and (self.end.state == "answered" or not retried)
 
 
 def exact(amounts: list[Decimal]) -> Fraction:
@@ -75,15 +91,29 @@ class LedgerMachine(RuleBasedStateMachine):
         self.path = Path(self.folder.name) / "ledger.sqlite"
         self.attempts: dict[int, Attempt] = {}
         self.rows: dict[str, dict[tuple[System, str], int]] = {name: {} for name in JOBS}
+        self.clock = Clock()
 
     @initialize()
     def open(self) -> None:
-        self.ledger = Ledger(self.path, ENDPOINT)
+        self.ledger = Ledger(self.path, ENDPOINT, self.clock)
         self.jobs = {name: self.ledger.open_job(name) for name in JOBS}
 
     def teardown(self) -> None:
         self.ledger.close()
         self.folder.cleanup()
+
+    @rule(seconds=st.sampled_from([1, 5, 6]))
+    def time_passes(self, seconds: int) -> None:
+        self.clock.now += seconds
+
+    @rule(name=st.sampled_from(JOBS))
+    def finish(self, name: str) -> None:
+        """Close a job and open the next one of its name; its attempts are another job's now."""
+        self.jobs[name].close()
+        self.rows[name].clear()
+        for attempt in self.attempts.values():
+            attempt.job = f"{attempt.job}, done" if attempt.job == name else attempt.job
+        self.jobs[name] = self.ledger.open_job(name)
 
     @rule(name=st.sampled_from(JOBS), texts=st.lists(st.sampled_from(TEXTS), max_size=5))
     def plan(self, name: str, texts: list[str]) -> None:
@@ -116,9 +146,20 @@ class LedgerMachine(RuleBasedStateMachine):
     def settle(self, data: st.DataObject, end: Settlement) -> None:
         under_way = [number for number, attempt in self.attempts.items() if attempt.end is None]
         number = data.draw(st.sampled_from(under_way))
-        job = self.jobs[self.attempts[number].job]
+        job = self.jobs[self.attempts[number].job.removesuffix(", done")]
         asyncio.run(Journal(job, ACCOUNT).settled(number, end))
         self.attempts[number].end = end
+        self.attempts[number].settled_at = self.clock.now
+
+    @precondition(lambda self: any(a.end and a.unconfirmed for a in self.attempts.values()))
+    @rule(data=st.data(), verdict=COSTS | st.just("free"))
+    def resolve(self, data: st.DataObject, verdict: Verdict) -> None:
+        in_doubt = [
+            n for n, attempt in self.attempts.items() if attempt.end and attempt.unconfirmed
+        ]
+        number = data.draw(st.sampled_from(in_doubt))
+        self.ledger.settle({number: verdict})
+        self.attempts[number].verdict = verdict
 
     @rule(recovers=st.booleans())
     def crash(self, recovers: bool) -> None:
@@ -129,19 +170,20 @@ class LedgerMachine(RuleBasedStateMachine):
             assert self.ledger.recover(ACCOUNT) == len(lost)
             for attempt in lost:
                 attempt.end = CallOpen("unconfirmed", "INTERRUPTED")
+                attempt.settled_at = self.clock.now
 
     @invariant()
     def owns_the_last_lasting_response(self) -> None:
-        for retry_failed in (False, True):
-            for system in SYSTEMS:
+        for name, job in self.jobs.items():
+            for counting, system in product(COUNTINGS, SYSTEMS):
                 expected = {
                     text_digest(attempt.call.text): (attempt.end.status, attempt.end.body)
                     for attempt in self.attempts.values()
                     if attempt.call.system == system
                     and isinstance(attempt.end, CallEnded)
-                    and (attempt.end.state == "answered" or not retry_failed)
+                    and attempt.counts(name, job.opened_at, counting)
                 }
-                owned = self.ledger.owned(system, DIGESTS, retry_failed)
+                owned = replace(job, counting=counting).owned(system, DIGESTS)
                 assert {key: (own.status, own.body) for key, own in owned.items()} == expected
 
     @invariant()
@@ -175,17 +217,25 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def counts_what_is_left_to_buy(self) -> None:
-        ended = {
-            (attempt.call.system, attempt.call.text)
-            for attempt in self.attempts.values()
-            if isinstance(attempt.end, CallEnded)
-        }
-        for name, job in self.jobs.items():
+        for (name, job), counting, most in product(self.jobs.items(), COUNTINGS, (1, 2)):
+            ended = {
+                (attempt.call.system, attempt.call.text)
+                for attempt in self.attempts.values()
+                if attempt.counts(name, job.opened_at, counting)
+            }
+            lost = Counter(
+                (attempt.call.system, attempt.call.text)
+                for attempt in self.attempts.values()
+                if attempt.job == name and attempt.unconfirmed
+            )
             distinct = Counter(system for system, _ in self.rows[name])
-            to_buy = Counter(system for system, text in self.rows[name].keys() - ended)
-            found = job.calls()
+            open_ = self.rows[name].keys() - ended
+            held = Counter(call[0] for call in open_ if lost[call] >= most)
+            to_buy = Counter(call[0] for call in open_ if lost[call] < most)
+            found = replace(job, counting=counting).calls(most)
             assert {system: count.distinct for system, count in found.items()} == distinct
             assert Counter({system: count.to_buy for system, count in found.items()}) == to_buy
+            assert Counter({system: count.held for system, count in found.items()}) == held
 
     @invariant()
     def knows_why_calls_have_no_answer(self) -> None:
