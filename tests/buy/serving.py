@@ -20,7 +20,7 @@ import uvicorn
 from pipeline import job
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.api.addresses import canonical
-from pipeline.buy import Purchase, PurchaseSettings
+from pipeline.buy import Estimate, Purchase, PurchaseSettings
 from pipeline.outputs import FileTarget
 from pipeline.progress import silent
 from pipeline.report import Summary
@@ -175,6 +175,14 @@ class Buyer:
                 reader, purchase.matcher, target, self.settings, silent, self.source, purchase
             )
 
+    def plan(self) -> Estimate:
+        """Say what a run would take, as ``plan`` does."""
+        reader = open_reader(self.source, self.settings.text_columns)
+        with Purchase(self.how, self.settings, str(self.output), plan_only=True) as purchase:
+            _, estimate = job.plan(reader, self.settings, purchase)
+            purchase.delete_job()
+        return estimate
+
     def rows(self) -> list[dict[str, str]]:
         with self.output.open(newline="") as file:
             return list(csv.DictReader(file))
@@ -185,16 +193,16 @@ class Buyer:
 
 def buyer(folder: Path, address: str, key: str | None, **how: Any) -> Buyer:
     """Return a buyer with a ledger in a folder and no limit of its own unless told."""
-    settings = PurchaseSettings(
-        canonical(address), key, folder / "ledger.db", **{"rate": None, "workers": 4} | how
-    )
+    usual = {"ledger": folder / "ledger.db", "rate": None, "workers": 4}
+    settings = PurchaseSettings(canonical(address), key, **usual | how)
     return Buyer(folder, settings)
 
 
 RUN = """
-import sys
-from pathlib import Path
+import logging, sys
+from pathlib import Path, PosixPath
 from tests.buy.serving import buyer
+logging.basicConfig(level="INFO")
 how = eval(sys.argv[4])
 try:
     parked = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], **{"workers": 3} | how).run().parked
