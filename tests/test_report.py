@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from pipeline.report import Summary, SystemSummary
+from pipeline.report import Paid, Summary, SystemSummary
 
 SUMMARY = Summary(
     rows=1234,
@@ -51,3 +52,14 @@ def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
 
 def test_a_job_that_took_no_time_has_a_summary() -> None:
     assert "0 rows" in str(Summary(0, {}, Decimal(0), 0.0))
+
+
+def test_what_was_paid_says_how_much_is_over_the_limit() -> None:
+    paid = Paid(3, Decimal("0.12"), Decimal(0), 0, 0, Decimal(0), Decimal("0.0200"))
+    assert str(paid).splitlines() == [
+        "paid by this job: 0.12 USD, 3 attempts",
+        "that is 0.02 USD more than --max-cost",
+    ]
+    assert paid.to_dict()["over_max_cost_usd"] == "0.02"
+    within = replace(paid, over_max_cost_usd=Decimal(0))
+    assert "more than" not in str(within)

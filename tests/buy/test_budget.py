@@ -92,9 +92,10 @@ def test_an_overrun_lets_nobody_through_until_everything_has_settled() -> None:
 def test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight(
     prices: list[Decimal | None], workers: int, max_cost: Decimal
 ) -> None:
-    spent: list[Decimal] = []
+    paid: list[Decimal] = []
+    kept: list[Decimal] = []
     excess = [ZERO]
-    in_flight: set[int] = set()
+    in_flight: dict[int, Decimal] = {}
     over: set[int] = set()
 
     async def work(budget: Budget, left: list[tuple[int, Decimal | None]]) -> None:
@@ -103,14 +104,17 @@ def test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight(
             reserved = await budget.reserve()
             if reserved is None:
                 return
-            assert not over & in_flight, "admitted while an overrun's company is under way"
-            in_flight.add(number)
+            assert not over & in_flight.keys(), "admitted while an overrun's company is under way"
+            in_flight[number] = ZERO if price is None else max(ZERO, price - reserved)
             await asyncio.sleep(number * 7 % 5 + 1)
-            in_flight.discard(number)
-            if price is not None and price > reserved:
-                excess.append(price - reserved)
+            if in_flight[number] and number not in over:  # the first of a company to be dearer
+                excess.append(sum(in_flight.values(), ZERO))
                 over.update(in_flight)
-            spent.append(reserved if price is None else price)
+            in_flight.pop(number)
+            if price is None:
+                kept.append(reserved)
+            else:
+                paid.append(price)
             budget.settle(reserved, price)
 
     async def main() -> None:
@@ -119,8 +123,21 @@ def test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight(
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(work(budget, left))
-        assert budget.spent == sum(spent, ZERO)
-        # Dearer ones of one moment: as many as were under way together.
-        assert budget.spent <= max_cost + sum(sorted(excess)[-workers:], ZERO)
+        assert budget.confirmed == sum(paid, ZERO)
+        assert budget.at_risk == sum(kept, ZERO)
+        assert budget.spent == budget.confirmed + budget.at_risk
+        assert budget.overshoot == max(ZERO, budget.confirmed - max_cost)
+        assert budget.spent <= max_cost + max(excess)
+
+    run(main())
+
+
+def test_what_was_spent_before_counts_and_an_overshoot_is_of_confirmed_costs_alone() -> None:
+    async def main() -> None:
+        budget = Budget(cents("0.5"), cents("1"), None, at_risk=cents("0.6"))
+        assert budget.exhausted
+        assert (budget.spent, budget.overshoot) == (cents("1.1"), ZERO)
+        assert Budget(cents("1.25"), cents("1"), None).overshoot == cents("0.25")
+        assert Budget(cents("1.25"), None, None).overshoot == ZERO
 
     run(main())

@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 from pipeline.answers import System
 from pipeline.api.client import Client, Lost, NotSent, Received, Reply
 from pipeline.api.throttle import Throttle
-from pipeline.buy.budget import Budget
-from pipeline.buy.pool import TRIES, Order, Pool
+from pipeline.buy import pool as pool_module
+from pipeline.buy.budget import MAX_PRICE, Budget
+from pipeline.buy.pool import MOST_REFUSALS, TRIES, Order, Pool
 from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
-from pipeline.money import total
+from pipeline.money import plain, total
 from pipeline.rate import Rate
 from pipeline.report import Parked
 from tests.api.virtual_time import VirtualTimeLoop
@@ -68,16 +69,17 @@ class ModelServer:
         self.asked.append(call)
         what = self.script.pop(0) if self.script else "detailed"
         await asyncio.sleep(0.1 + len(self.asked) * 7 % 5)
-        if what in BILLED:
-            self.charged = total([self.charged, PRICE])
-        if what in ENDED:
+        price = Decimal(what.removeprefix("price ")) if what.startswith("price ") else PRICE
+        if what in BILLED or price is not PRICE:
+            self.charged = total([self.charged, price])
+        if what in ENDED or price is not PRICE:
             self.told.append(call)
-        if what in ("detailed", "compact"):
-            self.charged_and_told = total([self.charged_and_told, PRICE])
-        return _reply(what)
+        if what in ("detailed", "compact") or price is not PRICE:
+            self.charged_and_told = total([self.charged_and_told, price])
+        return _reply(what, price)
 
 
-def _reply(what: str) -> Reply:
+def _reply(what: str, price: Decimal) -> Reply:
     match what:
         case "lost":
             return Lost("TIMEOUT", "no answer")
@@ -89,7 +91,7 @@ def _reply(what: str) -> Reply:
             return Received(503, {}, b"<html>", 0.1)
         case "limited":
             return Received(429, {}, b"", 0.1)
-        case "wait 5" | "wait 9999":
+        case "wait 0" | "wait 5" | "wait 9999":
             return Received(429, {"retry-after": what.removeprefix("wait ")}, b"", 0.1)
         case "unreadable":
             return Received(200, {}, b"{", 0.1)
@@ -98,10 +100,9 @@ def _reply(what: str) -> Reply:
         case "refused":
             return Received(400, {}, _failure("VALIDATION_ERROR"), 0.1)
     metadata = {
-        "detailed": f'{{"costBreakdown": {{"finalCost": {PRICE}, "currency": "USD"}}}}',
-        "compact": f'{{"cost": {{"apiCost": {PRICE}}}}}',
+        "compact": f'{{"cost": {{"apiCost": {price}}}}}',
         "silent": "{}",
-    }[what]
+    }.get(what, f'{{"costBreakdown": {{"finalCost": {price}, "currency": "USD"}}}}')
     body = f'{{"success": true, "message": "", "data": [], "metadata": {metadata}}}'
     return Received(200, {}, body.encode(), 0.1)
 
@@ -129,6 +130,7 @@ def buy(
     rate: Rate | None = None,
     wait: bool = True,
     max_cost: Decimal | None = None,
+    max_price: Decimal = MAX_PRICE,
 ) -> Pool:
     async def main() -> Pool:
         pool = Pool(
@@ -139,6 +141,7 @@ def buy(
             to_buy=len(wanted),
             wait=wait,
             advance=lambda bought, cost: None,
+            max_price=max_price,
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
@@ -275,3 +278,110 @@ def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
     server.script.clear()
     buy(server, job, [failing, last])
     assert server.told == [first.call, failing.call, last.call]
+
+
+@pytest.mark.parametrize("understood", [0, 1])
+def test_a_call_that_is_refused_without_end_parks(job: Job, understood: int) -> None:
+    server = ModelServer(["detailed"] * understood + ["limited"] * 99)
+    pool = buy(server, job, numbered(3), rate=Rate(100, 60))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    assert f"refused one call {MOST_REFUSALS} times since 2" in pool.parked.message
+    assert "--rate" in pool.parked.hint
+    assert len(server.asked) == understood + MOST_REFUSALS
+    assert server.ended_after > (MOST_REFUSALS - 1) * 60
+
+
+def test_a_call_that_is_refused_less_often_is_answered(job: Job) -> None:
+    server = ModelServer([*["limited"] * (MOST_REFUSALS - 1), "detailed"] * 2)
+    pool = buy(server, job, numbered(2))
+    assert pool.parked is None
+    assert len(server.told) == 2
+
+
+def test_a_service_that_says_to_wait_no_time_is_not_pressed(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 1.0)
+    server = ModelServer(["detailed", *["wait 0"] * 99])
+    pool = buy(server, job, numbered(2))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    asking = 0.1 * MOST_REFUSALS + 5 * MOST_REFUSALS
+    assert server.ended_after > asking + 30
+
+
+def test_what_a_refusal_taught_is_written_down(job: Job) -> None:
+    server = ModelServer(["detailed", "wait 5"])
+    buy(server, job, numbered(2), rate=Rate(100, 60))
+    (lesson,) = job.database.rows("SELECT slots, paused_until - learned_at FROM lessons")
+    assert lesson == (75, pytest.approx(5, abs=0.01))
+
+
+def test_an_absurd_price_is_recorded_as_it_is_and_parks(job: Job) -> None:
+    server = ModelServer(["detailed", "price 0.010000000000000001"])
+    pool = buy(server, job, numbered(9), workers=3)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    assert "0.010000000000000001 USD for one call" in pool.parked.message
+    assert "0.01 USD" in pool.parked.message
+    assert "--max-price" in pool.parked.hint
+    assert job.money().confirmed == server.charged
+    assert len(server.asked) < 9
+    assert len(server.told) == len(server.asked)
+
+
+def test_a_price_at_the_bound_is_right_and_the_bound_can_be_raised(job: Job) -> None:
+    server = ModelServer(["detailed", "price 0.01"])
+    assert buy(server, job, numbered(3)).parked is None
+    server.script = ["price 5"]
+    assert buy(server, job, numbered(4)[3:], max_price=Decimal(5)).parked is None
+
+
+def test_a_negative_price_is_unknown(job: Job) -> None:
+    server = ModelServer(["detailed", "price -1"])
+    assert buy(server, job, numbered(2)).parked is None
+    assert (job.money().confirmed, job.money().unknown) == (PRICE, 1)
+
+
+@settings(max_examples=30)
+@given(
+    prices=st.lists(st.decimals(min_value=0, max_value=Decimal("0.009"), places=6), max_size=40),
+    workers=st.integers(1, 16),
+    max_cost=st.decimals(min_value=Decimal("0.0005"), max_value=Decimal("0.02"), places=4),
+)
+def test_an_overshoot_is_said_and_no_more_than_the_excess_of_what_was_under_way(
+    prices: list[Decimal], workers: int, max_cost: Decimal
+) -> None:
+    with TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+        job = ledger.open_job("job")
+        server = ModelServer(["detailed", *(f"price {price}" for price in prices)])
+        pool = buy(server, job, numbered(60), workers=workers, max_cost=max_cost)
+        confirmed = job.money().confirmed
+        over = max(Decimal(0), confirmed - max_cost)
+        excess = [
+            Decimal(cost) - Decimal(reserved)
+            for cost, reserved in job.database.rows("SELECT cost_usd, reserved_usd FROM attempts")
+            if Decimal(cost) > Decimal(reserved)
+        ]
+        # Those under way together are no more than the workers.
+        assert over <= total(sorted(excess)[-workers:])
+        assert confirmed == server.charged
+        if pool.parked:
+            said = f"{plain(over)} USD more than --max-cost"
+            assert (said in pool.parked.message) == (over > 0)
+        ledger.close()
+
+
+def test_a_jump_of_prices_overshoots_by_what_was_under_way_and_says_so(job: Job) -> None:
+    jump = Decimal("0.005")
+    server = ModelServer(["detailed"] * 20 + [f"price {jump}"] * 40)
+    max_cost = Decimal("0.01")
+    pool = buy(server, job, numbered(60), workers=16, max_cost=max_cost)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    over = job.money().confirmed - max_cost
+    assert over > 0
+    assert f"{plain(over)} USD more than --max-cost" in pool.parked.message
+    assert len(server.asked) <= 20 + 16
