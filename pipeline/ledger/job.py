@@ -32,14 +32,16 @@ FIRST_ROWS = """
 
 OWNED = f"""
     SELECT digest, attempts.status, body
-    FROM attempts JOIN jobs USING (job_id) JOIN bodies USING (attempt_id)
+    FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    JOIN bodies USING (attempt_id)
     WHERE {COUNTS} AND system = ? AND digest IN (:digests) ORDER BY attempt_id
 """  # noqa: S608 - a constant
 
 CALLS = f"""
     SELECT system, CASE
         WHEN EXISTS (
-            SELECT 1 FROM attempts JOIN jobs ON jobs.job_id = attempts.job_id
+            SELECT 1 FROM attempts INDEXED BY attempts_of_call
+            JOIN jobs ON jobs.job_id = attempts.job_id
             WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
             AND {COUNTS}
         ) THEN 'owned'

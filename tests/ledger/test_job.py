@@ -162,6 +162,16 @@ def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal)
     assert job.calls(2) == {"cpv": CallCount(1, 1)}
 
 
+def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
+    for query in (job_module.OWNED.replace(":digests", "?"), job_module.CALLS):
+        values = [0] * query.count("?")
+        plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
+        assert [step for step in plan if "SCAN" in step] == []
+        assert any(
+            "SEARCH attempts USING INDEX attempts_of_call (digest=?" in step for step in plan
+        )
+
+
 @pytest.mark.parametrize("name", ["FIRST_ROWS", "COSTS", "ERRORS", "UNCONFIRMED"])
 def test_what_is_asked_for_a_batch_does_not_read_the_whole_job(job: Job, name: str) -> None:
     query = getattr(job_module, name).replace(":digests", "?")

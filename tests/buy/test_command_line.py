@@ -1,0 +1,247 @@
+"""Buying from the command line, when something is in its way."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli import main
+from pipeline.ledger.database import Database
+from tests.buy.serving import Gate, Instead, Service, serving
+
+NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "message": "Odd."})
+
+
+def success(price: str, currency: str = "USD") -> tuple[int, dict[str, str], str]:
+    """Return a response with one match and a price, as it is written."""
+    match = {"code": "45000000", "title": "Works", "confidence": 0.5}
+    metadata = {"costBreakdown": {"finalCost": "?", "currency": currency}}
+    body = json.dumps({"success": True, "data": [match], "metadata": metadata})
+    return 200, {}, body.replace('"?"', price)
+
+
+class CommandLine:
+    """Runs the command line for a table in a folder, at a service, with a key."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self.table = folder / "in.csv"
+        self.output = folder / "out.csv"
+        self.ledger = folder / "ledger.db"
+        self.address = ""
+        self.out = self.err = ""
+
+    def write(self, *texts: str) -> None:
+        self.table.write_text("".join(f"{text}\n" for text in ("description", *texts)))
+
+    @contextmanager
+    def at(self, app: Any) -> Iterator[None]:
+        with serving(app) as self.address:
+            yield
+
+    def arguments(self, command: str, *more: str) -> list[str]:
+        paths = [command, str(self.table), "--output", str(self.output)]
+        paid = ["--base-url", self.address, "--ledger", str(self.ledger), "--rate", "none"]
+        return [*paths, *paid, "--systems", "cpv", "--workers", "1", *more]
+
+    def __call__(self, command: str, *more: str) -> int:
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
+            patch.setattr(sys, "argv", ["tender-pipeline", *self.arguments(command, *more)])
+            main()
+        self.out, self.err = self._capsys.readouterr()
+        return int(exit_.value.code or 0)
+
+    @property
+    def summary(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def line(
+    tmp_path: Path,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    return CommandLine(tmp_path, capsys)
+
+
+def test_failed_calls_are_bought_again_with_retry_failed(
+    line: CommandLine, service: Service
+) -> None:
+    app = Instead(service.app(), {1: (400, {}, NO_SUCH_TEXT)})
+    line.write("one text", "two text")
+    with line.at(app):
+        assert line("run") == 3
+        assert line("plan", "--json") == 0
+        assert line.summary["calls_to_buy"] == 0
+        assert line("plan", "--json", "--retry-failed") == 0
+        assert line.summary["calls_to_buy"] == 1
+        assert line("run", "--retry-failed") == 0
+    assert app.requests == 3
+    assert [row.split(",")[4] for row in line.output.read_text().splitlines()[1:]] == ["ok"] * 2
+
+
+def test_answers_that_are_too_old_are_bought_again(line: CommandLine, service: Service) -> None:
+    line.write("one text", "two text")
+    with line.at(service.app()):
+        assert line("run") == 0
+        assert line("run", "--max-age", "1h") == 0
+        assert len(service.asked) == 2
+        assert line("plan", "--max-age", "0s", "--json") == 0
+        assert line.summary["calls_to_buy"] == 2
+        assert line("run", "--max-age", "0s", "--json") == 0
+    assert len(service.asked) == 4
+    assert line.summary["paid"]["attempts"] == 2
+
+
+def test_another_currency_parks(line: CommandLine, service: Service) -> None:
+    app = Instead(service.app(), {1: success("0.0001", "EUR")})
+    line.write("one text", "two text", "three text")
+    with line.at(app):
+        assert line("run", "--json") == 5
+    assert line.summary["parked"]["message"] == "The service charges in EUR, not in USD."
+    assert "account in USD" in line.summary["parked"]["hint"]
+    assert line.summary["paid"]["unknown"] == 1
+    assert app.requests == 2
+    assert not line.output.exists()
+
+
+def test_a_price_over_the_bound_parks_and_a_higher_bound_goes_on(
+    line: CommandLine, service: Service
+) -> None:
+    app = Instead(service.app(), {1: success("0.75"), 2: success("0.75")})
+    line.write("one text", "two text", "three text", "four text")
+    with line.at(app):
+        assert line("run") == 5
+        assert "0.75 USD for one call" in line.out
+        assert "--max-price" in line.out
+        assert app.requests == 2
+        assert line("run", "--max-price", "1", "--json") == 0
+    assert app.requests == 4
+    assert line.summary["cost_usd"].startswith("1.5")
+
+
+def test_an_overshoot_is_in_the_summary_and_in_the_manifest(
+    line: CommandLine, service: Service
+) -> None:
+    line.write("one text")
+    with line.at(Instead(service.app(), {0: success("0.0095")})):
+        assert line("run", "--max-cost", "0.001") == 0
+        assert "that is 0.0085 USD more than --max-cost" in line.out
+    manifest = json.loads(line.output.with_name("out.csv.manifest.json").read_text())
+    assert manifest["summary"]["paid"]["over_max_cost_usd"] == "0.0085"
+
+
+def test_an_attempt_takes_no_longer_than_it_may(line: CommandLine, service: Service) -> None:
+    line.write("one text", "two text")
+    with line.at(Gate(service.app(), 1)):
+        assert line("run", "--timeout", "0.2s", "--on-unconfirmed", "hold", "--json") == 3
+    assert line.summary["systems"]["cpv"] == {
+        "ok": 1,
+        "TIMEOUT": 1,
+        "failed": 1,
+        "cost_usd": line.summary["cost_usd"],
+    }
+    assert line.summary["paid"]["unconfirmed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--max-age", "3w", "Give --max-age such as 12h or 30d."),
+        ("--timeout", "60", "Give --timeout such as 60s."),
+        ("--timeout", "0s", "Give --timeout a time, such as 60s."),
+        ("--max-duration", "soon", "Give --max-duration such as 90min or 6h."),
+        ("--max-price", "-1", "Give --max-price such as 0.01."),
+        ("--max-cost", "NaN", "Give --max-cost such as 2.50."),
+    ],
+)
+def test_what_cannot_be_understood_is_refused(
+    line: CommandLine, option: str, value: str, said: str
+) -> None:
+    line.write("one text")
+    line.address = "http://localhost:1"
+    assert line("run", option, value) == 2
+    assert said in line.err
+
+
+def of_a_newer_version(ledger: Path) -> None:
+    database = Database(ledger)
+    with database.transaction() as connection:
+        connection.execute("PRAGMA user_version = 99")
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (
+            lambda ledger: ledger.write_bytes(b"no database" * 999),
+            "Check that the path is the right one",
+        ),
+        (of_a_newer_version, "Update tender-pipeline"),
+        (Path.mkdir, "Make the file and its folder writable"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_a_ledger_that_cannot_be_used_is_an_error_before_anything_is_sent(
+    line: CommandLine,
+    service: Service,
+    command: str,
+    spoil: Callable[[Path], Any],
+    said: str,
+) -> None:
+    line.write("one text")
+    spoil(line.ledger)
+    with line.at(service.app()):
+        assert line(command) == 8
+    assert said in line.err
+    assert service.asked == []
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no file system that is read-only")
+def test_a_ledger_where_nothing_can_be_written_is_an_error(
+    line: CommandLine, service: Service
+) -> None:
+    line.write("one text")
+    line.ledger = Path("/proc/self/ledger.db")
+    with line.at(service.app()):
+        assert line("run") == 8
+    assert "Error: The ledger /proc/self/ledger.db cannot be used" in line.err
+    assert "--ledger PATH" in line.err
+    assert service.asked == []
+
+
+def test_who_says_no_buys_nothing(line: CommandLine, service: Service) -> None:
+    """On a terminal a run without a limit asks; its answer is typed by the test."""
+    line.write("one text")
+    ours, theirs = pty.openpty()
+    with line.at(service.app()):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pipeline", *line.arguments("run")],
+            stdin=theirs,
+            stderr=theirs,
+            stdout=subprocess.PIPE,
+        )
+        os.write(ours, b"n\n")
+        out, _ = process.communicate(timeout=60)
+        os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert "1 to buy" in shown and "Buy?" in shown
+    assert b"Nothing was bought." in out and b"--yes" in out
+    assert process.returncode == 2
+    assert service.asked == []
+    assert not line.output.exists()
