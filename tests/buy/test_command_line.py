@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.buy.pool import FAILURES_IN_A_ROW
 from pipeline.cli import main
 from pipeline.ledger.database import Database
 from tests.buy.serving import Gate, Instead, Service, serving
@@ -145,16 +146,12 @@ def test_an_overshoot_is_in_the_summary_and_in_the_manifest(
 
 
 def test_an_attempt_takes_no_longer_than_it_may(line: CommandLine, service: Service) -> None:
-    line.write("one text", "two text")
+    line.write(*(f"text {number}" for number in range(FAILURES_IN_A_ROW + 1)))
+    how = ["--timeout", "0.2s", "--on-unconfirmed", "hold", "--workers", "20", "--json"]
     with line.at(Gate(service.app(), 1)):
-        assert line("run", "--timeout", "0.2s", "--on-unconfirmed", "hold", "--json") == 3
-    assert line.summary["systems"]["cpv"] == {
-        "ok": 1,
-        "TIMEOUT": 1,
-        "failed": 1,
-        "cost_usd": line.summary["cost_usd"],
-    }
-    assert line.summary["paid"]["unconfirmed"] == 1
+        assert line("run", *how) == 6
+    assert "no whole answer in 0.2 s" in line.summary["parked"]["message"]
+    assert line.summary["paid"]["unconfirmed"] == FAILURES_IN_A_ROW
 
 
 @pytest.mark.parametrize(

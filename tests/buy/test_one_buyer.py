@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,12 @@ from typing import Any
 
 import pytest
 
+from pipeline.buy import Estimate, Purchase
 from pipeline.errors import LedgerError
+from pipeline.ledger import Call, Journal, Ledger, ledger_lock
+from pipeline.tables import open_reader
 from tests.buy.serving import Buyer, Service, buyer, serving, started
+from tests.ledger.buying import buy as answer
 
 TEXTS = ["one text", "two text", "three text"]
 
@@ -93,3 +98,36 @@ def test_a_buyer_that_is_killed_lets_the_next_one_buy(tmp_path: Path, service: S
         latch.open = True
         assert second.run().parked is None
     assert [row["cpv_status"] for row in second.rows()] == ["ok"] * len(TEXTS)
+
+
+def test_one_that_waited_asks_about_what_is_left_by_then(
+    tmp_path: Path, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    asked: list[Estimate] = []
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key, wait=True)
+        the.write(TEXTS)
+        reader = open_reader(the.source, the.settings.text_columns)
+
+        def confirm(estimate: Estimate) -> bool:
+            asked.append(estimate)
+            return False
+
+        def wait() -> None:
+            with Purchase(the.how, the.settings, "waits", confirm=confirm) as purchase:
+                list(purchase.noted(reader.batches()))
+                purchase.buy(reader.batches())
+
+        Ledger(the.how.ledger, the.how.base_url).close()
+        with ledger_lock(the.how.ledger, the.how.base_url, wait=False):
+            thread = threading.Thread(target=wait)
+            thread.start()
+            while "Waiting for it." not in caplog.text:
+                time.sleep(0.01)  # until it has counted what it needs, and waits
+            elsewhere = Ledger(the.how.ledger, the.how.base_url)
+            journal = Journal(elsewhere.open_job("first"), "key-1")
+            answer(journal, call=Call("cpv", TEXTS[0]))
+            elsewhere.close()
+        thread.join()
+    assert [estimate.to_buy for estimate in asked] == [2 * len(TEXTS) - 1]
