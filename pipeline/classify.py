@@ -74,6 +74,9 @@ class Result:
     def table(self) -> pa.Table:
         """The enriched table; read from the output file if there is one.
 
+        From a CSV file every column comes as text, as it stands there: a text of ours that
+        begins like a formula with the apostrophe that keeps it from being one.
+
         A frame becomes one as by ``pyarrow.Table.from_pandas``: an index other than a range is
         a column too, ``__index_level_0__`` if it has no name.
 

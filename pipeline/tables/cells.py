@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -16,17 +17,25 @@ from pipeline.tables.nested import leaves
 
 __all__ = ["arrow_cells", "cell", "is_binary"]
 
+FORMULA = re.compile(r"'*(?:[\t\r\n]|[\s\0\ufeff]*[=+\-@＝＋－＠])")  # noqa: RUF001 - Excel's
+"""How a text begins that a spreadsheet would take for a formula, and how such a one begins once
+it has an apostrophe: so an apostrophe before a text like these is always ours."""
+
 OUT_OF_RANGE = "<value out of range"
 """What Arrow prints in place of a time that it cannot print begins so."""
 
 
 def cell(value: Any) -> str:
-    """Write one of our own values: decimals in plain notation, lists as JSON, None as nothing."""
+    """Write one of our own values: decimals in plain notation, lists as JSON, None as nothing.
+
+    A text of the service that a spreadsheet would take for a formula gets an apostrophe before
+    it. JSON begins with a bracket and a number stays one.
+    """
     match value:
         case None:
             return ""
         case str():
-            return value
+            return f"'{value}" if FORMULA.match(value) else value
         case Decimal():
             return plain(value)
         case float():

@@ -37,6 +37,52 @@ def test_our_own_values(value: Any, text: str) -> None:
     assert cell(value) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=cmd|' /C calc'!A0",
+        "+1+1",
+        "-1+1",
+        "@SUM(A1)",
+        "\tx",
+        "\rx",
+        "\nx",
+        "  =1",
+        "\0=1",
+        "\ufeff=1",
+        "\xa0+1",
+        "＝1+1",  # noqa: RUF001 - Excel in Japan takes it too
+        "-",
+    ],
+)
+def test_a_text_of_ours_that_a_spreadsheet_would_compute_has_an_apostrophe(text: str) -> None:
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["45233140", "31-33", "J0", "'s-Hertogenbosch", " Seeds", "a=b", "(-1)", "no_match"]
+)
+def test_any_other_text_of_ours_stays_as_it_is(text: str) -> None:
+    assert cell(text) == text
+
+
+def test_lists_and_numbers_of_ours_are_no_formulas_and_stay_as_they_are() -> None:
+    assert cell([{"title": "=1"}]) == '[{"title":"=1"}]'
+    assert cell(-0.5) == "-0.5"
+
+
+PIECES = st.sampled_from(["'", "=", "+", "-", "@", "\t", "\r", "\n", " ", "\0", "a", "7", "＝"])  # noqa: RUF001
+
+
+@given(st.lists(PIECES, max_size=6).map("".join))
+def test_an_apostrophe_can_be_taken_away_again(text: str) -> None:
+    written = cell(text)
+    assert written[:1] not in {"=", "+", "-", "@", "\t", "\r", "\n"}
+    assert written.lstrip(" \0")[:1] not in {"=", "+", "-", "@"}
+    again = cell(written)
+    assert (written[1:] if written[:1] == "'" and again != written else written) == text
+
+
 @given(st.floats(allow_nan=False))
 def test_numbers_of_ours_are_read_back_exactly(value: float) -> None:
     assert float(cell(value)) == value

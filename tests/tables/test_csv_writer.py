@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.settings import CsvOptions
 from pipeline.tables import ArrowReader, open_reader, open_writer, read_table
+from pipeline.tables.cells import cell
 from tests.tables.csv_files import (
     LATIN,
     WIDE,
@@ -72,7 +73,9 @@ def test_our_cells_are_appended_and_all_else_stays_byte_for_byte(
         content = decompressed(output.read_bytes(), file.suffix)
     text = content.removeprefix(file.coding.mark).decode(file.coding.codec)
 
-    new = [[field.name for field in NEW_FIELDS], *added] if file.options.header else added
+    cells_added = [list(map(cell, cells)) for cells in added]
+    names = [[field.name for field in NEW_FIELDS]]
+    new = names + cells_added if file.options.header else cells_added
     expected = [[*old, *cells] for old, cells in zip(file.records, new, strict=True)]
     assert parsed(text, file.options) == expected
 
