@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -147,8 +148,8 @@ def _refuse_compression(name: str) -> None:
 
 
 def _refuse_duplicate_names(names: Sequence[str]) -> None:
-    if len(set(names)) != len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, often in Counter(names).items() if often > 1)
+    if twice:
         raise OutputError(
             f"Parquet cannot hold two columns of one name: {', '.join(map(repr, twice))}.",
             "Rename them, or write CSV: --output-format csv.",

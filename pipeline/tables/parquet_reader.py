@@ -40,6 +40,7 @@ class ParquetReader:
         self._path = path
         self.opened_fingerprint = fingerprint_of(path)
         with _opened(path) as file:
+            _check_columns(file)
             self.compression = _compression(file.metadata)
             self._batch_rows = _batch_rows(file.metadata)
             self.schema: pa.Schema = _schema(file)
@@ -75,9 +76,18 @@ def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
             pq.ParquetFile(source, coerce_int96_timestamp_unit=unit) as file,
         ):
             yield file
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # a name that is no text
         refuse_other_contents(path, "Parquet")
         raise _damaged(path, error) from error
+
+
+def _check_columns(file: pq.ParquetFile) -> None:
+    """Read a row of every column before the footer is asked about them.
+
+    A column that is encrypted or damaged is an error here; there it would abort the process.
+    """
+    if file.metadata.num_row_groups:
+        next(file.iter_batches(1, row_groups=[0], use_threads=False), None)
 
 
 def _schema(file: pq.ParquetFile) -> pa.Schema:
@@ -93,9 +103,12 @@ def _schema(file: pq.ParquetFile) -> pa.Schema:
 
 def _damaged(path: Path, error: Exception) -> InputError:
     reason = str(error).splitlines()[0].rstrip(".")
+    encrypted = "crypt" in reason
     return InputError(
         f"{path} cannot be read as Parquet: {reason}.",
-        "Check that the file is whole; if it is not Parquet, say so: --input-format csv.",
+        "The file is encrypted: write it again without that."
+        if encrypted
+        else "Check that the file is whole; if it is not Parquet, say so: --input-format csv.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import zip_longest
@@ -20,6 +21,9 @@ __all__ = ["ParquetWriter"]
 
 ROW_GROUP_ROWS = 64 * 1024
 ROW_GROUP_BYTES = 64 * 1024 * 1024
+
+MOST_COLUMNS = 999_999
+"""More, with the root of the schema, are a million: a footer like that is refused by readers."""
 
 DEFAULT_COMPRESSION = "zstd"
 
@@ -39,7 +43,7 @@ class ParquetWriter:
             of these have.
 
     Raises:
-        OutputError: Parquet has no form for a column's type.
+        OutputError: Parquet has no form for a column's type, or the columns are too many.
     """
 
     def __init__(
@@ -53,6 +57,11 @@ class ParquetWriter:
         self._schema = with_columns(schema, new_fields)
         self._held: list[pa.RecordBatch] = []
         self._rows = 0
+        if len(self._schema) > MOST_COLUMNS:
+            raise OutputError(
+                f"{len(self._schema):,} columns are more than a Parquet file can have.",
+                "Write CSV: --output-format csv.",
+            )
         codecs = _codecs(self._schema, compression)
         with ExitStack() as stack:
             # Python opens the file: Arrow takes no name that is not UTF-8.
@@ -101,7 +110,7 @@ def _codecs(schema: pa.Schema, kept: Sequence[str]) -> dict[str, str]:
     The same leaf's path in the input may be another: older writers named a list's values in
     other ways.
     """
-    usual = max(kept, key=kept.count, default=DEFAULT_COMPRESSION)
+    usual = Counter(kept).most_common(1)[0][0] if kept else DEFAULT_COMPRESSION
     leaves = pq.ParquetFile(pa.BufferReader(_without_rows(schema))).schema
     paths = [leaves.column(place).path for place in range(len(leaves))]
     return dict(zip_longest(paths, kept, fillvalue=usual))

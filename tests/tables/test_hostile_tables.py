@@ -1,0 +1,184 @@
+"""Tables as no friend would send them, given to the command line."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow.parquet import encryption
+
+from pipeline.cli import main
+from pipeline.errors import InputError, OutputError
+from pipeline.tables import open_reader, open_writer
+from tests.tables.rewriting import CODE, rewrite
+
+Command = Callable[..., int]
+
+BIG = "a b " * 2_500_000
+
+
+def parquet(*columns: tuple[str, list[object]], rows_in_group: int = 1000) -> bytes:
+    """Return a Parquet file; two columns may have one name."""
+    names, values = [name for name, _ in columns], [pa.array(cells) for _, cells in columns]
+    file = io.BytesIO()
+    pq.write_table(pa.table(values, names=names), file, row_group_size=rows_in_group)
+    return file.getvalue()
+
+
+def without_row_groups() -> bytes:
+    file = io.BytesIO()
+    pq.ParquetWriter(file, pa.schema([("description", pa.string()), ("n", pa.int8())])).close()
+    return file.getvalue()
+
+
+class _Keys(encryption.KmsClient):  # type: ignore[misc] # pyarrow has no types
+    """Wraps no key at all; enough to encrypt a test's file."""
+
+    def wrap_key(self, key: bytes, name: str) -> bytes:
+        return base64.b64encode(key)
+
+
+def encrypted(plain_footer: bool) -> bytes:
+    factory = encryption.CryptoFactory(lambda _: _Keys())
+    how = encryption.EncryptionConfiguration(
+        footer_key="f", column_keys={"c": ["description"]}, plaintext_footer=plain_footer
+    )
+    file = io.BytesIO()
+    table = pa.table({"description": ["road"], "n": [1]})
+    properties = factory.file_encryption_properties(encryption.KmsConnectionConfig(), how)
+    with pq.ParquetWriter(file, table.schema, encryption_properties=properties) as writer:
+        writer.write_table(table)
+    return file.getvalue()
+
+
+WHOLE = parquet(("description", ["road"] * 9))
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    """Run the command line in a folder of its own and return its exit code."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> int:
+        line = ["tender-pipeline", "run", *map(str, arguments), "--systems", "naics"]
+        monkeypatch.setattr(sys, "argv", line)
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        return int(exit_.value.code or 0)
+
+    yield call
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("t.csv", b"", "t.csv is empty"),
+        ("t.csv", b"\n\n", "t.csv is empty"),
+        ("t.csv", b"description,n\nroad,\xff\xfe\n", "line 2: byte 0xFF is not utf-8"),
+        ("t.csv", b"description,n\nroad\n", "line 2: 1 fields where 2 are expected"),
+        ("t.csv", b"description,description\nroad,1\n", "2 columns named 'description'"),
+        ("t.csv", b"description,naics_code,cost_usd\n,,\n", "'naics_code', 'cost_usd'"),
+        ("t.csv", WHOLE, "holds a Parquet file"),
+        ("t.parquet", b"", "cannot be read as Parquet"),
+        ("t.parquet", WHOLE[:-20], "cannot be read as Parquet"),
+        ("t.parquet", WHOLE[:99], "cannot be read as Parquet"),
+        ("t.parquet", parquet(), "no column 'description'"),
+        ("t.parquet", parquet(("description", [["road"]])), "which is not text"),
+        ("t.parquet", parquet(("description", ["a"]), ("description", ["b"])), "2 columns named"),
+        ("t.parquet", parquet(("description", ["a"]), ("n", [1]), ("n", [2])), "of one name: 'n'"),
+        ("t.parquet", parquet(("description", ["a"]), ("naics_title", [1])), "'naics_title'"),
+        ("t.parquet", encrypted(plain_footer=True), "The file is encrypted"),
+        ("t.parquet", encrypted(plain_footer=False), "The file is encrypted"),
+    ],
+)
+def test_what_cannot_be_done_right_is_refused_and_nothing_is_written(
+    command: Command, capsys: pytest.CaptureFixture[str], name: str, data: bytes, message: str
+) -> None:
+    Path(name).write_bytes(data)
+    assert command(name) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+    assert [path.name for path in Path().rglob("*") if path.is_file()] == [name]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"description,n\n",
+        b"description,n",
+        b"n,n,description\n1,2,road repair\n",
+        b"description,n\nroad\0repair,\0\n\0,a\n",
+        b"description,n\n=1+1,=cmd|' /C calc'!A0\n@SUM(1),\t-1\n",
+        f'description,n\nroad,"{BIG}"\n"{BIG}",1\n'.encode(),
+    ],
+)
+def test_a_strange_csv_file_comes_back_byte_for_byte(command: Command, data: bytes) -> None:
+    Path("t.csv").write_bytes(data)
+    assert command("t.csv") == 0
+    csv.field_size_limit(1 << 28)
+    with Path("outputs/t.classified.csv").open("rb") as output:
+        lines = output.read().splitlines(keepends=True)
+    assert len(lines) == len(data.splitlines())
+    for before, after in zip(data.splitlines(), lines, strict=True):
+        assert after.startswith(before + b",")
+        added = next(csv.reader([after[len(before) + 1 :].decode()]))
+        assert len(added) == 6
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        without_row_groups(),
+        parquet(("description", [None, "", "road\0repair", BIG])),
+        parquet(("description", ["road"]), ("n", [[{"a": [1, None]}]])),
+        parquet(("description", ["=1+1"] * 5), rows_in_group=2),
+    ],
+)
+def test_a_strange_parquet_file_comes_back_as_it_was(command: Command, data: bytes) -> None:
+    Path("t.parquet").write_bytes(data)
+    assert command("t.parquet") == 0
+    original = pq.read_table("t.parquet")
+    written = pq.read_table("outputs/t.classified.parquet")
+    assert written.select(original.column_names).equals(original)
+    assert written.num_columns == original.num_columns + 6
+
+
+def test_a_million_columns_go_from_csv_to_csv_and_not_to_parquet(tmp_path: Path) -> None:
+    names = ",".join(map(str, range(1_000_000)))
+    (tmp_path / "t.csv").write_text(f"{names}\n{names}\n")
+    reader = open_reader(tmp_path / "t.csv", ["999999"])
+    rewrite(reader, tmp_path / "out.csv", [["7"]], fields=[CODE])
+    assert (tmp_path / "out.csv").read_text() == f"{names},cpv_code\n{names},7\n"
+    with pytest.raises(OutputError, match="1,000,001 columns are more than a Parquet") as caught:
+        open_writer(tmp_path / "out.parquet", "out.parquet", "parquet", reader, [CODE])
+    assert "--output-format csv" in caught.value.hint
+
+
+def test_damage_anywhere_in_a_footer_is_an_error_and_no_crash(tmp_path: Path) -> None:
+    """Arrow aborts the process when it is asked about a column whose entry is damaged."""
+    data = parquet(("description", ["road", None]), ("n", [[{"a": [1]}], None]))
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    draws = random.Random(7)
+    path = tmp_path / "t.parquet"
+    read = refused = 0
+    for _ in range(400):
+        damaged = bytearray(data)
+        damaged[draws.randrange(footer, len(data) - 8)] = draws.choice([0, 1, 127, 128, 255])
+        path.write_bytes(damaged)
+        try:
+            read += len(list(open_reader(path, ["description"]).batches()))
+        except InputError:
+            refused += 1
+    assert read and refused
