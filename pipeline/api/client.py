@@ -18,6 +18,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.api.addresses import BaseUrl, checked_key, endpoint
 from pipeline.api.messages import MAX_BODY
 from pipeline.api.transport import Transport
+from pipeline.api.unpacking import unpacked
 
 __all__ = ["Client", "Failure", "Lost", "NotSent", "Received", "Reply"]
 
@@ -156,11 +157,8 @@ class Client:
 
     async def _content(self, response: httpx.Response) -> bytes:
         content = bytearray()
-        # None is compressed: it was not asked for. What comes so all the same is unpacked.
-        plain = not any(name.lower() == b"content-encoding" for name, _ in response.headers.raw)
-        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - of its transport
         with suppress(httpx.DecodingError):
-            async for chunk in response.stream if plain else response.aiter_bytes():
+            async for chunk in unpacked(response):
                 content += chunk
                 if len(content) > self._max_body:
                     break

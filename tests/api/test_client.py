@@ -6,9 +6,12 @@ import json
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(autouse=True)
 def no_proxy_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy"):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
 
@@ -108,6 +111,17 @@ async def answers(exchange: Exchange) -> None:
     while True:
         await exchange.read_request()
         await exchange.answer()
+
+
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """Assert that what is allocated within, at any moment, is a few bodies of the largest size."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < 8 * MAX_BODY
+    finally:
+        tracemalloc.stop()
 
 
 async def test_a_request_is_what_the_interface_asks_for() -> None:
@@ -227,6 +241,27 @@ async def test_a_certificate_that_nobody_vouches_for_gets_nothing(tls: ssl.SSLCo
         reply = await attempt(server.base)
     assert isinstance(reply, NotSent)
     assert "certificate verify failed" in reply.detail
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("fault", ["another host", "expired"])
+async def test_a_certificate_that_is_not_the_hosts_or_no_longer_valid_gets_nothing(
+    fault: str, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ended = datetime.now(UTC) - timedelta(days=1)
+    certificate = (
+        authority.issue_cert("service.example")
+        if fault == "another host"
+        else authority.issue_cert("localhost", not_after=ended)
+    )
+    certificate.configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    async with serving(answers, context) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, NotSent)
+    assert "certificate" in reply.detail
     assert server.requests == []
 
 
@@ -376,6 +411,39 @@ async def test_a_cancelled_attempt_is_cancelled_and_closes_its_connection() -> N
         await asyncio.wait_for(gone.wait(), 5)
 
 
+def floods_with(head: bytes, flood: bytes) -> Script:
+    async def script(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.raw(head)
+        while True:
+            await exchange.raw(flood)
+
+    return script
+
+
+MANY_HEADERS = b"".join(b"X%d: y\r\n" % place for place in range(5_000))
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "flood"),
+    [
+        (b"HTTP/1.1 200 OK\r\n", MANY_HEADERS),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y" * 65536),
+        (b"HTTP/1.1 200 ", b"y" * 65536),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 99),
+        (CHUNKED + b"2;", b"y" * 65536),
+        (CHUNKED + b"2\r\n{}\r\n0\r\n", MANY_HEADERS),
+    ],
+    ids=["headers", "one header", "reason", "continue", "chunk extension", "trailers"],
+)
+async def test_an_endless_answer_is_lost_in_little_memory(head: bytes, flood: bytes) -> None:
+    async with serving(floods_with(head, flood)) as server:
+        with little_memory():
+            reply = await attempt(server.base, timeout=0.5)
+    assert isinstance(reply, Lost)
+
+
 # Bodies.
 
 
@@ -394,7 +462,8 @@ async def test_a_huge_body_is_cut_off_and_its_connection_closed() -> None:
             gone.set()
 
     async with serving(floods) as server, Client(server.base, KEY, connections=1) as client:
-        reply = await client.send("cpv", "one")
+        with little_memory():
+            reply = await client.send("cpv", "one")
         await asyncio.wait_for(gone.wait(), 5)
     assert isinstance(reply, Received)
     assert reply.status == 200
@@ -428,6 +497,36 @@ async def test_a_compressed_body_is_unpacked_and_a_broken_one_keeps_its_status()
     ]  # fmt: skip
 
 
+BLANKS = b" " * 52428800
+BOMB = gzip.compress(BLANKS)
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "kept"),
+    [
+        ("gzip", BOMB, BLANKS),
+        ("x-gzip", BOMB, BLANKS),
+        ("deflate", zlib.compress(BLANKS), BLANKS),
+        ("gzip, gzip", gzip.compress(BOMB), gzip.compress(BOMB)),
+        ("gzip", gzip.compress(BOMB), BOMB),
+        ("br", b"any", b"any"),
+        ("gzip, unheard-of", BOMB, BOMB),
+    ],
+)
+async def test_what_is_compressed_is_unpacked_once_and_in_little_memory(
+    coding: str, body: bytes, kept: bytes
+) -> None:
+    async def compresses(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer(body, "200 OK", f"Content-Encoding: {coding}")
+
+    async with serving(compresses) as server:
+        with little_memory():
+            reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+    assert reply.body == kept[: MAX_BODY + 1]
+
+
 async def test_an_answer_before_the_whole_text_was_read_counts() -> None:
     async def hasty(exchange: Exchange) -> None:
         await exchange.reader.readuntil(b"\r\n\r\n")
@@ -443,19 +542,20 @@ async def test_an_answer_before_the_whole_text_was_read_counts() -> None:
 # The key.
 
 
-async def test_a_redirect_is_not_followed_and_the_key_does_not_travel() -> None:
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed_and_the_key_does_not_travel(status: int) -> None:
     async with serving(answers) as elsewhere:
 
         async def redirects(exchange: Exchange) -> None:
             await exchange.read_request()
             location = f"Location: {elsewhere.base}/api/cpv/match"
-            await exchange.answer(b"", "307 Temporary Redirect", location)
+            await exchange.answer(b"", f"{status} Elsewhere", location)
 
         async with serving(redirects) as server:
             reply = await attempt(server.base)
         assert isinstance(reply, Received)
         assert (reply.status, reply.headers["location"]) == (
-            307, f"{elsewhere.base}/api/cpv/match"
+            status, f"{elsewhere.base}/api/cpv/match"
         )  # fmt: skip
         assert (elsewhere.connections, len(server.requests)) == (0, 1)
 
@@ -508,6 +608,55 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
         reply = await attempt(BaseUrl("http://service.example"))
     assert isinstance(reply, Received)
     assert proxy.requests[0][0] == b"POST http://service.example/api/cpv/match HTTP/1.1"
+
+
+async def test_a_host_of_no_proxy_is_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(answers) as proxy, serving(answers) as server:
+        monkeypatch.setenv("ALL_PROXY", proxy.base)
+        monkeypatch.setenv("NO_PROXY", "elsewhere.example,localhost")
+        await attempt(server.base)
+        await attempt(BaseUrl("http://service.example"))
+    assert len(server.requests) == 1
+    assert [line.split()[1] for line, _, _ in proxy.requests] == [
+        b"http://service.example/api/cpv/match"
+    ]
+
+
+async def test_a_proxy_on_the_way_to_https_sees_neither_key_nor_text(
+    tls: ssl.SSLContext,
+    authority: trustme.CA,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    passed = b""
+
+    async def tunnels(exchange: Exchange) -> None:
+        nonlocal passed
+        head = await exchange.reader.readuntil(b"\r\n\r\n")
+        host, port = head.split()[1].decode().split(":")
+        far, farther = await asyncio.open_connection(host, int(port))
+        await exchange.raw(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal passed
+            while data := await reader.read(65536):
+                passed += data
+                writer.write(data)
+            writer.close()
+
+        passed += head
+        await asyncio.gather(carry(exchange.reader, farther), carry(far, exchange.writer))
+
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    async with serving(answers, tls) as server, serving(tunnels) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.base)
+        reply = await attempt(server.base, "Epaulettes")
+    assert isinstance(reply, Received)
+    assert server.requests[0][1][b"x-api-key"] == KEY.encode()
+    assert passed.startswith(b"CONNECT localhost:")
+    assert KEY.encode() not in passed
+    assert b"Epaulettes" not in passed
 
 
 async def test_a_proxy_that_lets_nothing_through_sent_nothing(

@@ -53,14 +53,6 @@ async def test_a_proxy_is_named_in_any_of_the_usual_ways(
     assert proxy.requests[0][0] == b"POST http://service.example/api HTTP/1.1"
 
 
-async def test_a_host_in_no_proxy_is_asked_directly(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serving(answers) as proxy, serving(answers) as server:
-        monkeypatch.setenv("HTTP_PROXY", proxy.base)
-        monkeypatch.setenv("NO_PROXY", "localhost")
-        await posted(server.base)
-    assert (len(proxy.requests), len(server.requests)) == (0, 1)
-
-
 @pytest.mark.parametrize("proxy", ["socks5://me:secret@proxy:1080", "http://", "http://proxy:port"])
 def test_a_proxy_that_cannot_be_used_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch, proxy: str
