@@ -61,8 +61,8 @@ def run(
     rows = partial(_rows, reader, settings)
     found = scan(purchase.noted(rows()) if purchase else rows())
     if purchase:
-        with target.draft(reader, new_fields(settings)):
-            pass  # what could not be written must not be bought first
+        with target.draft(reader, new_fields(settings)) as draft:
+            draft.writer.abort()  # what could not be written must not be bought first
     parked = purchase.buy(rows()) if purchase else None
     if purchase and parked:
         return _summary(Tally.of(()), None, 0, started, purchase.paid(), parked)
