@@ -17,6 +17,7 @@ import httpx
 from pipeline.answers import SYSTEMS, System
 from pipeline.api.addresses import BaseUrl, checked_key, endpoint
 from pipeline.api.messages import MAX_BODY
+from pipeline.api.redaction import Redaction
 from pipeline.api.transport import Transport
 from pipeline.api.unpacking import unpacked
 
@@ -29,8 +30,6 @@ JSON: Final = json.JSONEncoder(ensure_ascii=False)
 KEEP_ALIVE: Final = 1.0
 """Seconds that an idle connection is kept: less than servers do (2 to 75), because a request on
 one that the server is just closing is lost, and nobody knows whether it was billed."""
-SHORTEST_SECRET: Final = 12
-"""Characters of the shortest key that is blotted out; a shorter one may be part of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +105,7 @@ class Client:
     ) -> None:
         self._base = base
         self._key = None if api_key is None else checked_key(api_key).encode()
+        self._redacted = Redaction.of(api_key)
         self._timeout = timeout
         self._max_body = max_body
         self._transport = transport or Transport(httpx.URL(base), connections, KEEP_ALIVE)
@@ -142,8 +142,16 @@ class Client:
             content = await self._content(response)
         finally:
             await response.aclose()
-        headers = _kept(response.headers.raw)
+        headers = self._kept(response.headers.raw)
         return Received(response.status_code, headers, content, time.monotonic() - start)
+
+    def _kept(self, headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+        """Take the headers that matter, as Latin-1, which has a character for every byte."""
+        return {
+            name.lower().decode("latin-1"): self._redacted(value).decode("latin-1")
+            for name, value in headers
+            if name.lower() in KEPT_HEADERS
+        }
 
     def _headers(self, body: _Body) -> dict[bytes, bytes]:
         headers = {
@@ -162,13 +170,7 @@ class Client:
                 content += chunk
                 if len(content) > self._max_body:
                     break
-        return self._redacted(bytes(content[: self._max_body + 1]))
-
-    def _redacted(self, content: bytes) -> bytes:
-        """Blot out the key where a response repeats it: bodies are kept and shown."""
-        if self._key is None or len(self._key) < SHORTEST_SECRET:
-            return content
-        return content.replace(self._key, b"*" * len(self._key))
+        return self._redacted(bytes(content))[: self._max_body + 1]
 
 
 class _Body(httpx.AsyncByteStream):
@@ -190,12 +192,6 @@ class _Body(httpx.AsyncByteStream):
     def failed(self, error: Failure, detail: str) -> NotSent | Lost:
         """Say what a failure of the attempt means."""
         return Lost(error, detail) if self._begun else NotSent(error, detail)
-
-
-def _kept(headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Take the headers that matter; read as Latin-1, which has a character for every byte."""
-    named = ((name.lower(), value) for name, value in headers)
-    return {name.decode(): value.decode("latin-1") for name, value in named if name in KEPT_HEADERS}
 
 
 def _detail(error: BaseException) -> str:

@@ -563,7 +563,8 @@ async def test_a_redirect_is_not_followed_and_the_key_does_not_travel(status: in
 async def test_the_key_stands_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixture) -> None:
     async def repeats(exchange: Exchange) -> None:
         await exchange.read_request()
-        await exchange.answer(f'{{"message":"{KEY} is not valid"}}'.encode(), "401 No")
+        location = f"Location: https://elsewhere/login?key={KEY}"
+        await exchange.answer(f'{{"message":"{KEY} is not valid"}}'.encode(), "401 No", location)
 
     caplog.set_level(logging.DEBUG)
     async with serving(repeats) as server, Client(server.base, KEY, connections=1) as client:
@@ -573,6 +574,7 @@ async def test_the_key_stands_in_no_repr_log_or_reply(caplog: pytest.LogCaptureF
         lost = await attempt(server.base)
     assert isinstance(reply, Received)
     assert reply.body == b'{"message":"' + b"*" * len(KEY) + b' is not valid"}'
+    assert reply.headers["location"] == "https://elsewhere/login?key=" + "*" * len(KEY)
     assert KEY not in f"{shown}{reply}{lost}{caplog.text}{caplog.records}"
 
 
