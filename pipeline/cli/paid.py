@@ -165,8 +165,8 @@ def _api_key(file: Path | None) -> str | None:
             key = file.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(
-                f"The key file {file} cannot be read: {type(error).__name__}.",
-                "Give --api-key-file a text file that holds the key alone.",
+                f"The file of the API key cannot be read: {type(error).__name__}.",
+                "Give --api-key-file the path of a text file that holds the key alone.",
             ) from error
     return checked_key(key.strip()) if key.strip() else None
 
