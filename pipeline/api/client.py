@@ -177,8 +177,7 @@ class _Body(httpx.AsyncByteStream):
     """A request's body that notes when the transport begins to send it.
 
     A transport takes the body only when it has a connection, all of TLS included, so a failure
-    before that is one that the service cannot have billed, whatever the exception is called:
-    on aiohttp's transport even a connection dropped after sending is a ``ConnectTimeout``.
+    before that is one that the service cannot have billed, whatever the exception is called.
     """
 
     def __init__(self, content: bytes) -> None:
