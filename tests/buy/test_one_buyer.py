@@ -52,7 +52,7 @@ def two_buyers(
         folder.mkdir()
     ledger = tmp_path / "ledger.db"
     with serving(latch) as address:
-        second = buyer(folders[1], address, other.key, ledger=ledger)
+        second = buyer(folders[1], address, other.key, ledger=ledger, timeout=2.0)
         for folder in folders:
             buyer(folder, address, None).write(TEXTS)
         with started(folders[0], address, service.account.key, ledger=ledger) as first:
@@ -124,6 +124,7 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
             thread = threading.Thread(target=wait)
             thread.start()
             while "Waiting for it." not in caplog.text:
+                assert thread.is_alive()
                 time.sleep(0.01)  # until it has counted what it needs, and waits
             elsewhere = Ledger(the.how.ledger, the.how.base_url)
             journal = Journal(elsewhere.open_job("first"), "key-1")

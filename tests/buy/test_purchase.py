@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
+import sqlite3
 import subprocess
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -25,7 +28,16 @@ from pipeline.rate import DEMO, Rate
 from pipeline.service import METADATA, create_app, engine_matchers
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
-from tests.buy.serving import Buyer, Gate, Service, buyer, nobody_there, serving, started
+from tests.buy.serving import (
+    Buyer,
+    Gate,
+    Instead,
+    Service,
+    buyer,
+    nobody_there,
+    serving,
+    started,
+)
 
 TEXTS = ["road works", "", "office chairs and desks", "road works", "a b c d", "school meals"]
 DISTINCT = 4
@@ -176,6 +188,23 @@ def test_the_cost_limit_is_kept_and_a_higher_one_continues(
     assert summary.cost_usd == service.charged == the.row_costs()
 
 
+def test_what_earlier_runs_may_have_paid_counts_against_the_limit(
+    tmp_path: Path, service: Service
+) -> None:
+    """Two lost answers reserve 0.0006 USD; under 0.0008 there is no room for a third attempt."""
+    poor = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
+    app = Instead(service.app(), {1: (502, {}, ""), 2: (502, {}, ""), 3: (402, {}, poor)})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(["one text", "two text"])
+        assert the.run().parked
+        summary = the.but(max_cost=Decimal("0.0008")).run()
+    assert summary.parked is not None
+    assert "The cost limit is reached" in summary.parked.message
+    assert "up to 0.0006 USD more may have been billed" in summary.parked.message
+    assert app.requests == 4
+
+
 def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path) -> None:
     the = buyer(tmp_path, nobody_there(), "key")
     the.write([f"text {number}" for number in range(30)])
@@ -284,6 +313,9 @@ def test_a_killed_run_pays_again_for_nothing_it_was_told(tmp_path: Path, service
     twice = sum(asked.values()) - 20
     assert summary.cost_usd == the.row_costs() == service.charged - twice * price
     assert summary.paid.at_risk_usd >= twice * price
+    with closing(sqlite3.connect(the.how.ledger)) as ledger:
+        (left_open,) = ledger.execute("SELECT count(*) FROM attempts WHERE state = 'sent'")
+    assert left_open == (0,), "nobody could settle what is said to be under way"
 
 
 def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
