@@ -57,9 +57,11 @@ def two_buyers(
             buyer(folder, address, None).write(TEXTS)
         with started(folders[0], address, service.account.key, ledger=ledger) as first:
             assert latch.reached.wait(20)
-            yield second, first, latch
-            latch.open = True
-            first.kill()
+            try:
+                yield second, first, latch
+            finally:
+                latch.open = True
+                first.kill()
 
 
 def test_another_key_on_the_same_ledger_is_refused(tmp_path: Path, service: Service) -> None:
