@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from decimal import Decimal
 from types import TracebackType
+from typing import Any
 
 from pipeline.answers import System
 from pipeline.api.addresses import fingerprint
@@ -16,8 +17,9 @@ from pipeline.buy.matcher import LedgerMatcher
 from pipeline.buy.pool import Bought, Order, Pool
 from pipeline.buy.progress import BuyingProgress, duration, silent_buying
 from pipeline.buy.resuming import resumed_throttle
-from pipeline.buy.stopping import stopping
+from pipeline.buy.stopping import Brake, bought_beside
 from pipeline.buy.terms import Estimate, PurchaseSettings
+from pipeline.interruption import Interruption
 from pipeline.ledger import (
     Call,
     Job,
@@ -47,6 +49,7 @@ class Purchase:
         identity: what the job is known by: the same for the same output of the same input.
         progress: shows how far the purchase is.
         confirm: asked before anything is bought.
+        interruption: stops the purchase from another thread, as a signal does from this one.
         plan_only: only look: the job and its rows stay as they are.
 
     Raises:
@@ -60,11 +63,13 @@ class Purchase:
         identity: str,
         progress: BuyingProgress = silent_buying,
         confirm: Callable[[Estimate], bool] = lambda _: True,
+        interruption: Interruption | None = None,
         plan_only: bool = False,
     ) -> None:
         self._how = how
         self._progress = progress
         self._confirm = confirm
+        self._interruption = interruption or Interruption()
         self._settings = settings
         self._account = fingerprint(how.api_key)
         with ExitStack() as opened:
@@ -145,7 +150,10 @@ class Purchase:
                     refused = f", {bought.refusals} refused" if bought.refusals else ""
                     advance(1, f"{spent:f} USD, {duration(left)} left{refused}")
 
-                return asyncio.run(self._bought(self._orders(batches), estimate.to_buy, tell))
+                def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
+                    return self._bought(self._orders(batches), estimate.to_buy, tell, brake)
+
+                return bought_beside(buying, self._interruption)
 
     def paid(self) -> Paid:
         """Return what the job has cost so far."""
@@ -174,6 +182,7 @@ class Purchase:
         orders: Iterator[Order],
         to_buy: int,
         tell: Callable[[Bought, Decimal, float], None],
+        brake: Brake,
     ) -> Parked | None:
         how = self._how
         money = self._job.money()
@@ -204,7 +213,7 @@ class Purchase:
                 advance=advance,
                 max_price=how.max_price,
             )
-            with stopping(pool, how.max_duration):
+            with brake.watching(pool, how.max_duration):
                 await pool.run(orders, how.workers)
         return pool.parked
 

@@ -1,48 +1,118 @@
-"""Stops a purchase in good order: at a signal, or when its time is up."""
+"""Runs a purchase beside the thread that waits for it, and stops it in good order."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Iterator
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from typing import Any, TypeAlias
 
 from pipeline.buy.pool import Pool
+from pipeline.interruption import Interruption
 from pipeline.report import Parked
 
-__all__ = ["stopping"]
+__all__ = ["Brake", "bought_beside"]
 
+INTERRUPTED = 130
+SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
+"""What a shell says of a process that a signal ended, and what that means."""
+
+HINT = "What was bought is kept. Run the same command: it continues."
 TIME_IS_UP = Parked(7, "The time is up.", "Run the same command: it continues.")
 
+log = logging.getLogger(__name__)
 
-@contextmanager
-def stopping(pool: Pool, max_duration: float | None) -> Iterator[None]:
-    """Park the pool at a signal, or after some seconds; a second signal breaks off at once."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    signals = 0
 
-    def signalled(code: int) -> None:
-        nonlocal signals
-        signals += 1
-        hint = "What was bought is kept. Run the same command: it continues."
-        pool.park(Parked(code, "Interrupted.", hint))
-        if signals > 1 and task is not None:
-            task.cancel()
+class Brake:
+    """Stops a pool from another thread: at first in good order, the second time at once."""
 
-    timer = None
-    if max_duration is not None:
-        timer = loop.call_later(max_duration, pool.park, TIME_IS_UP)
-    with suppress(ValueError, RuntimeError):  # not in the main thread
-        loop.add_signal_handler(signal.SIGINT, signalled, 130)
-        loop.add_signal_handler(signal.SIGTERM, signalled, 143)
+    def __init__(self) -> None:
+        self._pressed: list[Parked] = []
+        self._heed: Callable[[], object] = lambda: None
+        self._lock = threading.Lock()
+
+    def press(self, why: Parked) -> None:
+        """Stop; a pool that is not there yet stops before it sends anything."""
+        with self._lock, suppress(RuntimeError):  # the loop has ended
+            self._pressed.append(why)
+            self._heed()
+
+    @contextmanager
+    def watching(self, pool: Pool, max_duration: float | None) -> Iterator[None]:
+        """Heed the brake, and park the pool after some seconds, within the pool's own loop."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def heed() -> None:
+            if self._pressed:
+                pool.park(self._pressed[0])
+            if len(self._pressed) > 1 and task is not None:
+                task.cancel()
+
+        timer = None
+        if max_duration is not None:
+            timer = loop.call_later(max_duration, pool.park, TIME_IS_UP)
+        with self._lock:
+            self._heed = lambda: loop.call_soon_threadsafe(heed)
+            heed()
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+
+Buying: TypeAlias = Callable[[Brake], Coroutine[Any, Any, Parked | None]]
+
+
+def bought_beside(buying: Buying, interruption: Interruption) -> Parked | None:
+    """Buy in an event loop of its own, which may be beside a running one, and wait for it.
+
+    Whatever interrupts the wait (a signal's exception, a cancelled task) stops the purchase:
+    what is under way is finished, nothing new is sent. The second time it stops at once.
+
+    Returns:
+        Why it stopped before its end, if it did.
+
+    Raises:
+        BaseException: what interrupted the wait, if it was no signal, or did so twice.
+    """
+    brake = Brake()
+    with ThreadPoolExecutor(1, "buying") as thread:
+        work = thread.submit(copy_context().run, asyncio.run, buying(brake))
+        try:
+            stopped = _stopped(work, brake, interruption)
+        finally:
+            brake.press(_parked(INTERRUPTED))  # if it is not done yet
+        bought = work.result()
+    return stopped or bought
+
+
+def _stopped(
+    work: Future[Parked | None], brake: Brake, interruption: Interruption
+) -> Parked | None:
+    """Wait for a purchase; return why it was interrupted, if it was."""
     try:
-        yield
-    except asyncio.CancelledError:
-        if signals < 2:
+        interruption.wait(work)
+    except BaseException as stop:
+        code = _signal(stop)
+        brake.press(_parked(code or INTERRUPTED))
+        log.info("Stopping once what is under way has ended. Interrupt again to stop at once.")
+        interruption.wait(work)  # the second time goes through, and the brake is pressed again
+        if code is None and work.exception() is None:
             raise
-    finally:
-        if timer is not None:
-            timer.cancel()
-        with suppress(ValueError, RuntimeError):
-            loop.remove_signal_handler(signal.SIGINT)
-            loop.remove_signal_handler(signal.SIGTERM)
+        return None if code is None else _parked(code)
+    return None
+
+
+def _signal(stop: BaseException) -> int | None:
+    """Return the exit code that a signal's exception stands for; None for any other exception."""
+    code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else getattr(stop, "code", None)
+    return code if code in SIGNALS else None
+
+
+def _parked(code: int) -> Parked:
+    return Parked(code, SIGNALS[code], HINT)

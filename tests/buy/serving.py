@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import socket
 import subprocess
@@ -141,6 +142,26 @@ class Instead:
         await send({"type": "http.response.body", "body": body.encode()})
 
 
+class Sluice:
+    """Lets so many requests through; answers the next ones once it is opened."""
+
+    def __init__(self, app: Any, free: int) -> None:
+        self._app = app
+        self._left = free
+        self._opened = threading.Event()
+        self.reached = threading.Event()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._left -= 1
+        if self._left < 0:
+            self.reached.set()
+            await asyncio.to_thread(self._opened.wait, 30)
+        await self._app(scope, receive, send)
+
+
 @dataclass(frozen=True)
 class Buyer:
     """Runs jobs in one folder; an output is written over."""
@@ -179,9 +200,9 @@ class Buyer:
         """Say what a run would take, as ``plan`` does."""
         reader = open_reader(self.source, self.settings.text_columns)
         with Purchase(self.how, self.settings, str(self.output), plan_only=True) as purchase:
-            _, estimate = job.plan(reader, self.settings, purchase)
+            forecast = job.plan(reader, self.settings, purchase)
             purchase.delete_job()
-        return estimate
+        return forecast.purchase
 
     def rows(self) -> list[dict[str, str]]:
         with self.output.open(newline="") as file:
@@ -199,11 +220,12 @@ def buyer(folder: Path, address: str, key: str | None, **how: Any) -> Buyer:
 
 
 RUN = """
-import logging, sys
+import logging, signal, sys
 from pathlib import Path, PosixPath
 from tests.buy.serving import buyer
 logging.basicConfig(level="INFO")
 how = eval(sys.argv[4])
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 try:
     parked = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], **{"workers": 3} | how).run().parked
 except Exception as error:
