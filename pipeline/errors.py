@@ -7,10 +7,13 @@ PipelineError
 ├── OutputError       the output may not or cannot be written
 ├── CodeTableError    a code, a system or an official code file is not as it should be
 ├── EngineError       a worker process of the engine died
-└── LedgerError       the ledger cannot be read or written
+├── LedgerError       the ledger cannot be read or written
+└── ParkedError       a job stopped before its end and can go on
 """
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 __all__ = [
     "CodeTableError",
@@ -19,6 +22,7 @@ __all__ = [
     "InputError",
     "LedgerError",
     "OutputError",
+    "ParkedError",
     "PipelineError",
     "SettingsError",
 ]
@@ -74,3 +78,22 @@ class LedgerError(PipelineError):
     """The ledger is damaged, locked, full, or from a newer version of this tool."""
 
     exit_code = 8
+
+
+class ParkedError(PipelineError):
+    """A job stopped in good order before its end; done again, it goes on from there.
+
+    Attributes:
+        message: why.
+        hint: what to do about it.
+        exit_code: what the command line would exit with.
+        cost_usd: what the job has cost so far, US dollars.
+    """
+
+    def __init__(
+        self, message: str, hint: str, exit_code: int = 7, cost_usd: Decimal = Decimal(0)
+    ) -> None:
+        super().__init__(message, hint)
+        self.args = (message, hint, exit_code, cost_usd)
+        self.exit_code = exit_code
+        self.cost_usd = cost_usd

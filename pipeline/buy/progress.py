@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
-__all__ = ["BuyingProgress", "buying_bar", "buying_lines", "duration", "silent_buying"]
+__all__ = [
+    "AdvanceBuying",
+    "BuyingProgress",
+    "buying_bar",
+    "buying_lines",
+    "duration",
+    "silent_buying",
+]
 
 AdvanceBuying: TypeAlias = Callable[[int, str], None]
 """Told how many more calls came to an end, and what to say beside the count."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pipeline.api.addresses import BaseUrl
 from pipeline.buy.budget import MAX_PRICE
+from pipeline.buy.progress import duration
 from pipeline.ledger import Counting
 from pipeline.money import ZERO, plain
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
@@ -94,6 +95,12 @@ class Estimate:
     def owned(self) -> int:
         """The calls that the ledger answers."""
         return self.distinct - self.to_buy - self.held
+
+    def __str__(self) -> str:
+        held = f"{self.held:,} held because their answers were lost, " if self.held else ""
+        calls = f"{self.distinct:,} distinct calls, {self.owned:,} owned, {held}"
+        cost = f"{plain(self.low_usd)} to {plain(self.high_usd)} USD"
+        return f"{calls}{self.to_buy:,} to buy: {cost}, {duration(self.seconds)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""

@@ -157,12 +157,12 @@ def test_an_attempt_takes_no_longer_than_it_may(line: CommandLine, service: Serv
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("--max-age", "3w", "Give --max-age such as 12h or 30d."),
-        ("--timeout", "60", "Give --timeout such as 60s."),
-        ("--timeout", "0s", "Give --timeout a time, such as 60s."),
-        ("--max-duration", "soon", "Give --max-duration such as 90min or 6h."),
-        ("--max-price", "-1", "Give --max-price such as 0.01."),
-        ("--max-cost", "NaN", "Give --max-cost such as 2.50."),
+        ("--max-age", "3w", "6h or 30d (--max-age)."),
+        ("--timeout", "60", "6h or 30d (--timeout)."),
+        ("--timeout", "0s", "such as 60s (--timeout)."),
+        ("--max-duration", "soon", "6h or 30d (--max-duration)."),
+        ("--max-price", "-1", "such as 2.50 (--max-price)."),
+        ("--max-cost", "NaN", "such as 2.50 (--max-cost)."),
     ],
 )
 def test_what_cannot_be_understood_is_refused(
