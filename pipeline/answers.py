@@ -9,7 +9,17 @@ from typing import Literal, Protocol, TypeAlias, get_args
 
 from pipeline.money import ZERO
 
-__all__ = ["SYSTEMS", "Answer", "BatchAnswers", "Failed", "Match", "Matched", "Matcher", "System"]
+__all__ = [
+    "SYSTEMS",
+    "Answer",
+    "BatchAnswers",
+    "Failed",
+    "Match",
+    "Matched",
+    "Matcher",
+    "Pending",
+    "System",
+]
 
 System: TypeAlias = Literal["cpv", "psc", "unspsc", "naics"]
 
@@ -58,7 +68,18 @@ class Failed:
     cost_usd: Decimal = ZERO
 
 
-Answer: TypeAlias = Matched | Failed
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """No answer yet: the run parked before it came to this text.
+
+    Attributes:
+        cost_usd: what this job paid for attempts that gave none, US dollars.
+    """
+
+    cost_usd: Decimal = ZERO
+
+
+Answer: TypeAlias = Matched | Failed | Pending
 
 BatchAnswers: TypeAlias = Mapping[System, Sequence[Answer | None]]
 """For each system one answer a row of the batch; None where the row has no text."""

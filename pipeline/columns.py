@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.answers import Answer, BatchAnswers, Failed, Match, Matched
+from pipeline.answers import Answer, BatchAnswers, Failed, Match, Matched, Pending
 from pipeline.errors import SettingsError
 from pipeline.money import ARROW_USD, ZERO, total
 from pipeline.settings import Settings
@@ -59,6 +59,8 @@ def status(answer: Answer | None, min_confidence: float) -> str:
     match answer:
         case None:
             return "empty"
+        case Pending():
+            return "pending"
         case Failed(error):
             return error
         case Matched(matches):

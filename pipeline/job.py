@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -12,12 +12,13 @@ from pipeline.answers import Matcher
 from pipeline.buy import Estimate, Purchase
 from pipeline.columns import check_free, new_fields
 from pipeline.errors import InputChangedError
+from pipeline.forecast import Forecast
 from pipeline.manifest import Files, manifest
 from pipeline.money import plain, total
 from pipeline.outputs import Target
-from pipeline.plan import Plan, scan
 from pipeline.progress import Progress
 from pipeline.report import Paid, Parked, Summary, SystemSummary
+from pipeline.scan import scan
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Reader
 from pipeline.write import Tally, write
@@ -34,6 +35,7 @@ def run(
     source: Path | None = None,
     purchase: Purchase | None = None,
     files: Files | None = None,
+    partial: bool = False,
 ) -> Summary:
     """Do a job.
 
@@ -46,6 +48,7 @@ def run(
         source: the table's file, for the manifest.
         purchase: buys what the matcher needs; None for the embedded engine, which needs nothing.
         files: how the table's files are written, for the manifest.
+        partial: whether the table so far is written when the purchase parks.
 
     Raises:
         InputError: the table cannot be read to its end; nothing was written.
@@ -57,16 +60,20 @@ def run(
     started = time.monotonic()
     check_free(reader.schema.names, settings)
     target.check()
+    if purchase and partial:
+        target.partial.check()
     fingerprint = reader.opened_fingerprint
-    rows = partial(_rows, reader, settings)
+
+    rows = functools.partial(_rows, reader, settings)
     found = scan(purchase.noted(rows()) if purchase else rows())
     if purchase:
         with target.draft(reader, new_fields(settings)) as draft:
             draft.writer.abort()  # what could not be written must not be bought first
     parked = purchase.buy(rows()) if purchase else None
-    if purchase and parked:
+    if purchase and parked and not partial:
         return _summary(Tally.of(()), None, 0, started, purchase.paid(), parked)
-    with target.draft(reader, new_fields(settings)) as draft:
+    place = target.partial if parked else target
+    with place.draft(reader, new_fields(settings)) as draft:
         with progress(found.rows) as advance:
             tally = write(rows(), matcher, draft.writer, settings, advance)
         if reader.fingerprint() != fingerprint:
@@ -75,15 +82,17 @@ def run(
                 "Run the same command again.",
             )
         paid = purchase.paid() if purchase else None
-        summary = _summary(tally, target.path, draft.writer.replaced_characters, started, paid)
+        replaced = draft.writer.replaced_characters
+        summary = _summary(tally, place.path, replaced, started, paid, parked)
         draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
         draft.commit(manifest(source, fingerprint, settings, found, summary, files))
-    if purchase:
+    if purchase and not parked:
         purchase.close_job()
+        target.partial.discard()
     return summary
 
 
-def plan(reader: Reader, settings: Settings, purchase: Purchase | None) -> tuple[Plan, Estimate]:
+def plan(reader: Reader, settings: Settings, purchase: Purchase | None) -> Forecast:
     """Say what a job would do, spending nothing.
 
     Raises:
@@ -93,10 +102,8 @@ def plan(reader: Reader, settings: Settings, purchase: Purchase | None) -> tuple
     """
     check_free(reader.schema.names, settings)
     rows = _rows(reader, settings)
-    if purchase is None:
-        return scan(rows), Estimate.free()
-    found = scan(purchase.noted(rows))
-    return found, purchase.estimate()
+    found = scan(purchase.noted(rows) if purchase else rows)
+    return Forecast(found, purchase.estimate() if purchase else Estimate.free())
 
 
 def _rows(reader: Reader, settings: Settings) -> Iterator[Batch]:

@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pipeline.plan import Plan
 from pipeline.report import Summary
+from pipeline.scan import Plan
 from pipeline.settings import CsvOptions, Format, Settings
 
 __all__ = ["Files", "manifest"]
@@ -53,8 +53,14 @@ def manifest(
         "summary": summary.to_dict(),
         "finished": finished.isoformat(timespec="seconds"),
         "versions": VERSIONS,
-        "exit_state": "complete" if not summary.failed else "complete with failed rows",
+        "exit_state": _exit_state(summary),
     }
+
+
+def _exit_state(summary: Summary) -> str:
+    if summary.parked:
+        return "parked"
+    return "complete with failed rows" if summary.failed else "complete"
 
 
 def _version(library: str) -> str:

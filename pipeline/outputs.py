@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
+import logging
 import os
-import platform
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from pipeline.errors import OutputError
+from pipeline.placing import check_place, only_writer, replace_text, sync, translated
 from pipeline.settings import Format
 from pipeline.tables import (
     ArrowWriter,
@@ -34,11 +32,10 @@ __all__ = ["Draft", "FileTarget", "MemoryTarget", "Target", "default_output", "m
 
 Manifest = Mapping[str, Any]
 
+log = logging.getLogger(__name__)
+
 TOOL = "tender-pipeline"
 """What a manifest of ours says wrote it."""
-
-LONGEST_NAME = 255
-"""Bytes that a file's name may have on the usual file systems."""
 
 
 def default_output(source: Path, input_format: Format, output_format: Format) -> Path:
@@ -75,6 +72,11 @@ class Target(Protocol):
         """The file, or None for an output in memory."""
         ...
 
+    @property
+    def partial(self) -> Target:
+        """Where the table so far goes when the job parks."""
+        ...
+
     def check(self) -> None:
         """Refuse what would fail or do harm at the end, before anything is done.
 
@@ -89,6 +91,10 @@ class Target(Protocol):
         """Open an output; unless it is committed nothing of it stays."""
         ...
 
+    def discard(self) -> None:
+        """Remove the output, if it is this tool's and nobody changed it: it is out of date."""
+        ...
+
 
 @dataclass(slots=True)
 class MemoryTarget:
@@ -101,6 +107,11 @@ class MemoryTarget:
     table: pa.Table = field(default_factory=lambda: pa.table({}))
     path: None = field(default=None, init=False)
 
+    @property
+    def partial(self) -> MemoryTarget:
+        """The same: a table in memory lies in nobody's way."""
+        return self
+
     def check(self) -> None:
         """Accept everything."""
 
@@ -108,6 +119,9 @@ class MemoryTarget:
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
         """Open a table in memory."""
         yield _MemoryDraft(self, ArrowWriter(reader.schema, new_fields))
+
+    def discard(self) -> None:
+        """Leave the table to whoever holds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +149,23 @@ class FileTarget:
     overwrite: bool = False
     source: Path | None = None
 
+    @property
+    def partial(self) -> FileTarget:
+        """The file ``<stem>.partial<suffix>`` beside this one."""
+        stem, suffix, compression = split_suffixes(self.path)
+        return replace(self, path=self.path.with_name(f"{stem}.partial{suffix}{compression}"))
+
     def check(self) -> None:
         """See `Target.check`."""
-        with _translated(self.path):
+        with translated(self.path):
             place = self.path.resolve()
             if place.is_symlink():  # which Python 3.13 resolves without a word
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            _check_place(place)
+            check_place(place, manifest_path(place))
+            if manifest_path(place).is_dir():
+                raise OutputError(
+                    f"{manifest_path(place)} is a folder.", "Write elsewhere: --output PATH."
+                )
             if place.exists():
                 self._check_replaceable(place)
             if manifest_path(place).exists() and not self.overwrite and not _manifest(place):
@@ -170,10 +194,10 @@ class FileTarget:
             OutputError: the file cannot be written, or another run is writing it.
         """
         with ExitStack() as stack:
-            with _translated(self.path):
+            with translated(self.path):
                 place = self.path.resolve()  # a link keeps pointing where it points
                 place.parent.mkdir(parents=True, exist_ok=True)
-                temporary = stack.enter_context(_only_writer(place))
+                temporary = stack.enter_context(only_writer(place))
                 self.check()  # once more: nobody else writes it now
                 replaces = sha256_of(place) if place.exists() else None
                 writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
@@ -183,6 +207,17 @@ class FileTarget:
                 with suppress(Exception):
                     writer.abort()
                 raise
+
+    def discard(self) -> None:
+        """Remove the file and its manifest if this tool wrote them and nobody changed it since."""
+        place = self.path.resolve()
+        try:
+            if place.is_file() and _written_by_us(place):
+                place.unlink()
+                manifest_path(place).unlink(missing_ok=True)
+                log.info("Removed %s: the complete table has taken its place.", self.path)
+        except OSError as error:
+            log.warning("%s is out of date and cannot be removed: %s.", self.path, error.strerror)
 
 
 @dataclass(slots=True)
@@ -197,11 +232,11 @@ class _Writing:
         return self.writer.replaced_characters
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        with _translated(self.path):
+        with translated(self.path):
             self.writer.write(batch, columns)
 
     def close(self, metadata: dict[str, str]) -> None:
-        with _translated(self.path):
+        with translated(self.path):
             self.writer.close(metadata)
 
     def abort(self) -> None:
@@ -221,14 +256,14 @@ class _FileDraft:
         The manifest names the output it belongs to and the one that this one replaces, so that
         whichever of them a crash leaves in place is still known as ours.
         """
-        with _translated(self.place):
-            _sync(self.temporary)
+        with translated(self.place):
+            sync(self.temporary)
             self._check_unchanged()
             hashes = {"sha256": sha256_of(self.temporary), "replaces_sha256": self.replaces}
             record = {**manifest, "output": {"path": os.fspath(self.place), **hashes}}
-            _replace_text(manifest_path(self.place), json.dumps(record, indent=2) + "\n")
+            replace_text(manifest_path(self.place), json.dumps(record, indent=2) + "\n")
             self.temporary.replace(self.place)
-            _sync(self.place.parent)
+            sync(self.place.parent)
 
     def _check_unchanged(self) -> None:
         found = sha256_of(self.place) if self.place.exists() else None
@@ -237,86 +272,6 @@ class _FileDraft:
                 f"{self.place} was written by somebody else while the job ran; it is kept.",
                 "Move it and run the same command again, or write elsewhere: --output PATH.",
             )
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, RuntimeError, ValueError) as error:  # a full disk, a loop of links, a NUL
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise OutputError(
-            f"{path} cannot be written: {reason}.",
-            "Check the path, its permissions and the free space, or write elsewhere: "
-            "--output PATH.",
-        ) from error
-
-
-def _check_place(place: Path) -> None:
-    """Find out before the work what would fail behind it: names, folders, permissions."""
-    if len(os.fsencode(_temporary(manifest_path(place)).name)) > LONGEST_NAME:
-        raise OutputError(f"The name {place.name!r} is too long.", "Choose another: --output PATH.")
-    if manifest_path(place).is_dir():
-        raise OutputError(f"{manifest_path(place)} is a folder.", "Write elsewhere: --output PATH.")
-    folder = next(folder for folder in place.parents if folder.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(
-            f"Nothing can be written in {folder}.",
-            "Make it a folder that you may write in, or write elsewhere: --output PATH.",
-        )
-
-
-def _temporary(place: Path) -> Path:
-    """Return the name that a file has until it is whole.
-
-    It is always the same on one machine, so that what a killed run left is replaced by the next;
-    machines that share a folder do not meet in it.
-    """
-    machine = sha256(platform.node().encode()).hexdigest()[:8]
-    return place.with_name(f".{place.name}.{machine}.tmp")
-
-
-@contextmanager
-def _only_writer(place: Path) -> Iterator[Path]:
-    """Make the temporary file of an output and keep other runs on this machine from it.
-
-    Raises:
-        OutputError: another run is writing the same output.
-    """
-    temporary = _temporary(place)
-    descriptor = _locked(temporary, place)
-    try:
-        if place.exists():
-            os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
-        yield temporary
-    finally:
-        if _is_open_as(descriptor, temporary):
-            temporary.unlink()
-        os.close(descriptor)
-
-
-def _locked(temporary: Path, place: Path) -> int:
-    """Open the file and lock it; another run may have moved it away in between."""
-    while True:
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(descriptor)
-            raise OutputError(
-                f"Another run is writing {place}.",
-                "Wait until it is done, or write elsewhere: --output PATH.",
-            ) from error
-        if _is_open_as(descriptor, temporary):
-            return descriptor
-        os.close(descriptor)
-
-
-def _is_open_as(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def _manifest(place: Path) -> dict[str, Any]:
@@ -332,22 +287,3 @@ def _written_by_us(place: Path) -> bool:
     output = _manifest(place).get("output")
     known = output.values() if isinstance(output, dict) else ()
     return sha256_of(place) in known
-
-
-def _replace_text(path: Path, text: str) -> None:
-    temporary = _temporary(path)
-    try:
-        temporary.write_text(text, "utf-8")
-        _sync(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    """Wait until the disk has a file or a folder's entries."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

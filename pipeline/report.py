@@ -13,7 +13,10 @@ from pipeline.money import ZERO, plain
 
 __all__ = ["Summary", "SystemSummary"]
 
-NAMED = ("ok", "no_match", "review", "empty")
+NAMED = ("ok", "no_match", "review", "empty", "pending")
+"""The statuses that are no failure."""
+
+NO_OUTPUT = "No output was written; with --partial the table so far is."
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +124,15 @@ class Summary:
     parked: Parked | None = None
 
     @property
+    def pending(self) -> int:
+        """Calls of all systems that the run did not come to."""
+        return sum(system.statuses.get("pending", 0) for system in self.systems.values())
+
+    @property
     def failed(self) -> int:
-        """Failed calls of all systems."""
-        return sum(system.failed for system in self.systems.values())
+        """Failed calls of all systems; where nothing parked, nothing may be pending either."""
+        failed = sum(system.failed for system in self.systems.values())
+        return failed if self.parked else failed + self.pending
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
@@ -146,17 +155,21 @@ class Summary:
         }
 
     def __str__(self) -> str:
-        if self.parked:
-            return "\n".join(map(str, filter(None, [self.paid, self.parked])))
-        return "\n".join([*self._table(), *self._closing()])
+        lines = [*self._table(), *self._closing()]
+        if self.parked is None:
+            return "\n".join(lines)
+        if self.systems:
+            return "\n".join([*lines, str(self.parked)])
+        return "\n".join([*map(str, filter(None, [self.paid])), str(self.parked), NO_OUTPUT])
 
     def _table(self) -> list[str]:
-        names = [*NAMED, "failed"]
+        counted = NAMED if self.pending else NAMED[:-1]
+        names = [*counted, "failed"]
         lines = [
             "system " + "".join(f"{name.replace('_', ' '):>12}" for name in names) + "         USD"
         ]
         for system, figures in self.systems.items():
-            counts = [figures.statuses.get(name, 0) for name in NAMED]
+            counts = [figures.statuses.get(name, 0) for name in counted]
             cells = "".join(f"{count:>12,}" for count in [*counts, figures.failed])
             lines.append(f"{system:<7}{cells}{plain(figures.cost_usd):>12}")
         return lines
@@ -174,4 +187,5 @@ class Summary:
             )
         if self.paid:
             lines.append(str(self.paid))
-        return [*lines, f"output: {self.output}"] if self.output else lines
+        what = "output so far" if self.parked else "output"
+        return [*lines, f"{what}: {self.output}"] if self.output else lines

@@ -8,8 +8,8 @@ import pytest
 
 from pipeline import manifest
 from pipeline.money import ZERO
-from pipeline.plan import Plan
 from pipeline.report import Summary
+from pipeline.scan import Plan
 from pipeline.settings import CsvOptions, Settings
 
 JOB = (Path("in.csv"), "abc", Settings(), Plan(2, 1), Summary(2, {}, ZERO, 1.0))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
-from pipeline.report import Paid, Summary, SystemSummary
+from pipeline.report import Paid, Parked, Summary, SystemSummary
 
 SUMMARY = Summary(
     rows=1234,
@@ -63,3 +63,34 @@ def test_what_was_paid_says_how_much_is_over_the_limit() -> None:
     assert paid.to_dict()["over_max_cost_usd"] == "0.02"
     within = replace(paid, over_max_cost_usd=Decimal(0))
     assert "more than" not in str(within)
+
+
+PARKED = Parked(5, "The cost limit is reached.", "Raise --max-cost and run the same command.")
+PAID = Paid(7, Decimal("0.0007"), Decimal(0), 0, 0, Decimal(0))
+
+
+def test_a_parked_run_says_what_was_paid_why_it_parked_and_what_there_is() -> None:
+    summary = Summary(0, {}, PAID.confirmed_usd, 1.0, paid=PAID, parked=PARKED)
+    assert str(summary).splitlines() == [
+        "paid by this job: 0.0007 USD, 7 attempts",
+        "parked: The cost limit is reached.",
+        "Raise --max-cost and run the same command.",
+        "No output was written; with --partial the table so far is.",
+    ]
+
+
+def test_a_table_so_far_counts_pending_rows_apart_from_failed_ones() -> None:
+    figures = SystemSummary({"ok": 7, "pending": 5, "TIMEOUT": 1}, PAID.confirmed_usd)
+    place = Path("outputs/tenders.classified.partial.csv")
+    summary = Summary(13, {"cpv": figures}, PAID.confirmed_usd, 1.0, place, 0, PAID, PARKED)
+    header, cpv, *rest = str(summary).splitlines()
+    assert header.split()[-3:] == ["pending", "failed", "USD"]
+    assert cpv.split() == ["cpv", "7", "0", "0", "0", "5", "1", "0.0007"]
+    assert f"output so far: {place}" in rest
+    assert rest[-2:] == str(PARKED).splitlines()
+    assert summary.failed == 1
+
+
+def test_rows_that_are_pending_though_nothing_parked_count_as_failed() -> None:
+    figures = SystemSummary({"ok": 7, "pending": 5}, Decimal(0))
+    assert Summary(12, {"cpv": figures}, Decimal(0), 1.0).failed == 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
-from pipeline.answers import Answer, BatchAnswers, Failed, Matched, System
+from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
 from pipeline.api.messages import read_response
 from pipeline.api.outcomes import Answered, Refused, WrongCurrency
 from pipeline.ledger import Job, Owned, text_digest
@@ -13,8 +13,6 @@ from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO
 
 __all__ = ["LedgerMatcher"]
-
-PENDING = "pending"
 
 OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
 """Errors that say nothing of the text: its call was not reached."""
@@ -56,7 +54,7 @@ class LedgerMatcher:
             if digest in owned:
                 answers.append(_lasting(owned[digest], cost))
             else:
-                answers.append(Failed(_status(errors.get(digest)), cost))
+                answers.append(_passing(errors.get(digest), cost))
         return answers
 
 
@@ -70,7 +68,7 @@ def _lasting(owned: Owned, cost: Decimal) -> Answer:
             return Failed("MALFORMED_RESPONSE", cost)
 
 
-def _status(error: str | None) -> str:
+def _passing(error: str | None, cost: Decimal) -> Answer:
     if error is None or error in OF_THE_RUN:
-        return PENDING
-    return "UNCONFIRMED" if error == INTERRUPTED else error
+        return Pending(cost)
+    return Failed("UNCONFIRMED" if error == INTERRUPTED else error, cost)

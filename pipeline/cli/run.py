@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -178,21 +178,19 @@ def _job(
         values["input_path"],
         bought,
         table.files,
+        values["partial"],
     )
 
 
 def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
     if how is None:
-        found, estimate = job.plan(table.reader, table.settings, None)
+        forecast = job.plan(table.reader, table.settings, None)
         said = "embedded engine: offline and free"
     else:
         with planned(how, table.settings, table.path, table.target.path) as bought:
-            found, estimate = job.plan(table.reader, table.settings, bought)
-        said = described(how, estimate)
-    if values["as_json"]:
-        say(json.dumps({**asdict(found), **estimate.to_dict()}))
-    else:
-        say(f"{found.rows:,} rows, {found.empty:,} without text\n{said}")
+            forecast = job.plan(table.reader, table.settings, bought)
+        said = described(how, forecast.purchase)
+    say(json.dumps(forecast.to_dict()) if values["as_json"] else f"{forecast.table}\n{said}")
     return COMPLETE
 
 

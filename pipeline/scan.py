@@ -22,6 +22,9 @@ class Plan:
     rows: int
     empty: int
 
+    def __str__(self) -> str:
+        return f"{self.rows:,} rows, {self.empty:,} without text"
+
 
 def scan(batches: Iterable[Batch]) -> Plan:
     """Read the whole table once; a ragged or undecodable one fails here, before anything else.

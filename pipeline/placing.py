@@ -1,0 +1,129 @@
+"""Puts files in their places: whole, at once, durably, and by one writer at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from pipeline.errors import OutputError
+
+__all__ = ["check_place", "only_writer", "replace_text", "sync", "translated"]
+
+LONGEST_NAME = 255
+"""Bytes that a file's name may have on the usual file systems."""
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Tell what the system refuses as an error of an output.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError, ValueError) as error:  # a full disk, a loop of links, a NUL
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise OutputError(
+            f"{path} cannot be written: {reason}.",
+            "Check the path, its permissions and the free space, or write elsewhere: "
+            "--output PATH.",
+        ) from error
+
+
+def check_place(*places: Path) -> None:
+    """Find out before the work what would fail behind it: names, folders, permissions.
+
+    Raises:
+        OutputError: a file cannot be written there.
+    """
+    for place in places:
+        if len(os.fsencode(_temporary(place).name)) > LONGEST_NAME:
+            raise OutputError(
+                f"The name {place.name!r} is too long.", "Choose another: --output PATH."
+            )
+        folder = next(folder for folder in place.parents if folder.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError(
+                f"Nothing can be written in {folder}.",
+                "Make it a folder that you may write in, or write elsewhere: --output PATH.",
+            )
+
+
+def _temporary(place: Path) -> Path:
+    """Return the name that a file has until it is whole.
+
+    It is always the same on one machine, so that what a killed run left is replaced by the next;
+    machines that share a folder do not meet in it.
+    """
+    machine = sha256(platform.node().encode()).hexdigest()[:8]
+    return place.with_name(f".{place.name}.{machine}.tmp")
+
+
+@contextmanager
+def only_writer(place: Path) -> Iterator[Path]:
+    """Make the temporary file of an output and keep other runs on this machine from it.
+
+    Raises:
+        OutputError: another run is writing the same output.
+    """
+    temporary = _temporary(place)
+    descriptor = _locked(temporary, place)
+    try:
+        if place.exists():
+            os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
+        yield temporary
+    finally:
+        if _is_open_as(descriptor, temporary):
+            temporary.unlink()
+        os.close(descriptor)
+
+
+def _locked(temporary: Path, place: Path) -> int:
+    """Open the file and lock it; another run may have moved it away in between."""
+    while True:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(descriptor)
+            raise OutputError(
+                f"Another run is writing {place}.",
+                "Wait until it is done, or write elsewhere: --output PATH.",
+            ) from error
+        if _is_open_as(descriptor, temporary):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_open_as(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a whole text file at once and durably."""
+    temporary = _temporary(path)
+    try:
+        temporary.write_text(text, "utf-8")
+        sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until the disk has a file or a folder's entries."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
