@@ -6,28 +6,36 @@ result = pipeline.classify(frame, systems=["cpv"])
 result.to_pandas()
 """
 
-from pipeline.answers import SYSTEMS
-from pipeline.classify import Result, classify, classify_async
-from pipeline.errors import (
-    CodeTableError,
-    EngineError,
-    InputChangedError,
-    InputError,
-    OutputError,
-    PipelineError,
-    SettingsError,
-)
-from pipeline.report import Summary, SystemSummary
-from pipeline.settings import CsvOptions
+TYPE_CHECKING = False  # as typing has it, whose import would take longer than all of this
+if TYPE_CHECKING:
+    from pipeline.answers import SYSTEMS
+    from pipeline.errors import (
+        CodeTableError,
+        EngineError,
+        InputChangedError,
+        InputError,
+        LedgerError,
+        OutputError,
+        ParkedError,
+        PipelineError,
+        SettingsError,
+    )
+    from pipeline.interface import Forecast, PaidService, Result, classify, classify_async, plan
+    from pipeline.report import Summary, SystemSummary
+    from pipeline.settings import CsvOptions
 
 __all__ = [
     "SYSTEMS",
     "CodeTableError",
     "CsvOptions",
     "EngineError",
+    "Forecast",
     "InputChangedError",
     "InputError",
+    "LedgerError",
     "OutputError",
+    "PaidService",
+    "ParkedError",
     "PipelineError",
     "Result",
     "SettingsError",
@@ -35,4 +43,22 @@ __all__ = [
     "SystemSummary",
     "classify",
     "classify_async",
+    "plan",
 ]
+
+if not TYPE_CHECKING:
+    HOMES = ("answers", "errors", "report", "settings", "interface")
+    """Where the names are; the last needs pandas, Arrow and SciPy, which take a second."""
+
+    def __getattr__(name: str) -> object:
+        """Import a name when it is asked for."""
+        from importlib import import_module
+
+        for home in HOMES if name in __all__ else ():
+            found = getattr(import_module(f"pipeline.{home}"), name, None)
+            if found is not None:
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import subprocess
+import sys
+
+import pytest
 
 import pipeline
 
@@ -11,9 +15,13 @@ def test_the_public_names_are_these() -> None:
         "CodeTableError",
         "CsvOptions",
         "EngineError",
+        "Forecast",
         "InputChangedError",
         "InputError",
+        "LedgerError",
         "OutputError",
+        "PaidService",
+        "ParkedError",
         "PipelineError",
         "Result",
         "SYSTEMS",
@@ -22,6 +30,7 @@ def test_the_public_names_are_these() -> None:
         "SystemSummary",
         "classify",
         "classify_async",
+        "plan",
     ]
 
 
@@ -35,3 +44,18 @@ def test_every_module_says_in_its_first_line_why_it_exists() -> None:
         if not module.name.endswith("__main__"):
             doc = importlib.import_module(module.name).__doc__
             assert doc and len(doc.splitlines()[0]) > 20, module.name
+
+
+def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'pipeline' has no attribute 'clasify'"):
+        _ = pipeline.clasify  # type: ignore[attr-defined]
+    assert not hasattr(pipeline, "log")
+
+
+HEAVY = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'aiohttp', 'click'} & set(sys.modules)"
+
+
+def test_the_names_are_there_before_what_they_need_is_imported() -> None:
+    code = f"import pipeline, sys; assert 'plan' in dir(pipeline); print({HEAVY}, pipeline.plan)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("set() <function plan")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+from pipeline.service import Accounts
+from tests.buy.serving import Service, serving
 
 CELLS = [
     """
@@ -32,11 +39,90 @@ assert parallel.table.equals(pipeline.classify(many, systems=["naics"]).table)
 ]
 
 
+PAID = [
+    """
+import asyncio, os, signal, contextlib, pandas as pd, pipeline
+texts = ["Road marking", None, "Chairs", "Chairs"]
+frame = pd.DataFrame({"description": texts}, index=[3, 5, 7, 9])
+service = pipeline.PaidService(ADDRESS, ledger=LEDGER, rate="none", workers=2)
+""",
+    """
+forecast = pipeline.plan(frame, systems="cpv", service=service)
+assert (forecast.table.rows, forecast.purchase.to_buy) == (4, 2)
+""",
+    """
+result = pipeline.classify(frame, systems="cpv", service=service, progress=True)
+enriched = result.to_pandas()
+assert list(enriched.index) == [3, 5, 7, 9]
+assert enriched["cost_usd"].sum() == result.cost_usd > 0
+assert enriched.loc[9, "cost_usd"] == 0
+""",
+    """
+again = await pipeline.classify_async(frame, systems="cpv", service=service)
+assert again.cost_usd == 0
+assert again.to_pandas()["cpv_code"].equals(enriched["cpv_code"])
+""",
+    """
+many = pd.DataFrame({"description": [f"text {number}" for number in range(50)]})
+
+@contextlib.contextmanager
+def interrupting(number):
+    def advance(done):
+        global interrupt
+        if interrupt:
+            interrupt = False
+            os.kill(os.getpid(), signal.SIGINT)  # as the notebook's button does
+    yield advance
+
+interrupt = True
+try:
+    pipeline.classify(many, systems="cpv", service=service, progress=interrupting)
+except KeyboardInterrupt:
+    left = pipeline.plan(many, systems="cpv", service=service).purchase
+    print("drained", left.owned, left.to_buy)
+""",
+    """
+whole = pipeline.classify(many, systems="cpv", service=service)
+assert set(whole.to_pandas()["cpv_status"]) == {"ok"}
+print(whole.cost_usd + result.cost_usd)
+""",
+]
+
+
+def executed(cells: list[str]) -> list[nbformat.NotebookNode]:
+    """Run cells in a kernel, as a notebook does, and return them with their outputs."""
+    made = [nbformat.v4.new_code_cell(cell) for cell in cells]  # type: ignore[no-untyped-call]
+    notebook = nbformat.v4.new_notebook(cells=made)  # type: ignore[no-untyped-call]
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    done: list[nbformat.NotebookNode] = notebook.cells
+    return done
+
+
 @pytest.mark.filterwarnings("default")  # of Jupyter's own client, not of ours
 def test_every_form_works_in_a_notebook() -> None:
-    cells = [nbformat.v4.new_code_cell(cell) for cell in CELLS]  # type: ignore[no-untyped-call]
-    notebook = nbformat.v4.new_notebook(cells=cells)  # type: ignore[no-untyped-call]
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    printed = notebook.cells[-2].outputs[0]["text"]
-    assert "3 rows" in printed
-    assert "3 rows" in notebook.cells[-1].outputs[0]["data"]["text/plain"]
+    *_, printed, shown = executed(CELLS)
+    assert "3 rows" in printed.outputs[0]["text"]
+    assert "3 rows" in shown.outputs[0]["data"]["text/plain"]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    accounts = Accounts(tmp_path / "service")
+    yield Service(accounts, accounts.open(Decimal("5.00")))
+    accounts.close()
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_notebook_buys_stops_when_interrupted_and_goes_on(
+    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    with serving(service.app()) as address:
+        where = f"ADDRESS, LEDGER = {address!r}, {str(tmp_path / 'ledger.db')!r}"
+        *_, interrupted, last = executed([where, *PAID])
+    said, owned, left = interrupted.outputs[-1]["text"].split()
+    assert said == "drained"
+    assert 0 < int(owned) < 50
+    assert int(owned) + int(left) == 50
+    assert Decimal(last.outputs[0]["text"]) == service.charged
+    assert len(service.asked) == 52

@@ -1,0 +1,113 @@
+"""Pandas frames: their texts go to Arrow, all else stays in pandas, so that it cannot change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from pipeline.columns import check_free, new_fields
+from pipeline.errors import InputError
+from pipeline.money import ARROW_USD, plain
+from pipeline.settings import Settings
+from pipeline.tables.texts import find_columns
+
+__all__ = ["arrow_of", "frame_of", "text_table", "with_columns"]
+
+
+def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
+    """Return the text columns of a frame.
+
+    Raises:
+        SettingsError: the frame has columns of our names.
+        InputError: it lacks a text column, or one holds something that is not text.
+    """
+    names = [str(name) for name in frame.columns]
+    check_free([*names, *_other_names(frame)], settings)
+    places = find_columns(names, settings.text_columns, "The frame")
+    return pa.table({names[place]: _text_array(frame.iloc[:, place]) for place in places})
+
+
+def with_columns(frame: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the columns of another behind its own; index and dtypes stay."""
+    # With numbers for labels, so that pandas does not try to reconcile labels of two kinds.
+    parts = [frame.set_axis(range(frame.shape[1]), axis=1), new.set_index(frame.index)]
+    enriched = pd.concat(parts, axis=1)
+    enriched.columns = _labels(frame.columns, list(new.columns))
+    enriched.attrs = frame.attrs
+    return enriched
+
+
+def arrow_of(frame: pd.DataFrame) -> pa.Table:
+    """Return a frame as a table.
+
+    Raises:
+        InputError: it has columns that Arrow cannot hold.
+    """
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=None)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = ". ".join(map(str, error.args)) if isinstance(error, pa.ArrowException) else error
+        raise InputError(
+            f"Arrow cannot hold this frame: {reason}.",
+            "Use result.to_pandas(), which holds whatever the frame held.",
+        ) from error
+
+
+def frame_of(table: pa.Table, settings: Settings) -> pd.DataFrame:
+    """Return an enriched table as a frame.
+
+    Costs lose the zeros of Arrow's 24 decimal places, which would show 0 as 0E-24.
+    """
+    frame: pd.DataFrame = table.to_pandas()
+    costs = {field.name for field in new_fields(settings) if field.type == ARROW_USD}
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        if name in costs and kind == ARROW_USD:
+            frame[name] = frame[name].map(_shortest, na_action="ignore")
+    return frame
+
+
+def _shortest(usd: Decimal) -> Decimal:
+    return Decimal(plain(usd))
+
+
+def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:
+    """Return the labels of columns with our names behind them, with as many levels."""
+    if isinstance(columns, pd.MultiIndex):
+        rest = [""] * (columns.nlevels - 1)
+        padded = [(name, *rest) for name in names]
+        return columns.append(pd.MultiIndex.from_tuples(padded, names=columns.names))
+    if columns.dtype == object:  # append would make a missing label of None
+        return pd.Index([*columns, *names], dtype=object, name=columns.name)
+    return columns.append(pd.Index(names, name=columns.name))
+
+
+def _other_names(frame: pd.DataFrame) -> list[str]:
+    """Return the names that ours must not meet beside those of the columns."""
+    padded = [
+        label[0]
+        for label in frame.columns
+        if isinstance(label, tuple) and not any(part != "" for part in label[1:])
+    ]
+    return [str(name) for name in (*padded, *frame.index.names)]
+
+
+def _text_array(column: pd.Series[Any]) -> pa.Array:
+    try:
+        try:
+            return pa.array(column, from_pandas=True)
+        except UnicodeEncodeError:
+            return pa.array(column.map(_encodable), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"The column {column.name!r} holds values that are not text, or not of one kind.",
+            "Turn them into text first: frame[name] = frame[name].astype(object).astype(str).",
+        ) from error
+
+
+def _encodable(value: object) -> object:
+    """Return text without halves of surrogate pairs, which no encoding has."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

@@ -1,0 +1,270 @@
+"""The Python interface: classify a frame, a table or a file, in a script or a notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any
+
+from pipeline import job
+from pipeline.answers import SYSTEMS
+from pipeline.buy import PaidService, Purchase, PurchaseSettings
+from pipeline.buy.progress import (
+    AdvanceBuying,
+    BuyingProgress,
+    buying_bar,
+    buying_lines,
+    silent_buying,
+)
+from pipeline.engine import Engine
+from pipeline.errors import ParkedError, SettingsError
+from pipeline.forecast import Forecast
+from pipeline.given import Data, given
+from pipeline.interruption import Interruption
+from pipeline.progress import Advance, Progress, bar, log_lines, silent
+from pipeline.report import Parked, Summary
+from pipeline.results import Result
+from pipeline.settings import CsvOptions, Settings, check_flag
+
+__all__ = ["Forecast", "PaidService", "Result", "classify", "classify_async", "plan"]
+
+
+def classify(
+    data: Data,
+    *,
+    systems: str | Sequence[str] = SYSTEMS,
+    text_columns: str | Sequence[str] = "description",
+    top: int = 1,
+    min_confidence: float = 0.0,
+    jobs: int = 1,
+    column_prefix: str = "",
+    limit_rows: int | None = None,
+    output: str | PathLike[str] | None = None,
+    overwrite: bool = False,
+    csv: CsvOptions | None = None,
+    service: PaidService | None = None,
+    partial: bool = False,
+    progress: bool | Progress = False,
+) -> Result:
+    """Find procurement codes for every row of a table.
+
+    Works in a script and in a notebook whose event loop is running. An interrupt while it buys
+    lets what is under way finish, keeps what was bought and raises `KeyboardInterrupt`; the same
+    call continues.
+
+    Args:
+        data: a pandas frame, a pyarrow table, anything that speaks Arrow's C stream (such as a
+            Polars frame), or the path of a CSV or Parquet file.
+        systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
+        text_columns: the column (or columns, joined by ". ") that hold the text.
+        top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
+        min_confidence: a best match under this gets the status ``review``.
+        jobs: how many processes the embedded engine uses.
+        column_prefix: put before the name of every new column.
+        limit_rows: read no more than this many rows.
+        output: write the enriched table to this file instead of holding it in memory;
+            for files only.
+        overwrite: replace an output file that this tool did not write.
+        csv: how a CSV file is written, where that is not found out right.
+        service: the paid service to buy from; None for the embedded engine, offline and free.
+        partial: when the job parks, return (or write to ``<output stem>.partial.<ext>``) the
+            table so far instead of raising: rows not reached have the status ``pending``, and
+            ``result.summary.parked`` says why.
+        progress: True shows a bar; for a display of your own see `pipeline.progress.Progress`.
+
+    Raises:
+        SettingsError: an argument is wrong, or the table has columns of our names.
+        InputError: the table cannot be read, or lacks a text column.
+        OutputError: the output may not or cannot be written.
+        LedgerError: the ledger cannot be used, or another run buys with the same key.
+        ParkedError: the job stopped before its end, for want of money say; what was bought is
+            kept, and the same call continues.
+    """
+    return _classify(
+        Interruption(),
+        data=data,
+        systems=systems,
+        text_columns=text_columns,
+        top=top,
+        min_confidence=min_confidence,
+        jobs=jobs,
+        column_prefix=column_prefix,
+        limit_rows=limit_rows,
+        output=output,
+        overwrite=overwrite,
+        csv=csv,
+        service=service,
+        partial=partial,
+        progress=progress,
+    )
+
+
+async def classify_async(data: Data, **options: Any) -> Result:
+    """Do what `classify` does, in a thread, while the event loop goes on.
+
+    A cancelled call stops at the next batch, or when what is being bought has arrived; then it
+    raises `asyncio.CancelledError`. What was bought is kept, nothing of its output stays.
+    Cancelled once more it stops at once.
+
+    Args:
+        data: see `classify`.
+        options: the keyword arguments of `classify`.
+    """
+    call = inspect.signature(classify).bind(data, **options)
+    call.apply_defaults()
+    interruption = Interruption()
+    work = asyncio.ensure_future(asyncio.to_thread(_classify, interruption, **call.arguments))
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError as error:
+            cancelled = error
+            interruption.ask()
+    if cancelled is not None and (work.cancelled() or work.exception() is None):
+        raise cancelled
+    return work.result()
+
+
+def plan(
+    data: Data,
+    *,
+    systems: str | Sequence[str] = SYSTEMS,
+    text_columns: str | Sequence[str] = "description",
+    limit_rows: int | None = None,
+    output: str | PathLike[str] | None = None,
+    csv: CsvOptions | None = None,
+    service: PaidService | None = None,
+) -> Forecast:
+    """Say what `classify` would do and buy with these arguments, and spend nothing.
+
+    Args:
+        data: the table; see `classify` for all arguments.
+        systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
+        text_columns: the column (or columns, joined by ". ") that hold the text.
+        limit_rows: read no more than this many rows.
+        output: the file that the enriched table would go to; for files only.
+        csv: how a CSV file is written, where that is not found out right.
+        service: the paid service to buy from; None for the embedded engine, which is free.
+
+    Raises:
+        SettingsError: an argument is wrong, or the table has columns of our names.
+        InputError: the table cannot be read, or lacks a text column.
+        LedgerError: the ledger cannot be used.
+    """
+    settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
+    table = given(data, settings, output, False, csv)
+    if service is None:
+        return job.plan(table.reader, settings, None)
+    with Purchase(_terms(service), settings, table.identity(), plan_only=True) as purchase:
+        try:
+            return job.plan(table.reader, settings, purchase)
+        finally:
+            purchase.delete_job()
+
+
+def _classify(
+    interruption: Interruption,
+    *,
+    data: Data,
+    output: Any,
+    overwrite: Any,
+    csv: Any,
+    service: Any,
+    partial: Any,
+    progress: Any,
+    **options: Any,
+) -> Result:
+    check_flag("overwrite", overwrite)
+    check_flag("partial", partial)
+    settings, display = _settings(**options), _display(progress)
+    table = given(data, settings, output, overwrite, csv)
+    done = functools.partial(
+        job.run,
+        target=table.target,
+        settings=settings,
+        progress=_watched(display, interruption),
+        source=table.source,
+        files=table.files,
+    )
+    if service is None:
+        engine = Engine(settings.systems, settings.top, settings.jobs)
+        summary = done(table.reader, engine)
+    else:
+        terms, known_by, shown = _terms(service), table.identity(), _buying(display)
+        with Purchase(terms, settings, known_by, shown, interruption=interruption) as purchase:
+            summary = done(table.reader, purchase.matcher, purchase=purchase, partial=partial)
+    _go_on(summary, partial)
+    return Result(summary, table.place(summary))
+
+
+def _go_on(summary: Summary, partial: bool) -> None:
+    """Raise what a job ended with before its end, unless the table so far will do."""
+    match summary.parked:
+        case Parked(exit_code=130):
+            raise KeyboardInterrupt
+        case Parked(exit_code=code) if code > 128:
+            raise SystemExit(code)
+        case Parked(code, message, hint) if not partial:
+            hint = f"{hint} Or have the table so far: partial=True."
+            raise ParkedError(message, hint, code, summary.cost_usd)
+
+
+def _settings(**given: Any) -> Settings:
+    """Make settings of arguments of any type: it is `Settings` that refuses the wrong ones."""
+    return Settings(**given)
+
+
+def _terms(service: Any) -> PurchaseSettings:
+    if not isinstance(service, PaidService):
+        raise SettingsError(
+            f"service is {service!r}.",
+            'service must be a PaidService: pipeline.PaidService("https://service.example").',
+        )
+    return service.terms()
+
+
+def _display(progress: Any) -> Progress:
+    if isinstance(progress, bool):
+        return bar if progress else silent
+    if not callable(progress):
+        raise SettingsError(
+            f"progress is {progress!r}.",
+            "progress must be True, False or a display such as pipeline.progress.log_lines.",
+        )
+    display: Progress = progress
+    return display
+
+
+def _watched(progress: Progress, interruption: Interruption) -> Progress:
+    """Return a display that stops a job that was asked to stop."""
+
+    @contextmanager
+    def display(rows: int) -> Iterator[Advance]:
+        with progress(rows) as advance:
+
+            def checked(done: int) -> None:
+                interruption.check()
+                advance(done)
+
+            yield checked
+
+    return display
+
+
+def _buying(progress: Progress) -> BuyingProgress:
+    """Return the display of a purchase that goes with one of rows."""
+    for rows, buying in ((bar, buying_bar), (log_lines, buying_lines), (silent, silent_buying)):
+        if progress is rows:
+            return buying
+
+    @contextmanager
+    def display(calls: int) -> Iterator[AdvanceBuying]:
+        with progress(calls) as advance:
+            yield lambda done, _: advance(done)
+
+    return display

@@ -1,0 +1,129 @@
+"""What `classify` returns, wherever the enriched table is: in memory, in a frame or in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Protocol
+
+import pandas as pd
+import pyarrow as pa
+
+from pipeline.frames import arrow_of, frame_of, with_columns
+from pipeline.manifest import Files
+from pipeline.report import Summary
+from pipeline.settings import Settings
+from pipeline.tables import read_table
+
+__all__ = ["InFile", "InFrame", "InMemory", "Place", "Result"]
+
+
+class Place(Protocol):
+    """Where the enriched table is."""
+
+    def table(self) -> pa.Table:
+        """Return it as a table."""
+        ...
+
+    def frame(self) -> pd.DataFrame:
+        """Return it as a frame."""
+        ...
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """A classified table.
+
+    Attributes:
+        summary: what was done, as figures; its text is what the command line prints.
+    """
+
+    summary: Summary
+    _place: Place
+
+    def __repr__(self) -> str:
+        return str(self.summary)
+
+    @property
+    def table(self) -> pa.Table:
+        """The enriched table; read from the output file if there is one.
+
+        From a CSV file every column comes as text, as it stands there: a text of ours that
+        begins like a formula with the apostrophe that keeps it from being one.
+
+        A frame becomes one as by ``pyarrow.Table.from_pandas``: an index other than a range is
+        a column too, ``__index_level_0__`` if it has no name.
+
+        Raises:
+            InputError: a frame has columns that Arrow cannot hold.
+        """
+        return self._place.table()
+
+    @property
+    def cost_usd(self) -> Decimal:
+        """What the job cost in all, US dollars; 0 for answers owned before."""
+        return self.summary.cost_usd
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the enriched table as a frame.
+
+        For a frame that is the original one, index and dtypes kept, with the new columns
+        behind its own; where columns have labels of several levels, the others are "".
+        """
+        return self._place.frame()
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """An enriched table that is here."""
+
+    whole: pa.Table
+    settings: Settings
+
+    def table(self) -> pa.Table:
+        """Return it."""
+        return self.whole
+
+    def frame(self) -> pd.DataFrame:
+        """Return it as a frame."""
+        return frame_of(self.whole, self.settings)
+
+
+@dataclass(frozen=True)
+class InFile:
+    """An enriched table that is in a file, and is read from there each time."""
+
+    files: Files
+    path: Path
+    settings: Settings
+
+    def table(self) -> pa.Table:
+        """Read it."""
+        alike = self.files.input_format == self.files.output_format == "csv"
+        options = self.files.csv if alike else None
+        return read_table(self.path, self.files.output_format, options)
+
+    def frame(self) -> pd.DataFrame:
+        """Read it as a frame."""
+        return frame_of(self.table(), self.settings)
+
+
+@dataclass(frozen=True)
+class InFrame:
+    """The user's frame, and the columns that belong behind its own."""
+
+    original: pd.DataFrame
+    new: pa.Table
+    settings: Settings
+
+    def table(self) -> pa.Table:
+        """Return the columns of both as a table."""
+        columns = arrow_of(self.original)
+        for name in self.new.column_names:
+            columns = columns.append_column(name, self.new[name])
+        return columns
+
+    def frame(self) -> pd.DataFrame:
+        """Return both as a frame."""
+        return with_columns(self.original, frame_of(self.new, self.settings))
