@@ -15,10 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cli import main
+from pipeline.cli.app import COMMANDS, app
 
 SAMPLE = Path(__file__).parents[1] / "sample_inputs" / "tenders.csv"
 
@@ -356,27 +358,64 @@ def test_a_damaged_added_table_does_not_hide_the_others(
 
 
 INTERRUPTED_IMPORT = """
-import sys
+import os, signal, sys
 import pipeline.cli
 
 class Interrupt:
     def find_spec(self, name, *more):
-        if name == "pipeline.cli.run":
-            raise KeyboardInterrupt
+        if name == INTERRUPTED:
+            os.kill(os.getpid(), signal.SIGINT)
 
+INTERRUPTED = sys.argv.pop()
 sys.meta_path.insert(0, Interrupt())
 pipeline.cli.main()
 """
 
 
-def test_an_interrupt_while_the_commands_are_imported_is_an_interrupt() -> None:
+@pytest.mark.parametrize("module", ["click", "pipeline.cli.app", "pipeline.cli.run", "pyarrow"])
+def test_an_interrupt_while_something_is_imported_ends_the_process_at_once(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_IMPORT, "codes"],
+        [sys.executable, "-c", INTERRUPTED_IMPORT, "run", module],
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stderr) == (130, "Interrupted; no output was written.\n")
+
+
+def test_an_interrupt_that_is_ignored_stays_ignored_while_something_is_imported() -> None:
+    code = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n{INTERRUPTED_IMPORT}"
+    command = [sys.executable, "-c", code, "--version", "pipeline.cli.app"]
+    assert subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def test_an_interrupt_after_the_end_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    code = (
+        "import atexit, os, signal, pipeline.cli\n"
+        "class Last:\n"
+        "    def __del__(self, kill=os.kill, me=os.getpid()): kill(me, signal.SIGINT)\n"
+        "last = Last()\n"
+        "pipeline.cli.main()"
+    )
+    command = [sys.executable, "-c", code, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> None:
+    heavy = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'aiohttp'} & set(sys.modules)"
+    code = (
+        f"import atexit, sys; atexit.register(lambda: print({heavy})); sys.argv[1:] = ['-h']\n"
+        "from pipeline.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *shown, imported = done.stdout.splitlines()
+    assert imported == "set()"
+    for name, (_, said) in COMMANDS.items():
+        assert f"  {name:<7}{said}" in shown
+        command = app.get_command(click.Context(app), name)
+        assert command is not None
+        assert command.short_help == said
 
 
 def test_nohup_is_heeded() -> None:

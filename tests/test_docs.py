@@ -10,8 +10,8 @@ import click
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.cli import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.cli.run import COMPLETE, WITH_FAILED_ROWS, run
+from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.columns import new_fields
 from pipeline.errors import LedgerError

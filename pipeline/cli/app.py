@@ -1,0 +1,50 @@
+"""The commands by their names; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from pipeline.cli.signals import leaving_at_once
+
+__all__ = ["COMMANDS", "app"]
+
+COMMANDS = {
+    "codes": ("pipeline.cli.codes", "Show, search and add code tables."),
+    "plan": ("pipeline.cli.run", "Say what a run would do and cost, and spend nothing."),
+    "run": ("pipeline.cli.run", "Classify a table and write it back with its codes."),
+    "serve": ("pipeline.cli.serve", "Serve the interface on this machine, to rehearse paid runs."),
+}
+"""Each command's module, and what the list of commands says of it."""
+
+
+class _Commands(click.Group):
+    """Commands that are not imported for the sake of another one, or of a list of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's shape
+        """Return the commands' names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command; None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        with leaving_at_once():
+            command: click.Command = getattr(import_module(module), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, said) for name, (_, said) in COMMANDS.items()])
+
+
+@click.command(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="tender-pipeline")
+def app() -> None:
+    """Tables of public tenders in, procurement codes out: CPV, PSC, UNSPSC and NAICS."""
