@@ -1,0 +1,196 @@
+"""Take every protection away, one at a time, and require that the test named for it fails.
+
+    python scripts/check_protections.py [NAME]...
+
+works on copies of the tree. A protection is a piece of the package's source and what stands in its
+place without it; the piece must stand in the package exactly once, in whichever file. Its test has
+to pass on the tree as it is and to fail without the protection, so a test that cannot fail and a
+protection that nothing tests are both found. Without names all protections are tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from compileall import compile_dir
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from py_compile import PycInvalidationMode
+from queue import SimpleQueue
+
+from protections import PROTECTIONS, Protection
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("pipeline", "tests", "pyproject.toml")
+PATIENCE_S = 120
+"""A test that takes longer than this is no test that fails."""
+
+FAILED = 1
+"""What pytest exits with when tests ran and some failed."""
+
+
+class UntriableError(Exception):
+    """A protection's piece of source is not there, or not once; or its test does not pass."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of the test once its protection was gone.
+
+    Attributes:
+        caught: whether it failed, as it must.
+        said: how it ended.
+        seconds: how long it took.
+    """
+
+    caught: bool
+    said: str
+    seconds: float
+
+
+class Copy:
+    """A copy of the tree in which protections are taken away and put back."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        ignored = shutil.ignore_patterns("__pycache__")
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=ignored)
+            else:
+                shutil.copy2(source, folder / name)
+        for name in ("pipeline", "tests"):
+            # By time and size alone, as is usual, some replacements would not be noticed.
+            compile_dir(folder / name, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+
+    def tests(self, *tests: str) -> subprocess.CompletedProcess[str]:
+        """Run tests here; a process that crashes has a negative code."""
+        here = {"PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        return subprocess.run(  # noqa: S603 - our own tests
+            command,
+            cwd=self._folder,
+            env={**os.environ, **here},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S * len(tests),
+            check=False,
+        )
+
+    def try_without(self, protection: Protection) -> Verdict:
+        """Take a protection away, run its test and put it back."""
+        started = time.monotonic()
+        with self._without(protection):
+            try:
+                code = self.tests(protection.test).returncode
+            except subprocess.TimeoutExpired:
+                return Verdict(False, "the test does not end", time.monotonic() - started)
+        caught = code == FAILED or code < 0
+        said = "caught" if caught else "NOT CAUGHT" if code == 0 else f"pytest exits with {code}"
+        return Verdict(caught, said, time.monotonic() - started)
+
+    @contextmanager
+    def _without(self, protection: Protection) -> Iterator[None]:
+        file = self._folder / place(protection)
+        whole = file.read_text("utf-8")
+        file.write_text(whole.replace(protection.intact, protection.without), "utf-8")
+        try:
+            yield
+        finally:
+            file.write_text(whole, "utf-8")
+
+
+def place(protection: Protection) -> Path:
+    """Return the file of the package, from the root, in which a protection stands.
+
+    Raises:
+        UntriableError: it stands nowhere, or more than once.
+    """
+    counts = {
+        path.relative_to(ROOT): path.read_text("utf-8").count(protection.intact)
+        for path in sorted((ROOT / "pipeline").rglob("*.py"))
+    }
+    found = {path: count for path, count in counts.items() if count}
+    if list(found.values()) != [1]:
+        where = ", ".join(f"{count} times in {path}" for path, count in found.items())
+        raise UntriableError(
+            f"{protection.name}: its source stands {where or 'nowhere'} in the package, and must "
+            f"stand there once. Bring scripts/protections.py up to date:\n{protection.intact}"
+        )
+    return next(iter(found))
+
+
+def check(protections: Sequence[Protection], jobs: int) -> list[Protection]:
+    """Try protections, several at a time; print how each fared and return those not caught.
+
+    Raises:
+        UntriableError: one of them is not there, or a test does not pass as things are.
+    """
+    for protection in protections:
+        place(protection)
+    with tempfile.TemporaryDirectory(prefix="protections-") as name:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for number in range(jobs):
+            copies.put(Copy(Path(name) / str(number)))
+
+        def attempt(protection: Protection) -> Verdict:
+            copy = copies.get()
+            try:
+                return copy.try_without(protection)
+            finally:
+                copies.put(copy)
+
+        _require_that_all_pass(copies, protections)
+        with ThreadPoolExecutor(jobs) as pool:
+            verdicts = zip(protections, pool.map(attempt, protections), strict=True)
+            return [each for each, verdict in verdicts if not _reported(each, verdict)]
+
+
+def _require_that_all_pass(copies: SimpleQueue[Copy], protections: Sequence[Protection]) -> None:
+    copy = copies.get()
+    done = copy.tests(*sorted({protection.test for protection in protections}))
+    copies.put(copy)
+    if done.returncode:
+        raise UntriableError(f"The tests do not pass as things are:\n{done.stdout}{done.stderr}")
+
+
+def _reported(protection: Protection, verdict: Verdict) -> bool:
+    print(f"{verdict.said:<11} {verdict.seconds:5.1f} s  {protection.name}", flush=True)
+    if not verdict.caught:
+        print(f"{'':21}{protection.test} should fail without\n{protection.intact}")
+    return verdict.caught
+
+
+def main() -> int:
+    """Try the protections that are named, or all."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="parts of the names of those to try")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tried at a time")
+    options = parser.parse_args()
+    wanted = [
+        each
+        for each in PROTECTIONS
+        if not options.names or any(name in each.name for name in options.names)
+    ]
+    started = time.monotonic()
+    try:
+        missed = check(wanted, options.jobs)
+    except UntriableError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} protections are tested "
+          f"({time.monotonic() - started:.0f} s)")  # fmt: skip
+    return 1 if missed or not wanted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""The protections that `check_protections` takes away, each with the test that must miss it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PROTECTIONS", "Protection"]
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Something that keeps a promise.
+
+    Attributes:
+        name: what it does.
+        intact: its source, which stands in the package once.
+        without: what stands there when it is gone.
+        test: the one that must fail then, as pytest names it.
+    """
+
+    name: str
+    intact: str
+    without: str
+    test: str
+
+
+PROTECTIONS = (
+    # Nothing is paid twice or lost.
+    Protection(
+        "an attempt is written down before it is sent",
+        """\
+            attempt = await self._written(call, reserved, slot)
+            cost = None
+            reply = await self._client.send(call.system, call.text)
+""",
+        """\
+            cost = None
+            reply = await self._client.send(call.system, call.text)
+            attempt = await self._written(call, reserved, slot)
+""",
+        "tests/buy/test_write_ahead.py",
+    ),
+    Protection(
+        "every commit is synced",
+        """\
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")""",
+        '        connection.execute("PRAGMA synchronous = OFF")',
+        "tests/buy/test_write_ahead.py",
+    ),
+    Protection(
+        "an attempt that a crash left open may have been billed",
+        "            self._ledger.recover(self._account)\n",
+        "",
+        "tests/buy/test_after_a_crash.py",
+    ),
+    Protection(
+        "one buyer for each key",
+        "            buyer_lock(how.base_url, self._account, how.wait),\n",
+        "",
+        "tests/buy/test_locks.py",
+    ),
+    Protection(
+        "one buyer for each ledger",
+        "            ledger_lock(how.ledger, how.base_url, how.wait),\n",
+        "",
+        "tests/buy/test_locks.py",
+    ),
+    Protection(
+        "one run for each job",
+        "opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))",
+        "pass",
+        "tests/buy/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
+    ),
+    Protection(
+        "until one answer is understood calls go one at a time",
+        "            if self._understood or self.parked:\n",
+        "            if True:\n",
+        "tests/buy/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
+    ),
+    # The budget.
+    Protection(
+        "what is under way is reserved",
+        "return total([self.spent, self._reserved, amount]) <= self._max_cost",
+        "return total([self.spent, amount]) <= self._max_cost",
+        "tests/buy/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
+    ),
+    Protection(
+        "an attempt reserves twice the highest price",
+        "            amount = 2 * self.highest\n",
+        "            amount = self.highest\n",
+        "tests/buy/test_budget.py::test_an_attempt_reserves_twice_the_highest_price_seen",
+    ),
+    Protection(
+        "one that is dearer than its reservation lets nobody through",
+        "self._overrun = self._overrun or cost > reserved",
+        "self._overrun = False",
+        "tests/buy/test_budget.py::"
+        "test_an_overrun_lets_nobody_through_until_everything_has_settled",
+    ),
+    Protection(
+        "an unknown price keeps its reservation",
+        "self.at_risk = total([self.at_risk, reserved])",
+        "pass",
+        "tests/buy/test_budget.py::test_an_unknown_price_keeps_its_reservation",
+    ),
+    Protection(
+        "an absurd price parks",
+        "if price is not None and price > self._max_price:",
+        "if False and price:",
+        "tests/buy/test_pool.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
+    ),
+    Protection(
+        "a call's cost stands in one row alone",
+        "if rows.get(digest) == row else ZERO",
+        "",
+        "tests/buy/test_purchase.py::test_rows_summary_and_account_agree_to_the_last_digit",
+    ),
+    # The limit.
+    Protection(
+        "slots that the run before took are still held",
+        "busy_until=[end - now + clock for end in _held(ledger, account, how.limit, now)],",
+        "busy_until=[],",
+        "tests/buy/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
+    ),
+    Protection(
+        "what a refusal taught outlives the run",
+        "        slots=slots,\n        paused_until=paused_until,\n",
+        "",
+        "tests/buy/test_resuming.py::test_slots_and_pause_are_those_that_were_learned",
+    ),
+    Protection(
+        "a lost attempt holds its slot: it may still arrive",
+        'self._end(slot, "lost")',
+        'self._end(slot, "unsent")',
+        "tests/api/test_throttle.py::"
+        "test_an_attempt_left_by_an_error_or_cancelled_may_still_arrive",
+    ),
+    Protection(
+        "an answered attempt holds its slot for a window",
+        "return at + self.hold\n",
+        "return at\n",
+        "tests/api/test_throttle.py::test_how_an_attempt_ends_says_when_its_slot_is_free",
+    ),
+    # The table.
+    Protection(
+        "an output is put in its place at once",
+        "self.temporary.replace(self.place)",
+        "self.place.write_bytes(self.temporary.read_bytes())",
+        "tests/test_outputs.py::test_who_has_the_old_output_open_reads_it_to_its_end",
+    ),
+    Protection(
+        "an output is on the disk before it is put in its place",
+        "os.fsync(descriptor)",
+        "pass",
+        "tests/test_outputs.py::test_output_and_manifest_are_synced_before_they_are_in_place",
+    ),
+    Protection(
+        "an input that changes meanwhile gives no output",
+        "if reader.fingerprint() != fingerprint:",
+        "if False:",
+        "tests/test_job.py::test_an_input_that_changes_meanwhile_gives_no_output",
+    ),
+    Protection(
+        "a file that this tool did not write is kept",
+        "if not self.overwrite and not _written_by_us(place):",
+        "if False:",
+        "tests/test_job.py::test_an_output_that_somebody_changed_is_kept",
+    ),
+    Protection(
+        "one writer for each output",
+        "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "pass",
+        "tests/test_job.py::test_two_runs_do_not_write_one_output_at_once",
+    ),
+    Protection(
+        "a text of the service is no formula",
+        """return f"'{value}" if FORMULA.match(value) else value""",
+        "return value",
+        "tests/tables/test_cells.py::"
+        "test_a_text_of_ours_that_a_spreadsheet_would_compute_has_an_apostrophe",
+    ),
+    Protection(
+        "a damaged column is an error and no crash",
+        "            _check_columns(file)\n",
+        "",
+        "tests/tables/test_hostile_tables.py::"
+        "test_damage_anywhere_in_a_footer_is_an_error_and_no_crash",
+    ),
+    # What comes over the network.
+    Protection(
+        "a redirect is not followed",
+        "allow_redirects=False",
+        "allow_redirects=True",
+        "tests/api/test_client.py::test_a_redirect_is_not_followed_and_the_key_does_not_travel",
+    ),
+    Protection(
+        "no more than so much of a body is read",
+        "if len(content) > self._max_body:",
+        "if False:",
+        "tests/api/test_client.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
+    ),
+    Protection(
+        "a compressed body is unpacked a piece at a time",
+        "yield packing.decompress(chunk, PIECE)",
+        "yield packing.decompress(chunk)",
+        "tests/api/test_client.py::test_what_is_compressed_is_unpacked_once_and_in_little_memory",
+    ),
+    # The key.
+    Protection(
+        "the key is blotted out of responses",
+        'content = content.replace(form, b"*" * len(form))',
+        "pass",
+        "tests/api/test_client.py::test_the_key_stands_in_no_repr_log_or_reply",
+    ),
+    Protection(
+        "settings do not show the key",
+        "api_key: str | None = field(repr=False)",
+        "api_key: str | None",
+        "tests/test_secrets.py::"
+        "test_an_error_that_nobody_expected_even_where_local_variables_are_shown",
+    ),
+)

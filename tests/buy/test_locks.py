@@ -1,0 +1,38 @@
+"""A purchase takes its locks before it sends anything; see test_one_buyer.py for real processes."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from pipeline.api.addresses import fingerprint
+from pipeline.errors import LedgerError
+from pipeline.ledger import Ledger, buyer_lock, ledger_lock
+from tests.buy.serving import Buyer, Service, buyer, serving
+
+
+def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
+    """Return a lock that another run would hold."""
+    how = the.how
+    if lock == "ledger":
+        Ledger(how.ledger, how.base_url).close()  # the lock stands beside it
+        return ledger_lock(how.ledger, how.base_url, wait=False)
+    return buyer_lock(how.base_url, fingerprint(how.api_key), wait=False)
+
+
+@pytest.mark.parametrize(
+    ("lock", "message"),
+    [("key", "Another run is buying with this key"), ("ledger", "buying from .* for the ledger")],
+)
+def test_while_another_run_holds_a_lock_nothing_is_sent(
+    tmp_path: Path, service: Service, lock: str, message: str
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(["one text", "another text"])
+        with held(the, lock), pytest.raises(LedgerError, match=message):
+            the.run()
+        assert service.asked == []
+        assert the.run().parked is None

@@ -1,0 +1,46 @@
+"""How an output gets into its place: whole, at once and synced; see test_job.py for the rest."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.outputs import manifest_path
+from tests.test_job import run, write_csv
+
+
+def test_who_has_the_old_output_open_reads_it_to_its_end(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    run(write_csv(tmp_path / "in.csv"), output)
+    before = output.read_bytes()
+    with output.open("rb") as reading:
+        begun = reading.read(10)
+        run(write_csv(tmp_path / "in.csv", ["chairs"] * 99), output)
+        assert begun + reading.read() == before
+    assert output.read_bytes() != before
+
+
+def test_output_and_manifest_are_synced_before_they_are_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[tuple[str, int]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        done.append(("synced", os.fstat(descriptor).st_ino))
+
+    def replaced(path: Path, target: Path) -> Path:
+        done.append(("in place", path.stat().st_ino))
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    output = tmp_path / "out.csv"
+    run(write_csv(tmp_path / "in.csv"), output)
+    for file in (output, manifest_path(output)):
+        number = file.stat().st_ino
+        assert done.index(("synced", number)) < done.index(("in place", number))
+    assert done[-1] == ("synced", tmp_path.stat().st_ino)
