@@ -71,7 +71,8 @@ def test_our_cells_are_appended_and_all_else_stays_byte_for_byte(
         output = place / f"out.csv{file.suffix}"
         writer = rewrite(open_reader(source, (), file.options), output, added)
         content = decompressed(output.read_bytes(), file.suffix)
-    text = content.removeprefix(file.coding.mark).decode(file.coding.codec)
+    assert content.startswith(file.coding.mark)
+    text = content[len(file.coding.mark) :].decode(file.coding.codec)
 
     cells_added = [list(map(cell, cells)) for cells in added]
     names = [[field.name for field in NEW_FIELDS]]

@@ -57,12 +57,14 @@ def codecs(path: Path) -> list[list[str]]:
     group=st.integers(1, 10),
     version=st.sampled_from(["1.0", "2.4", "2.6"]),
     batch_rows=st.sampled_from([1, 3, 1024]),
+    held_rows=st.sampled_from([1, 4, 1024]),
 )
 def test_columns_types_and_metadata_of_every_kind_come_back(
-    table: pa.Table, codec: str, group: int, version: str, batch_rows: int
+    table: pa.Table, codec: str, group: int, version: str, batch_rows: int, held_rows: int
 ) -> None:
     with folder() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.tables.parquet_reader.BATCH_ROWS", batch_rows)
+        patch.setattr("pipeline.tables.parquet_writer.ROW_GROUP_ROWS", held_rows)
         path = place / "in.parquet"
         pq.write_table(table, path, row_group_size=group, compression=codec, version=version)
         original = pq.read_table(path)
@@ -215,7 +217,7 @@ def test_a_truncated_file_is_damaged(tmp_path: Path, kept: int) -> None:
 def test_damage_within_the_file_is_found_while_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     texts = [f"{place * place % 99991} chairs" for place in range(20_000)]
-    pq.write_table(pa.table({"a": texts}), path, compression="gzip", use_dictionary=False)
+    pq.write_table(pa.table({"a": texts}), path, 5_000, compression="gzip", use_dictionary=False)
     data = bytearray(path.read_bytes())
     middle = len(data) // 2
     data[middle : middle + 200] = bytes(200)
