@@ -27,10 +27,11 @@ PassingState: TypeAlias = Literal["free", "unconfirmed"]
 
 LASTING: tuple[LastingState, ...] = get_args(LastingState)
 
-State: TypeAlias = LastingState | PassingState | Literal["sent", "billed"]
-"""How an attempt stands: under way, ended, or billed, as a user said of one that was unconfirmed.
+State: TypeAlias = LastingState | PassingState | Literal["sent", "billed", "pruned"]
+"""How an attempt stands: under way, ended, or as a user said since.
 
-A billed one leaves its call open: its cost is known, its answer is lost.
+Billed is one that was unconfirmed, pruned one that was answered. Both leave their call open: what
+they cost is known as well as ever, the answer is gone.
 """
 
 INTERRUPTED = "INTERRUPTED"

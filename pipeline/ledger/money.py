@@ -46,7 +46,7 @@ def job_money(database: Database, job: int) -> JobMoney:
     priced = [(cost, often) for _, cost, _, often in groups if cost is not None]
     silent = [(state, held, often) for state, cost, held, often in groups if cost is None]
     lost = [(held, often) for state, held, often in silent if state in ("sent", "unconfirmed")]
-    unknown = [(held, often) for state, held, often in silent if state in LASTING]
+    unknown = [(held, often) for state, held, often in silent if state in (*LASTING, "pruned")]
     return JobMoney(
         attempts=sum(often for *_, often in groups),
         priced=_count(priced),

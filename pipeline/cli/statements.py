@@ -1,0 +1,220 @@
+"""What the ledger's commands print: tables for people, JSON types for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pipeline.ledger.attempts import Attempt
+from pipeline.ledger.books import Books, OpenJob, PriceRange, Spent
+from pipeline.ledger.tally import Tally
+from pipeline.money import plain
+
+__all__ = [
+    "aligned",
+    "attempt_figures",
+    "attempt_lines",
+    "book_figures",
+    "book_lines",
+    "job_figures",
+    "job_lines",
+    "megabytes",
+]
+
+DIGITS_OF_DIGEST = 12
+
+MONEY = ("attempts", "USD", "unconfirmed", "no price", "at most USD more")
+
+
+def book_lines(books: Books, since: str) -> Iterator[str]:
+    """Say what was spent where, on the days from one on, and in all."""
+    systems = books.totals(lambda spent: (spent.endpoint, spent.system))
+    changes = list(books.changed_prices())
+    for endpoint, total in books.totals(lambda spent: spent.endpoint).items():
+        yield f"\n{endpoint}"
+        rows = [
+            [where.day, where.system, *_money(tally)]
+            for where, tally in sorted(books.spent.items())
+            if where.endpoint == endpoint and where.day >= since
+        ]
+        rows += [
+            ["all days", system, *_money(tally)]
+            for (other, system), tally in systems.items()
+            if other == endpoint
+        ]
+        rows.append(["in all", "", *_money(total)])
+        yield from aligned(["day (UTC)", "system", *MONEY], rows, numbers=5)
+        prices = [
+            [where.day, where.system, *map(plain, (seen.low, seen.high, seen.last))]
+            for where, seen in changes
+            if where.endpoint == endpoint and where.day >= since
+        ]
+        if prices:
+            header = ["prices from", "system", "lowest USD", "highest USD", "last USD"]
+            yield ""
+            yield from aligned(header, prices, numbers=3)
+
+
+def book_figures(books: Books, since: str) -> list[dict[str, Any]]:
+    """Return the same as JSON types."""
+    changes = list(books.changed_prices())
+    return [
+        {
+            "endpoint": endpoint,
+            **_figures(total),
+            "days": [
+                {"day": where.day, "system": where.system, **_figures(tally)}
+                for where, tally in sorted(books.spent.items())
+                if where.endpoint == endpoint and where.day >= since
+            ],
+            "prices": [
+                _price_figures(where, seen)
+                for where, seen in changes
+                if where.endpoint == endpoint and where.day >= since
+            ],
+        }
+        for endpoint, total in books.totals(lambda spent: spent.endpoint).items()
+    ]
+
+
+def _price_figures(where: Spent, seen: PriceRange) -> dict[str, str]:
+    return {
+        "day": where.day,
+        "system": where.system,
+        "lowest_usd": plain(seen.low),
+        "highest_usd": plain(seen.high),
+        "last_usd": plain(seen.last),
+    }
+
+
+def job_lines(jobs: Sequence[OpenJob], books: Books) -> Iterator[str]:
+    """Say which jobs are open, and what they cost so far."""
+    if not jobs:
+        return
+    header = ["open job", "opened (UTC)", "last attempt (UTC)", "endpoint", "calls", *MONEY]
+    rows = [
+        [
+            f"{job.number}",
+            _time(job.opened_at),
+            _time(job.last_sent_at),
+            job.endpoint,
+            f"{job.calls:,}",
+            *_money(books.jobs.get(job.number, Tally())),
+        ]
+        for job in jobs
+    ]
+    yield ""
+    yield from aligned(header, rows, numbers=6)
+
+
+def job_figures(jobs: Sequence[OpenJob], books: Books) -> list[dict[str, Any]]:
+    """Return the same as JSON types; times in ISO 8601."""
+    return [
+        {
+            "job": job.number,
+            "endpoint": job.endpoint,
+            "opened_at": _iso(job.opened_at),
+            "last_sent_at": _iso(job.last_sent_at),
+            "calls": job.calls,
+            **_figures(books.jobs.get(job.number, Tally())),
+        }
+        for job in jobs
+    ]
+
+
+def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
+    """Say how attempts stand."""
+    header = ["attempt", "sent (UTC)", "system", "state", "error", "HTTP", "USD", "text"]
+    rows = [
+        [
+            f"{one.number}",
+            _time(one.sent_at),
+            one.system,
+            one.state,
+            one.error or "",
+            "" if one.status is None else f"{one.status}",
+            _cost(one),
+            _digest(one),
+        ]
+        for one in attempts
+    ]
+    yield from aligned(header, rows)
+
+
+def attempt_figures(one: Attempt) -> dict[str, Any]:
+    """Return an attempt as JSON types; money as text, times in ISO 8601."""
+    return {
+        "attempt": one.number,
+        "job": one.job,
+        "endpoint": one.endpoint,
+        "system": one.system,
+        "text_sha256": one.digest.hex(),
+        "account": one.account,
+        "sent_at": _iso(one.sent_at),
+        "settled_at": _iso(one.settled_at),
+        "state": one.state,
+        "error": one.error,
+        "http_status": one.status,
+        "cost_usd": None if one.cost_usd is None else plain(one.cost_usd),
+        "reserved_usd": plain(one.reserved_usd),
+    }
+
+
+def aligned(
+    header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
+) -> Iterator[str]:
+    """Yield the lines of a table whose last columns hold numbers, which stand at the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    words = len(header) - numbers
+    for row in (header, *rows):
+        cells = [
+            cell.ljust(width) if place < words else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def megabytes(size: int) -> str:
+    """Say a size on the disk."""
+    return f"{size / 1e6:,.1f} MB"
+
+
+def _money(tally: Tally) -> list[str]:
+    counts = [f"{tally.attempts:,}", f"{tally.unconfirmed:,}", f"{tally.unknown:,}"]
+    return [counts[0], plain(tally.confirmed), *counts[1:], plain(tally.at_risk)]
+
+
+def _figures(tally: Tally) -> dict[str, Any]:
+    return {
+        "attempts": tally.attempts,
+        "confirmed_usd": plain(tally.confirmed),
+        "unconfirmed": tally.unconfirmed,
+        "unknown": tally.unknown,
+        "at_risk_usd": plain(tally.at_risk),
+    }
+
+
+def _cost(one: Attempt) -> str:
+    if one.cost_usd is not None:
+        return plain(one.cost_usd)
+    return "0" if one.state == "free" else f"up to {plain(one.reserved_usd)}"
+
+
+def _digest(one: Attempt) -> str:
+    return one.digest.hex()[:DIGITS_OF_DIGEST]
+
+
+def _time(seconds: float | None) -> str:
+    iso = _iso(seconds)
+    return "" if iso is None else iso[:19].replace("T", " ")
+
+
+def _iso(seconds: float | None) -> str | None:
+    """Write a time; a ledger that is wrong may have any."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return "no time"
