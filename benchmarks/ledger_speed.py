@@ -44,6 +44,7 @@ COMMANDS = (
     ("export", "bodies.parquet", "--bodies"),
     ("export", "attempts.csv"),
     ("verify",),
+    ("verify", "--jobs", "2"),
     ("prune", "--older-than", "60d", "--yes"),
 )
 

@@ -105,8 +105,10 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
 def _check(place: Path, ledger: Path, overwrite: bool) -> None:
     if not place.exists():
         return
-    if not place.is_file() or place.samefile(ledger):
-        raise OutputError(f"{place} is no file for this.", "Name another FILE.")
+    if not place.is_file():
+        raise OutputError(f"{place} is not a file.", "Name another FILE.")
+    if place.samefile(ledger):
+        raise OutputError(f"{place} is the ledger.", "Name another FILE.")
     if not overwrite:
         raise OutputError(f"{place} exists.", "Replace it with --overwrite, or name another FILE.")
 

@@ -44,7 +44,12 @@ def extent(snapshot: Snapshot) -> Extent:
     return Extent(*map(int, snapshot.one(COUNTS)))
 
 
-def problems(snapshot: Snapshot, now: float, advance: Callable[[int], object]) -> Iterator[str]:
+def problems(
+    snapshot: Snapshot,
+    now: float,
+    jobs: int = 1,
+    advance: Callable[[int], object] = lambda _: None,
+) -> Iterator[str]:
     """Yield everything that is wrong, in words; nothing for a ledger that is consistent.
 
     What is left out when something else is wrong could only repeat it.
@@ -52,10 +57,12 @@ def problems(snapshot: Snapshot, now: float, advance: Callable[[int], object]) -
     Args:
         snapshot: the ledger.
         now: the time, seconds since 1970.
+        jobs: how many processes read the responses; one means this one.
         advance: told how many more responses were read again.
 
     Raises:
         LedgerError: the ledger cannot be read.
+        EngineError: a process died.
     """
     for check in (damage, wrong_amounts):
         found = False
@@ -66,4 +73,4 @@ def problems(snapshot: Snapshot, now: float, advance: Callable[[int], object]) -
             return
     yield from wrong_attempts(snapshot, now)
     yield from wrong_sums(snapshot, read_books(snapshot))
-    yield from misread(snapshot, advance)
+    yield from misread(snapshot, jobs, advance)

@@ -202,9 +202,16 @@ def prune_answers(
 
 
 @ledger.command()
+@click.option(
+    "--jobs",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Processes that read responses.",
+)
 @in_json
 @on_ledger
-def verify(as_json: bool, path: Path | None) -> int:
+def verify(jobs: int, as_json: bool, path: Path | None) -> int:
     """Check that everything in the ledger agrees; exit with 8 if it does not.
 
     The file, each attempt, the sums by job and by day, and every response kept: it is read again,
@@ -213,7 +220,7 @@ def verify(as_json: bool, path: Path | None) -> int:
     with Snapshot(ledger_place(path)) as snapshot:
         found = extent(snapshot)
         with progress(found.responses) as advance:
-            wrong = problems(snapshot, time.time(), advance)
+            wrong = problems(snapshot, time.time(), jobs, advance)
             shown = list(islice(wrong, PRINTED))
             count = len(shown) + sum(1 for _ in wrong)
     if as_json:

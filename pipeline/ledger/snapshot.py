@@ -19,8 +19,8 @@ CACHE_KIB = 32 * 1024
 _ANOTHER = "or name another ledger: --ledger PATH."
 _ADVICE = {
     sqlite3.SQLITE_BUSY: "Try again when the program that holds it is done.",
-    sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder readable, {_ANOTHER}",
-    sqlite3.SQLITE_PERM: f"Make the file and its folder readable, {_ANOTHER}",
+    sqlite3.SQLITE_CANTOPEN: f"Make the file readable and its folder writable, {_ANOTHER}",
+    sqlite3.SQLITE_PERM: f"Make the file readable and its folder writable, {_ANOTHER}",
     sqlite3.SQLITE_NOTADB: f"Check that the path is the right one, {_ANOTHER}",
     sqlite3.SQLITE_CORRUPT: f"Put a copy of it in its place, {_ANOTHER}",
 }
@@ -49,6 +49,8 @@ class Snapshot:
                 f"There is no ledger {path}.",
                 "The first paid run makes one; name the right one with --ledger PATH.",
             )
+        if not path.is_file():
+            raise LedgerError(f"{path} is not a file.", "Name another ledger: --ledger PATH.")
         with self._translated():
             self._connection = _connected(self._file)
             try:
