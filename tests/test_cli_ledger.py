@@ -1,0 +1,449 @@
+"""``tender-pipeline ledger`` as a user meets it: on what real runs bought, while they buy, after."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.cli import main
+from pipeline.cli.ledger import ledger as group
+from pipeline.ledger import Journal, Ledger
+from pipeline.service import Accounts
+from tests.buy.serving import Buyer, Gate, Instead, Service, buyer, serving, started
+from tests.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
+
+ROOT = Path(__file__).parents[1]
+VERSION_1 = (ROOT / "tests" / "ledger" / "version_1.sql").read_text("utf-8")
+
+Command = Callable[..., int]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    """Run a command on the ledger of a folder of its own and return its exit code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "ledger.db")
+
+    def call(*arguments: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["tender-pipeline", "ledger", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        return int(exit_.value.code or 0)
+
+    yield call
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    accounts = Accounts(tmp_path / "service")
+    yield Service(accounts, accounts.open(Decimal("5.00")))
+    accounts.close()
+
+
+@pytest.fixture
+def bought(tmp_path: Path, service: Service) -> Buyer:
+    """A ledger with a finished job: nine answers, one lost once, one refused for good."""
+    lost = (504, {}, "")
+    refused = (400, {}, '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}')
+    with serving(Instead(service.app(), {2: lost, 4: refused})) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write([f"text {number}" for number in range(5)])
+        the.run()
+    return the
+
+
+def lines(capsys: Capture) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def figures(capsys: Capture) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def place(folder: Path) -> Path:
+    return folder / "ledger.db"
+
+
+def test_show_tells_what_was_spent_where_and_when(
+    command: Command, bought: Buyer, service: Service, capsys: Capture
+) -> None:
+    assert command("show") == 0
+    out = lines(capsys)
+    assert out[0].startswith("ledger.db, ")
+    assert bought.how.base_url in out
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    (cpv,) = (line for line in out if line.startswith(f"{today}  cpv  "))
+    (total,) = (line for line in out if line.startswith("in all"))
+    attempts, confirmed, unconfirmed, unknown, at_risk = total.split()[2:]
+    assert (attempts, unconfirmed, unknown) == ("11", "1", "0")
+    assert Decimal(confirmed) == service.charged
+    assert Decimal(at_risk) > 0
+    assert any(line.startswith("prices from") for line in out)
+    assert int(cpv.split()[2]) in (5, 6)
+    assert not any("open job" in line for line in out)  # its output is in place
+
+
+def test_show_in_json_has_money_as_text(
+    command: Command, bought: Buyer, service: Service, capsys: Capture
+) -> None:
+    assert command("show", "--json") == 0
+    shown = figures(capsys)
+    (endpoint,) = shown["endpoints"]
+    assert endpoint["endpoint"] == bought.how.base_url
+    assert Decimal(endpoint["confirmed_usd"]) == service.charged
+    assert sum(Decimal(day["confirmed_usd"]) for day in endpoint["days"]) == service.charged
+    assert {day["system"] for day in endpoint["prices"]} == {"cpv", "psc"}
+    assert shown["bytes"] > 0
+    assert shown["open_jobs"] == []
+
+
+def test_show_lists_no_days_before_the_first_asked_for_but_adds_them(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    clock = Clock()
+    ledger = Ledger(place(tmp_path), ENDPOINT, clock)
+    buy(Journal(ledger.open_job("tenders"), ACCOUNT))
+    ledger.close()
+    assert command("show", "--json") == 0
+    (endpoint,) = figures(capsys)["endpoints"]
+    assert (endpoint["attempts"], endpoint["days"], endpoint["prices"]) == (1, [], [])
+    assert command("show", "--since", "1970-01-01", "--json") == 0
+    (endpoint,) = figures(capsys)["endpoints"]
+    assert [day["day"] for day in endpoint["days"]] == ["1970-01-01"]
+
+
+def test_a_parked_job_is_shown_with_what_it_costs_so_far(
+    command: Command, tmp_path: Path, service: Service, capsys: Capture
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
+        the.write([f"text {number}" for number in range(9)])
+        summary = the.run()
+    assert summary.parked is not None
+    assert command("show", "--json") == 0
+    (job,) = figures(capsys)["open_jobs"]
+    assert (job["calls"], Decimal(job["confirmed_usd"])) == (18, service.charged)
+    assert command("show") == 0
+    assert any(line.startswith("open job") for line in lines(capsys))
+
+
+def test_an_empty_ledger_has_no_attempts(command: Command, tmp_path: Path, capsys: Capture) -> None:
+    Ledger(place(tmp_path), ENDPOINT).close()
+    assert command("show") == 0
+    assert "no attempts yet" in lines(capsys)
+    assert command("calls") == 0
+    assert lines(capsys) == ["no such attempts"]
+    assert command("verify") == 0
+
+
+def test_calls_finds_what_failed_and_what_is_unconfirmed(
+    command: Command, bought: Buyer, capsys: Capture
+) -> None:
+    assert command("calls", "--state", "failed", "--state", "unconfirmed") == 0
+    said = capsys.readouterr()
+    header, refused, lost = said.out.splitlines()
+    assert header.split() == "attempt sent (UTC) system state error HTTP USD text".split()
+    assert re.search(r" refused +VALIDATION_ERROR +400 +0 +[0-9a-f]{12}$", refused)
+    assert re.search(r" unconfirmed +HTTP_504 +504 +up to 0\.000\d+ +[0-9a-f]{12}$", lost)
+    assert "ledger settle" in said.err
+
+
+def test_calls_lists_the_latest_and_says_that_there_are_more(
+    command: Command, bought: Buyer, capsys: Capture
+) -> None:
+    assert command("calls", "--limit", 3, "--system", "psc", "--since", "1h") == 0
+    said = capsys.readouterr()
+    numbers = [int(line.split()[0]) for line in said.out.splitlines()[1:]]
+    assert len(numbers) == 3
+    assert numbers == sorted(numbers, reverse=True)
+    assert "more than 3" in said.err
+    assert command("calls", "--json", "--limit", 3) == 0
+    found = figures(capsys)
+    assert found["more"] is True
+    assert [one["attempt"] for one in found["attempts"]] == [11, 10, 9]
+    assert len(found["attempts"][0]["text_sha256"]) == 64
+
+
+def test_what_is_settled_is_confirmed_and_no_longer_in_doubt(
+    command: Command, bought: Buyer, capsys: Capture
+) -> None:
+    command("calls", "--state", "unconfirmed", "--json")
+    (lost,) = figures(capsys)["attempts"]
+    assert command("settle", lost["attempt"], "--billed", "0.000105") == 0
+    assert lines(capsys) == ["1 settled: billed 0.000105 USD each, 0.000105 USD together"]
+    command("calls", "--state", "billed", "--json")
+    (billed,) = figures(capsys)["attempts"]
+    assert (billed["attempt"], billed["cost_usd"]) == (lost["attempt"], "0.000105")
+    assert command("settle", lost["attempt"], "--not-billed") == 2  # it is settled
+    assert command("verify") == 0
+
+
+def test_settle_wants_one_verdict_and_attempts_that_are_in_doubt(
+    command: Command, bought: Buyer, capsys: Capture
+) -> None:
+    for arguments, said in [
+        ((1,), "Give either --billed or --not-billed."),
+        ((1, "--billed", "1", "--not-billed"), "Give either --billed or --not-billed."),
+        ((1, "--billed", "much"), "The cost 'much' is no amount."),
+        ((1, "--billed", "-1"), "0.000105"),
+        ((1, "--not-billed"), "Attempt 1 is answered"),
+        ((77, "--not-billed"), "The ledger has no attempt 77."),
+        ((), "ATTEMPT"),
+    ]:
+        assert command("settle", *arguments) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_export_writes_what_the_account_lost(
+    command: Command, bought: Buyer, service: Service, tmp_path: Path, capsys: Capture
+) -> None:
+    assert command("export", "attempts.parquet", "--bodies") == 0
+    assert lines(capsys) == ["11 attempts: attempts.parquet"]
+    table = pq.read_table(tmp_path / "attempts.parquet").to_pylist()
+    assert sum(row["cost_usd"] or 0 for row in table) == service.charged
+    assert json.loads(table[0]["body"])["success"] is True
+    assert command("export", "attempts.parquet") == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert command("export", "attempts.parquet", "--overwrite") == 0
+    assert "body" not in pq.read_schema(tmp_path / "attempts.parquet").names
+
+
+def test_pruned_answers_are_bought_again_by_the_same_command(
+    command: Command, bought: Buyer, service: Service, capsys: Capture
+) -> None:
+    time.sleep(0.01)  # 0s ago is after the last answer
+    assert command("prune", "--older-than", "0s", "--system", "psc", "--yes") == 0
+    out = lines(capsys)
+    count = int(out[0].split()[0])
+    assert out[1].startswith(f"{count} pruned, ")
+    assert command("verify") == 0
+    assert f"{count} pruned" in lines(capsys)[0]
+    asked = len(service.asked)
+    with serving(service.app()) as address:
+        assert address != bought.how.base_url
+        move(bought, address)
+        summary = buyer(bought.folder, address, service.account.key).run()
+    assert summary.paid is not None
+    assert summary.paid.attempts == len(service.asked) - asked == count
+    assert bought.row_costs() == summary.cost_usd
+
+
+def move(the: Buyer, address: str) -> None:
+    """Let what was bought be of another address: the service has moved to another port."""
+    with closing(sqlite3.connect(the.how.ledger)) as connection, connection:
+        connection.execute("UPDATE jobs SET endpoint = ?", (address,))
+
+
+def test_prune_without_a_terminal_wants_to_be_told_yes(
+    command: Command, bought: Buyer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(0.01)
+    monkeypatch.setenv("TENDER_PIPELINE_YES", "1")  # that is about buying
+    before = place(bought.folder).read_bytes()
+    assert command("prune", "--older-than", "0s") == 2
+    said = capsys.readouterr()
+    assert re.match(r"\d+ answers, \d+\.\d MB", said.out)
+    assert "--yes" in said.err
+    assert place(bought.folder).read_bytes() == before
+    assert command("prune", "--older-than", "90d") == 0  # nothing to be asked about
+    assert lines(capsys)[0] == "0 answers, 0.0 MB"
+
+
+def test_verify_lists_what_is_wrong_and_exits_with_8(
+    command: Command, bought: Buyer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("verify") == 0
+    assert lines(capsys) == ["11 attempts, 10 responses, 0 pruned", "everything agrees"]
+    with closing(sqlite3.connect(place(bought.folder))) as connection, connection:
+        connection.execute("UPDATE attempts SET cost_usd = '9' WHERE state = 'answered'")
+    assert command("verify") == 8
+    out = lines(capsys)
+    assert out[0].startswith("attempt 1 cost 9 USD, but its body says 0.0000")
+    assert len(out) == 10
+    monkeypatch.setattr("pipeline.cli.ledger.PRINTED", 2)
+    assert command("verify") == 8
+    assert lines(capsys)[2] == "and 7 more"
+    assert command("verify", "--json", "--jobs", 2) == 8
+    found = figures(capsys)
+    assert (found["problems"], len(found["first_problems"])) == (9, 2)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show",),
+        ("calls",),
+        ("settle", 1, "--not-billed"),
+        ("export", "attempts.csv"),
+        ("prune", "--older-than", "1d", "--yes"),
+        ("verify",),
+    ],
+)
+def test_no_command_makes_a_ledger_or_takes_another_file_for_one(
+    command: Command, tmp_path: Path, capsys: Capture, arguments: tuple[object, ...]
+) -> None:
+    assert command(*arguments) == 8
+    assert "There is no ledger ledger.db." in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    place(tmp_path).write_text("description\nroad\n" * 100)
+    assert command(*arguments) == 8
+    assert "not a database" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.db"]
+
+
+def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
+    command: Command, tmp_path: Path, service: Service, capsys: Capture
+) -> None:
+    gate = Gate(service.app(), 7)
+    with serving(gate) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=3)
+        the.write([f"text {number}" for number in range(10)])
+        run = started(tmp_path, address, service.account.key)
+        assert gate.reached.wait(20)
+        assert command("calls", "--state", "sent", "--json") == 0
+        under_way = [one["attempt"] for one in figures(capsys)["attempts"]]
+        assert under_way
+        assert command("show", "--json") == 0
+        (job,) = figures(capsys)["open_jobs"]
+        assert (job["calls"], job["attempts"]) == (20, 7 + len(under_way))
+        assert command("export", "attempts.csv") == 0
+        assert command("verify") == 0
+        for arguments in [("prune", "--older-than", "0s", "--yes"), ("settle", under_way[0])]:
+            verdict = ["--not-billed"] if arguments[0] == "settle" else []
+            assert command(*arguments, *verdict) == 8
+            assert "--wait" in capsys.readouterr().err
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+        assert command("verify") == 0
+        capsys.readouterr()
+        assert command("calls", "--state", "sent", "--json") == 0
+        under_way = [one["attempt"] for one in figures(capsys)["attempts"]]
+        assert command("settle", *under_way, "--billed", "0.0001") == 0
+        capsys.readouterr()
+        assert command("calls", "--state", "billed", "--json") == 0
+        assert [one["attempt"] for one in figures(capsys)["attempts"]] == under_way
+        gate.open = True
+        summary = the.run()
+    assert summary.parked is None
+    assert summary.paid is not None
+    assert summary.paid.unconfirmed == 0
+    assert summary.cost_usd == the.row_costs()
+    assert command("verify") == 0
+
+
+@pytest.fixture
+def version_1(tmp_path: Path) -> bytes:
+    """A ledger as version 1 made it, with an unconfirmed attempt."""
+    path = place(tmp_path)
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("PRAGMA journal_mode = WAL")
+        old.executescript(VERSION_1)
+        with old:
+            old.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (ENDPOINT,))
+            old.execute(
+                "INSERT INTO attempts VALUES (1, 1, 'cpv', zeroblob(32), 'key', 901.0, '0.0003', "
+                "'unconfirmed', 902.0, 'TIMEOUT', NULL, NULL)"
+            )
+    return path.read_bytes()
+
+
+def test_a_ledger_of_an_earlier_version_is_read_as_it_is_and_settled(
+    command: Command, tmp_path: Path, version_1: bytes, capsys: Capture
+) -> None:
+    for reading in (("show",), ("calls",), ("verify",), ("export", "attempts.csv")):
+        assert command(*reading) == 0
+        assert place(tmp_path).read_bytes() == version_1
+    assert command("settle", 1, "--not-billed") == 0
+    assert "1 settled: not billed" in lines(capsys)
+
+
+def test_the_ledger_is_the_one_that_run_would_use(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.delenv("TENDER_PIPELINE_LEDGER")
+    for name in ("option.db", "variable.db", "file.db"):
+        Ledger(tmp_path / name, ENDPOINT).close()
+    assert command("show") == 8
+    assert str(Path(os.environ["XDG_DATA_HOME"]) / "tender-pipeline") in capsys.readouterr().err
+    (tmp_path / "tender-pipeline.toml").write_text('systems = "cpv"\nledger = "file.db"\n')
+    assert command("show") == 0
+    assert lines(capsys)[0].startswith("file.db")
+    monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "variable.db")
+    assert command("show") == 0
+    assert lines(capsys)[0].startswith("variable.db")
+    assert command("show", "--ledger", "option.db") == 0
+    assert lines(capsys)[0].startswith("option.db")
+    (tmp_path / "tender-pipeline.toml").write_text("ledger = ")
+    monkeypatch.delenv("TENDER_PIPELINE_LEDGER")
+    assert command("show") == 2
+
+
+def test_a_time_is_an_age_or_a_day(command: Command, tmp_path: Path, capsys: Capture) -> None:
+    ledger = Ledger(place(tmp_path), ENDPOINT)
+    job = ledger.open_job("tenders")
+    note(job, "road")
+    send(Journal(job, ACCOUNT))
+    ledger.close()
+    for text in ("1h", "2 d", "1970-01-01", "90min"):
+        assert command("calls", "--since", text, "--json") == 0
+        assert len(figures(capsys)["attempts"]) == 1
+    assert command("calls", "--since", "2100-01-01", "--json") == 0
+    assert figures(capsys)["attempts"] == []
+    for text in ("7", "yesterday", "2026-13-01"):
+        assert command("calls", "--since", text) == 2
+        assert "2026-01-31" in capsys.readouterr().err
+
+
+def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
+    import pty
+
+    time.sleep(0.01)
+    for answer, code in [("n\n", 130), ("y\n", 0)]:
+        control, terminal = pty.openpty()
+        os.write(control, answer.encode())
+        arguments = ["ledger", "prune", "--older-than", "0s", "--ledger", "ledger.db"]
+        process = subprocess.run(
+            [sys.executable, "-m", "pipeline", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=terminal,
+            stderr=terminal,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert process.returncode == code
+        assert ("pruned" in process.stdout) == (answer == "y\n")
+        assert b"Prune them? [y/N]" in os.read(control, 1000)
+        os.close(control)
+        os.close(terminal)
+
+
+def test_the_readme_names_every_command() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    section = readme.split("## The ledger\n", 1)[1].split("\n## ", 1)[0]
+    assert isinstance(group, click.Group)
+    assert set(re.findall(r"^tender-pipeline ledger (\w+)", section, re.M)) == set(group.commands)
+    named = set(re.findall(r"`?(--[a-z-]+)", section))
+    known = {o for c in group.commands.values() for p in c.params for o in p.opts}
+    assert named <= known | {"--help"}
