@@ -34,7 +34,7 @@ JOBS, DAYS = 10, 90
 AT_ONCE = 20_000
 NOW = time.time()
 
-ATTEMPT = "INSERT INTO attempts VALUES (?, ?, ?, ?, 'key', ?, '0.0003', ?, ?, ?, ?, ?)"
+ATTEMPT = "INSERT INTO attempts VALUES (?, ?, ?, ?, 'key', ?, '0.0003', ?, ?, ?, ?, ?, NULL)"
 
 COMMANDS = (
     ("show",),

@@ -1,4 +1,4 @@
-"""``tender-pipeline ledger`` as a user meets it: on what real runs bought, while they buy, after."""
+"""``tender-pipeline ledger`` as a user meets it: on what real runs buy, meanwhile and after."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.cli.ledger import ledger as group
 from pipeline.ledger import Journal, Ledger
+from pipeline.ledger.attempts import STATES
 from pipeline.service import Accounts
 from tests.buy.serving import Buyer, Gate, Instead, Service, buyer, serving, started
 from tests.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
@@ -51,6 +52,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command
 
 
 Capture = pytest.CaptureFixture[str]
+Reply = tuple[int, dict[str, str], str]
+
+HEADER = ["attempt", "sent", "(UTC)", "system", "state", "error", "HTTP", "USD", "text"]
 
 
 @pytest.fixture
@@ -63,8 +67,8 @@ def service(tmp_path: Path) -> Iterator[Service]:
 @pytest.fixture
 def bought(tmp_path: Path, service: Service) -> Buyer:
     """A ledger with a finished job: nine answers, one lost once, one refused for good."""
-    lost = (504, {}, "")
-    refused = (400, {}, '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}')
+    lost: Reply = (504, {}, "")
+    refused: Reply = (400, {}, '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}')
     with serving(Instead(service.app(), {2: lost, 4: refused})) as address:
         the = buyer(tmp_path, address, service.account.key, workers=1)
         the.write([f"text {number}" for number in range(5)])
@@ -162,7 +166,7 @@ def test_calls_finds_what_failed_and_what_is_unconfirmed(
     assert command("calls", "--state", "failed", "--state", "unconfirmed") == 0
     said = capsys.readouterr()
     header, refused, lost = said.out.splitlines()
-    assert header.split() == "attempt sent (UTC) system state error HTTP USD text".split()
+    assert header.split() == HEADER
     assert re.search(r" refused +VALIDATION_ERROR +400 +0 +[0-9a-f]{12}$", refused)
     assert re.search(r" unconfirmed +HTTP_504 +504 +up to 0\.000\d+ +[0-9a-f]{12}$", lost)
     assert "ledger settle" in said.err
@@ -444,6 +448,12 @@ def test_the_readme_names_every_command() -> None:
     section = readme.split("## The ledger\n", 1)[1].split("\n## ", 1)[0]
     assert isinstance(group, click.Group)
     assert set(re.findall(r"^tender-pipeline ledger (\w+)", section, re.M)) == set(group.commands)
-    named = set(re.findall(r"`?(--[a-z-]+)", section))
+    named = set(re.findall(r"--[a-z][a-z-]+", section))
     known = {o for c in group.commands.values() for p in c.params for o in p.opts}
     assert named <= known | {"--help"}
+
+
+def test_the_readme_explains_every_state() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    table = readme.split("| state of an attempt |", 1)[1].split("\n\n", 1)[0]
+    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == set(STATES) - {"failed"}

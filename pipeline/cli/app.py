@@ -12,12 +12,12 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = {
     "codes": ("pipeline.cli.codes", "Show, search and add code tables."),
-    "plan": ("pipeline.cli.run", "Say what a run would do and cost, and spend nothing."),
-    "run": ("pipeline.cli.run", "Classify a table and write it back with its codes."),
     "ledger": (
         "pipeline.cli.ledger",
         "See what was bought and paid; settle, export, prune and verify it.",
     ),
+    "plan": ("pipeline.cli.run", "Say what a run would do and cost, and spend nothing."),
+    "run": ("pipeline.cli.run", "Classify a table and write it back with its codes."),
     "serve": ("pipeline.cli.serve", "Serve the interface on this machine, to rehearse paid runs."),
 }
 """Each command's module, and what the list of commands says of it."""

@@ -85,7 +85,7 @@ def show(since: str, as_json: bool, path: Path | None) -> int:
     return 0
 
 
-@ledger.command()
+@ledger.command(short_help="List attempts: failed, unconfirmed, or all.")
 @click.option(
     "--state",
     "states",
@@ -130,7 +130,7 @@ def calls(
     return 0
 
 
-@ledger.command()
+@ledger.command(short_help="Say whether unconfirmed attempts were billed.")
 @click.argument("numbers", metavar="ATTEMPT...", nargs=-1, required=True, type=int)
 @click.option("--billed", metavar="USD", help="What the account was charged for each of them.")
 @click.option("--not-billed", is_flag=True, help="The account was not charged.")
@@ -201,7 +201,7 @@ def prune_answers(
     return 0
 
 
-@ledger.command()
+@ledger.command(short_help="Check that everything in the ledger agrees.")
 @click.option(
     "--jobs",
     default=1,

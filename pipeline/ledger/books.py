@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -129,7 +129,7 @@ def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
 _Attempt: TypeAlias = tuple[int, int, str, str, str | None, str]
 
 
-def _book(books: Books, endpoints: dict[int, str], attempts: list[_Attempt]) -> None:
+def _book(books: Books, endpoints: dict[int, str], attempts: Sequence[_Attempt]) -> None:
     for (job, day, system, state, cost, reserved), often in Counter(attempts).items():
         alike = Tally()
         alike.count(state, cost, reserved, often)
@@ -143,7 +143,7 @@ def _book(books: Books, endpoints: dict[int, str], attempts: list[_Attempt]) -> 
             books.prices.setdefault(where, PriceRange(price, price, price)).see(price)
 
 
-def _in_order_of_their_last(attempts: list[_Attempt]) -> Iterator[_Attempt]:
+def _in_order_of_their_last(attempts: Sequence[_Attempt]) -> Iterator[_Attempt]:
     """Yield each kind of attempt once, at the place of the last of its kind."""
     return reversed(dict.fromkeys(reversed(attempts)))
 

@@ -34,7 +34,8 @@ WRONG = f"""
         WHEN (state = 'sent') != (settled_at IS NULL) THEN 'is ' || state || ', with a wrong end'
         WHEN state = 'sent' AND coalesce(error, cost_usd, status) IS NOT NULL
             THEN 'is under way and has a result'
-        WHEN state IN ('answered', 'pruned', 'refused', 'unreadable') AND typeof(status) != 'integer'
+        WHEN typeof(status) != 'integer'
+            AND state IN ('answered', 'pruned', 'refused', 'unreadable')
             THEN 'ended its call without an HTTP status'
         WHEN state IN ('answered', 'pruned') AND error IS NOT NULL
             THEN 'is an answer and has the error ' || error

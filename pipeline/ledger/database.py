@@ -73,7 +73,7 @@ class Database:
             self._writer.close()
 
     def give_space_back(self) -> None:
-        """Give the disk what deleted rows took; it takes as much again meanwhile.
+        """Give the disk what deleted rows took, if any; it takes as much as the rest meanwhile.
 
         The file is written anew, because ledgers do not keep the books of free pages that
         SQLite's other way needs, which would cost every write a little.
@@ -82,7 +82,8 @@ class Database:
             LedgerError: the file cannot be written, or there is no room for the new one.
         """
         with self._writing, self._translated():
-            self._writer.execute("VACUUM")
+            if self._writer.execute("PRAGMA freelist_count").fetchone() != (0,):
+                self._writer.execute("VACUUM")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.ledger import Call, Journal, Ledger
+from pipeline.ledger import Call, Journal, Ledger, Settlement
 from pipeline.ledger.attempts import STATES, Attempt, Picked, Wanted, attempts
 from pipeline.ledger.snapshot import Snapshot
 from tests.ledger.buying import (
@@ -67,7 +67,8 @@ def test_an_attempt_is_told_with_all_that_is_known_of_it(path: Path, journal: Jo
 def test_attempts_are_picked_by_how_they_stand_the_latest_first(
     path: Path, journal: Journal, states: Sequence[Wanted], expected: list[int]
 ) -> None:
-    for place, end in enumerate([ANSWERED, REFUSED, UNREADABLE, LOST, FREE]):
+    ends: list[Settlement] = [ANSWERED, REFUSED, UNREADABLE, LOST, FREE]
+    for place, end in enumerate(ends):
         buy(journal, end, Call("cpv", f"text {place}"))
     send(journal, Call("cpv", "text 5"))
     assert numbers(path, Picked(states)) == expected

@@ -54,7 +54,7 @@ def settle(path: Path, *attempts: int) -> None:
 
 def test_several_attempts_are_settled(path: Path, job: Job, journal: Journal) -> None:
     settle(path, buy(journal, LOST), buy(journal, LOST))
-    assert (job.money().confirmed, job.money().at_risk) == (2 * BILLED, 0)
+    assert (job.money().confirmed, job.money().at_risk) == (2 * BILLED, Decimal(0))
 
 
 def test_an_attempt_that_a_killed_run_left_as_sent_is_settled(

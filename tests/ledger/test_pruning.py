@@ -85,7 +85,7 @@ def test_only_old_answers_of_the_systems_named_go(
     for now in (1_000.0, 1_999.0, 2_000.0):
         clock.now = now
         for system in ("cpv", "psc"):
-            buy(journal, ANSWERED, Call(system, "road"))  # type: ignore[arg-type]
+            buy(journal, ANSWERED, Call(system, "road"))
     job.close()
     psc: tuple[System, ...] = ("psc",)
     assert pruned(path, Old(2_000.0, psc)) == 2
