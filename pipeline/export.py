@@ -20,6 +20,7 @@ from pipeline.errors import LedgerError, OutputError, SettingsError
 from pipeline.ledger.snapshot import Snapshot
 from pipeline.money import ARROW_USD, plain
 from pipeline.placing import only_writer, sync
+from pipeline.tables.cells import cell
 
 __all__ = ["export"]
 
@@ -54,8 +55,8 @@ ATTEMPTS = """
     FROM attempts JOIN jobs USING (job_id) {bodies} ORDER BY attempt_id
 """
 
-FORMULA = tuple("=+-@\t\r")
-"""A cell that begins so is run by a spreadsheet; errors and bodies are what a service sent."""
+FROM_THE_SERVICE = ("error", "body")
+"""Texts that a spreadsheet might take for formulas; all others are ours."""
 
 _Row: TypeAlias = tuple[Any, ...]
 
@@ -188,22 +189,27 @@ class _Csv:
         self._rows.writerow(schema.names)
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        self._rows.writerows(zip(*map(_cells, batch.columns), strict=True))
+        columns = map(_cells, batch.schema.names, batch.columns)
+        self._rows.writerows(zip(*columns, strict=True))
 
     def close(self) -> None:
         self._file.close()
 
 
-def _cells(column: pa.Array) -> list[Any]:
+def _cells(name: str, column: pa.Array) -> list[Any]:
     if column.type == TIME:
-        return column.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        return _times(column)
+    values: list[Any] = column.to_pylist()
     if column.type == ARROW_USD:
-        return [None if usd is None else _plain(usd) for usd in column.to_pylist()]
-    if column.type == pa.string():
-        return [
-            f"'{text}" if text and text.startswith(FORMULA) else text for text in column.to_pylist()
-        ]
-    return column.to_pylist()  # type: ignore[no-any-return]
+        return [None if usd is None else _plain(usd) for usd in values]
+    return [cell(value) for value in values] if name in FROM_THE_SERVICE else values
+
+
+def _times(column: pa.Array) -> list[str | None]:
+    """Write times as ISO 8601; Arrow takes ten times as long if it has to think of the zone."""
+    texts = column.cast(pa.timestamp("us")).cast(pa.string())
+    written: list[str | None] = pc.binary_join_element_wise(texts, "Z", "").to_pylist()
+    return written
 
 
 @lru_cache(4096)
