@@ -15,6 +15,8 @@ from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.columns import new_fields
 from pipeline.errors import LedgerError
+from pipeline.service.faults import FORMS, KINDS, read_script
+from pipeline.service.faults.kinds import When
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +71,33 @@ def test_the_example_settings_file_is_toml_that_the_command_takes() -> None:
     example = tomllib.loads(README.split("```toml\n", 1)[1].split("```", 1)[0])
     flags = {option.opts[0].removeprefix("--") for option in run.params}
     assert set(example) <= flags
+
+
+def test_the_faults_are_these() -> None:
+    documented = {cells[0]: cells[2] for cells in rows("kind of fault")}
+    own = {
+        f"`{kind.model_fields['kind'].default}`": ", ".join(
+            f"`{field.alias}`"
+            for name, field in kind.model_fields.items()
+            if name not in When.model_fields and name != "kind"
+        )
+        for kind in KINDS
+    }
+    assert documented == own
+    section = README.split("## Rehearsing a bad night", 1)[1].split("\n## ", 1)[0]
+    names = [field.alias for field in When.model_fields.values()]
+    assert [name for name in (*names, *FORMS) if f"`{name}`" not in section] == []
+
+
+def test_the_example_of_faults_is_a_script(tmp_path: Path) -> None:
+    example = README.split("```toml\nseed", 1)[1].split("```", 1)[0]
+    path = tmp_path / "night.toml"
+    path.write_text(f"seed{example}", "utf-8")
+    assert [type(fault).__name__ for fault in read_script(path).fault] == [
+        "Latency",
+        "DropAfter",
+        "Refuse",
+    ]
 
 
 def test_the_version_is_in_the_changelog_or_under_way() -> None:

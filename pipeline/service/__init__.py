@@ -1,5 +1,6 @@
 """The embedded service: the interface's server on the embedded engine, to rehearse paid runs."""
 
+from pipeline.service import faults, server
 from pipeline.service.accounts import STARTING_BALANCE, Account, Accounts, Charge
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.bodies import METADATA, Metadata
@@ -15,4 +16,6 @@ __all__ = [
     "SlidingWindow",
     "create_app",
     "engine_matchers",
+    "faults",
+    "server",
 ]

@@ -1,4 +1,4 @@
-"""The one SQLite file that the service keeps, and how it is opened."""
+"""The SQLite file that the service keeps, and how it and others beside it are opened."""
 
 from __future__ import annotations
 
@@ -44,10 +44,15 @@ CREATE TABLE charges (
 """
 
 
-def connect(folder: Path) -> sqlite3.Connection:
-    """Open the service's file in a folder; both are made if they are not there.
+def connect(folder: Path, file: str = FILE, schema: str = SCHEMA) -> sqlite3.Connection:
+    """Open a file of the service in a folder; both are made if they are not there.
 
     Every commit is on the disk before it returns.
+
+    Args:
+        folder: where the file is.
+        file: its name.
+        schema: its tables, with `about` among them.
 
     Raises:
         SettingsError: the folder or the file cannot be used.
@@ -55,7 +60,7 @@ def connect(folder: Path) -> sqlite3.Connection:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(
-            folder / FILE, timeout=10, isolation_level=None, check_same_thread=False
+            folder / file, timeout=10, isolation_level=None, check_same_thread=False
         )
     except (sqlite3.Error, OSError) as error:
         raise _unusable(folder, error) from error
@@ -63,7 +68,7 @@ def connect(folder: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        _set_up(connection)
+        _set_up(connection, file, schema)
     except sqlite3.Error as error:
         connection.close()
         raise _unusable(folder, error) from error
@@ -85,17 +90,17 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _set_up(connection: sqlite3.Connection) -> None:
+def _set_up(connection: sqlite3.Connection, file: str, schema: str) -> None:
     with transaction(connection):
         tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'about'")
         if tables.fetchone() is None:
-            for statement in SCHEMA.split(";"):
+            for statement in schema.split(";"):
                 connection.execute(statement)
             connection.execute("INSERT INTO about VALUES (?)", (VERSION,))
         (version,) = connection.execute("SELECT version FROM about").fetchone()
     if version > VERSION:
         raise SettingsError(
-            f"The service's {FILE} was written by a newer version of this tool.",
+            f"The service's {file} was written by a newer version of this tool.",
             "Update tender-pipeline, or name another folder: --data DIR.",
         )
 

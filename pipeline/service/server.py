@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from pipeline.errors import SettingsError
 
@@ -20,10 +21,19 @@ PATIENCE = 10
 """Seconds that requests under way have to end when the service is stopped."""
 
 
-def run(app: FastAPI, listener: socket.socket) -> None:
-    """Serve on a listening socket; return after a signal, in good order."""
+def run(
+    app: ASGIApp, listener: socket.socket, protocol: type[asyncio.Protocol] | None = None
+) -> None:
+    """Serve on a listening socket; return after a signal, in good order.
+
+    Args:
+        app: the service.
+        listener: the socket.
+        protocol: what speaks HTTP on a connection; None: uvicorn's own.
+    """
     config = uvicorn.Config(
         app,
+        http=protocol or "auto",
         log_config=None,
         log_level="warning",
         access_log=False,

@@ -35,9 +35,11 @@ CPV_AND_PSC = Settings(systems=("cpv", "psc"))
 
 
 @contextmanager
-def serving(app: Any) -> Iterator[str]:
+def serving(app: Any, protocol: Any = "auto") -> Iterator[str]:
     """Run an application in a thread on a free port of loopback; give its address."""
-    config = uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, http=protocol, log_config=None, lifespan="off", timeout_graceful_shutdown=1
+    )
     server = uvicorn.Server(config)
     # Named, because asyncio sends at once only on sockets that say they are TCP.
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:

@@ -20,6 +20,7 @@ from pipeline import service
 from pipeline.cli.serve import METADATA, serve
 from pipeline.errors import SettingsError
 from pipeline.service import Accounts
+from pipeline.service.faults import Record
 from tests.service.conftest import exact
 
 COMMAND = [sys.executable, "-m", "pipeline", "serve"]
@@ -123,6 +124,43 @@ def test_a_call_under_way_is_answered_before_an_interrupt_stops_the_service(tmp_
         _, stderr = process.communicate(timeout=30)
         assert process.returncode == 0
         assert "Traceback" not in stderr
+
+
+def test_a_bad_night_is_announced_recorded_and_told(tmp_path: Path) -> None:
+    faults = tmp_path / "night.toml"
+    faults.write_text('seed = 7\n[[fault]]\nkind = "gateway"\nrequests = [2]\n', "utf-8")
+    key = run("--data", tmp_path, "--new-account").stdout.splitlines()[-1]
+    with (
+        serving("--data", tmp_path, "--faults", faults) as (process, address),
+        httpx.Client(base_url=address, trust_env=False, headers={"X-API-Key": key}) as client,
+    ):
+        request = {"description": "Resurfacing of a rural road"}
+        statuses = [client.post("/api/cpv/match", json=request).status_code for _ in range(3)]
+        assert statuses == [200, 502, 200]
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Faults, seed 7:\n  gateway: requests 2\n" in stderr
+    assert f"record of what happens: {tmp_path / 'record.db'}" in stderr
+    assert "request 2 (cpv): gateway" in stderr
+    assert re.search(r"^gateway +1 +1 +0\.0", stderr, re.MULTILINE)
+    assert re.search(r"^all +3 +3 +0\.0", stderr, re.MULTILINE)
+    accounts, record = Accounts(tmp_path), Record(tmp_path)
+    assert [one.billed_usd for one in record.requests()] == [
+        charge.price_usd for charge in accounts.charges()
+    ]
+    record.close()
+    accounts.close()
+
+
+def test_bad_faults_are_refused_before_anything_is_served(tmp_path: Path) -> None:
+    faults = tmp_path / "night.toml"
+    faults.write_text('[[fault]]\nkind = "stall"\n', "utf-8")
+    done = run("--data", tmp_path, "--faults", faults)
+    assert done.returncode == 2
+    assert "fault 1 (stall), seconds: it is missing." in done.stderr
+    assert "Rehearsing a bad night" in done.stderr
+    assert done.stdout == ""
 
 
 def takes_connections(place: tuple[str, int]) -> bool:
