@@ -1,0 +1,167 @@
+"""The three books of a purchase, each read on its own: the service's, the ledger, the output."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pipeline.answers import System
+from pipeline.money import total
+from pipeline.service import Accounts, Charge
+from pipeline.service.faults import Record, Served
+
+__all__ = [
+    "Attempt",
+    "Output",
+    "Service",
+    "read_attempts",
+    "read_jobs",
+    "read_output",
+    "read_service",
+]
+
+ENDED = frozenset({"answered", "refused", "unreadable"})
+"""States in which a call is answered for good."""
+
+ATTEMPTS = """
+    SELECT attempt_id, job_id, system, digest, sent_at, settled_at, state, error, cost_usd,
+    reserved_usd FROM attempts ORDER BY attempt_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt as the ledger has it; times are seconds since 1970.
+
+    Attributes:
+        number: its place in the ledger.
+        job: the number of its job.
+        system: what was asked about.
+        digest: the SHA-256 of the text.
+        sent_at: when it was written down, before it was sent.
+        settled_at: when its end was written down; None while it is under way.
+        state: how it stands.
+        error: why it is no answer.
+        cost_usd: the price that the response stated; None if it stated none.
+        reserved_usd: what it may have cost at most.
+    """
+
+    number: int
+    job: int
+    system: System
+    digest: bytes
+    sent_at: float
+    settled_at: float | None
+    state: str
+    error: str | None
+    cost_usd: Decimal | None
+    reserved_usd: Decimal
+
+    @property
+    def call(self) -> tuple[System, bytes]:
+        """The question that it asks."""
+        return self.system, self.digest
+
+    @property
+    def ended(self) -> bool:
+        """Whether it answers its call for good."""
+        return self.state in ENDED
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether it may have been billed without an answer."""
+        return self.state in ("sent", "unconfirmed")
+
+    @property
+    def unknown(self) -> bool:
+        """Whether it ended its call without stating a price."""
+        return self.ended and self.cost_usd is None
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The service's books.
+
+    Attributes:
+        requests: its record.
+        charges: what its accounts were charged.
+    """
+
+    requests: list[Served]
+    charges: list[Charge]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A table that came out, with its manifest.
+
+    Attributes:
+        rows: its rows as text.
+        summary: the manifest's summary.
+    """
+
+    rows: list[dict[str, str]]
+    summary: Mapping[str, Any]
+
+    @property
+    def rows_usd(self) -> Decimal:
+        """What the rows cost together."""
+        return total(Decimal(row["cost_usd"]) for row in self.rows)
+
+
+def read_attempts(ledger: Path) -> list[Attempt]:
+    """Read a ledger's attempts; it is not changed."""
+    with _reading(ledger) as connection:
+        return [_attempt(*row) for row in connection.execute(ATTEMPTS)]
+
+
+def read_jobs(ledger: Path) -> list[int]:
+    """Read the numbers of a ledger's jobs, the first first."""
+    with _reading(ledger) as connection:
+        return [job for (job,) in connection.execute("SELECT job_id FROM jobs ORDER BY job_id")]
+
+
+def read_service(folder: Path) -> Service:
+    """Read the books in the folder of a service with faults."""
+    with closing(Record(folder)) as record, closing(Accounts(folder)) as accounts:
+        return Service(record.requests(), accounts.charges())
+
+
+def read_output(path: Path) -> Output:
+    """Read a CSV output and the manifest beside it."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    manifest = json.loads(path.with_name(f"{path.name}.manifest.json").read_text("utf-8"))
+    return Output(rows, manifest["summary"])
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        yield connection
+
+
+def _attempt(
+    number: int,
+    job: int,
+    system: System,
+    digest: bytes,
+    sent_at: float,
+    settled_at: float | None,
+    state: str,
+    error: str | None,
+    cost: str | None,
+    reserved: str,
+) -> Attempt:
+    paid = None if cost is None else Decimal(cost)
+    reservation = Decimal(reserved)
+    return Attempt(
+        number, job, system, digest, sent_at, settled_at, state, error, paid, reservation
+    )

@@ -1,0 +1,250 @@
+"""A bad night: a real run against a real service with faults, killed and started again."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from benchmarks.texts import made_texts
+from pipeline.answers import SYSTEMS
+from pipeline.rate import Rate
+from pipeline.service import Accounts
+from pipeline.service.faults import Record, Script
+from tests.soak.script import soak_script
+
+__all__ = ["Night", "Plan"]
+
+COMPLETE = (0, 3)
+PARKED = (5, 6, 7, 8)
+KILLED = -signal.SIGKILL
+
+POLL_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to happen in a night.
+
+    Attributes:
+        calls: distinct calls of the table; a multiple of four, as every text goes to all systems.
+        kills: how often the run is killed.
+        seed: decides on the faults, the table and the kills.
+        rate: the limit, on both sides.
+        timeout: how long an attempt may take, seconds; the faults outlast it, and what stalls is
+            worked off within a further window.
+    """
+
+    calls: int
+    kills: int
+    seed: int
+    rate: Rate
+    timeout: float
+
+    @property
+    def command(self) -> str:
+        """What repeats it by hand."""
+        return (
+            f"python -m benchmarks.soak --calls {self.calls} --kills {self.kills} "
+            f"--rate {self.rate} --timeout {self.timeout:g} --seed {self.seed}"
+        )
+
+    def script(self) -> Script:
+        """Return the faults."""
+        return soak_script(self.seed, self.calls, self.timeout)
+
+
+@dataclass
+class Night:
+    """One night in a folder of its own.
+
+    Attributes:
+        plan: what is to happen.
+        folder: where everything is.
+        kills: when the run was killed, seconds since 1970.
+        exits: how each run ended.
+    """
+
+    plan: Plan
+    folder: Path
+    kills: list[float] = field(default_factory=list)
+    exits: list[int] = field(default_factory=list)
+    _key: str = field(default="", repr=False)
+
+    @property
+    def source(self) -> Path:
+        """The table."""
+        return self.folder / "tenders.csv"
+
+    @property
+    def outputs(self) -> tuple[Path, Path]:
+        """What comes of it, first and the second time."""
+        return self.folder / "first.csv", self.folder / "second.csv"
+
+    @property
+    def _out(self) -> Path:
+        return self.folder / "out.csv"
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger."""
+        return self.folder / "ledger.db"
+
+    @property
+    def service(self) -> Path:
+        """The folder of the service."""
+        return self.folder / "service"
+
+    def pass_by(self) -> None:
+        """Let it happen, until the table is complete, and complete once more.
+
+        The second job finds every answer in the ledger and buys what failed for the first one
+        only.
+
+        Raises:
+            AssertionError: a run ended as none may, or never completed.
+        """
+        write_table(self.source, self.plan)
+        chance = Random(f"kills/{self.plan.seed}")
+        due = sorted(chance.sample(range(int(0.9 * self.plan.calls)), self.plan.kills))
+        with self._serving() as address, closing(Record(self.service)) as record:
+            for output in self.outputs:
+                self._complete(address, record, due, chance)
+                self._out.rename(output)
+                _manifest(self._out).rename(_manifest(output))
+
+    def _complete(self, address: str, record: Record, due: Sequence[int], chance: Random) -> None:
+        """Give the same command until the table is complete; kill it whenever that is due."""
+        complete = False
+        while not complete:
+            assert len(self.exits) < 50 + 3 * self.plan.kills, Counter(self.exits)
+            left = due[len(self.kills) :]
+            with self._running(address) as process:
+                if left:
+                    self._kill(process, record, left[0], chance.uniform(0, 0.5))
+                self.exits.append(process.wait())
+            complete = self.exits[-1] in COMPLETE
+            assert complete or self.exits[-1] in (*PARKED, KILLED), self.last_words()
+
+    def last_words(self) -> str:
+        """Return what the last run said."""
+        return self._said(len(self.exits) - 1).read_text("utf-8")
+
+    def said(self) -> Iterator[str]:
+        """Yield what each run said."""
+        return (self._said(run).read_text("utf-8") for run in range(len(self.exits)))
+
+    def _said(self, run: int) -> Path:
+        return self.folder / f"run-{run:03}.txt"
+
+    def _kill(
+        self, process: subprocess.Popen[bytes], record: Record, due: int, pause: float
+    ) -> None:
+        """Kill a run some time after the service got so many requests, if it is still there."""
+        while record.last() < due:
+            if process.poll() is not None:
+                return
+            time.sleep(POLL_S)
+        try:
+            process.wait(pause)
+        except subprocess.TimeoutExpired:
+            self.kills.append(time.time())
+            os.kill(process.pid, signal.SIGKILL)
+
+    @contextmanager
+    def _running(self, address: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Start the run: always the same command."""
+        options = {
+            "--output": self._out,
+            "--base-url": address,
+            "--ledger": self.ledger,
+            "--rate": self.plan.rate,
+            "--timeout": f"{self.plan.timeout:g}s",
+        }
+        flat = [str(part) for option in options.items() for part in option]
+        with (
+            self._said(len(self.exits)).open("wb") as said,
+            _process(
+                ["run", str(self.source), *flat],
+                stdout=said,
+                stderr=said,
+                env={**os.environ, "TENDER_PIPELINE_API_KEY": self._key},
+            ) as process,
+        ):
+            yield process
+
+    @contextmanager
+    def _serving(self) -> Iterator[str]:
+        """Run the service on a free port."""
+        faults = self.folder / "night.toml"
+        faults.write_text(toml(self.plan.script()), "utf-8")
+        data = ["serve", "--data", str(self.service)]
+        with closing(Accounts(self.service)) as accounts:
+            self._key = accounts.open().key
+        limit = ["--rate", str(self.plan.rate), "--metadata", "mixed"]
+        arguments = [*data, "--port", "0", *limit, "--faults", str(faults)]
+        with (
+            (self.folder / "service.txt").open("wb") as said,
+            _process(arguments, stdout=subprocess.PIPE, stderr=said) as process,
+        ):
+            assert process.stdout is not None
+            line = process.stdout.readline().decode()
+            assert line.startswith("Serving on "), (self.folder / "service.txt").read_text("utf-8")
+            yield line.split()[-1]
+            process.terminate()
+            assert process.wait(60) == 0
+
+
+@contextmanager
+def _process(arguments: Sequence[str], **options: object) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a command; it does not outlive the block."""
+    command = [sys.executable, "-m", "pipeline", *arguments]
+    process = subprocess.Popen(command, **options)  # type: ignore[call-overload]
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _manifest(output: Path) -> Path:
+    return output.with_name(f"{output.name}.manifest.json")
+
+
+def write_table(path: Path, plan: Plan) -> None:
+    """Write a table with so many distinct texts; some stand in many rows, some rows have none."""
+    chance = Random(f"table/{plan.seed}")
+    texts = made_texts(plan.calls // len(SYSTEMS), plan.seed)
+    rows = [*texts, *chance.choices(texts, k=len(texts) // 4), *[""] * (len(texts) // 20)]
+    chance.shuffle(rows)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "description", "note"])
+        writer.writerows((f"{row:07}", text, "NA") for row, text in enumerate(rows))
+
+
+def toml(script: Script) -> str:
+    """Write a script as the file that says it."""
+    lines = [f"seed = {script.seed}"]
+    for fault in script.fault:
+        set_ = fault.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        lines += ["", "[[fault]]", f'kind = "{fault.kind}"']
+        lines += [f"{name} = {_value(value)}" for name, value in set_.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    return re.sub("True|False", lambda word: word[0].lower(), text)

@@ -1,0 +1,69 @@
+"""The faults of a soak: every kind, dealt to requests at random places, the same for a seed."""
+
+from __future__ import annotations
+
+from itertools import islice
+from math import ceil
+from random import Random
+
+from pipeline.service.faults import (
+    FORMS,
+    Cut,
+    Drip,
+    DropAfter,
+    DropBefore,
+    Error,
+    Fault,
+    Form,
+    Garbage,
+    Gateway,
+    IdleClose,
+    Latency,
+    Redirect,
+    Refuse,
+    Script,
+    Stall,
+)
+
+__all__ = ["PARKING", "soak_script"]
+
+PARKING: tuple[Form, ...] = ("absurd-cost", "currency")
+"""Forms of garbage after which a run parks: a few do."""
+
+
+def soak_script(seed: int, calls: int, timeout: float) -> Script:
+    """Deal faults to about one request in ten.
+
+    Args:
+        seed: decides which.
+        calls: how many calls there are; every one takes a request at least.
+        timeout: how long the client waits for an answer, seconds.
+    """
+    common: list[tuple[float, Fault]] = [
+        (10, DropBefore()),
+        (10, DropAfter()),
+        (6, Cut()),
+        (5, Stall(seconds=1.4 * timeout)),
+        (3, Drip(seconds=1.2 * timeout)),
+        (4, Drip(seconds=0.1)),
+        (1, Refuse(seconds=1, burst=3)),
+        (1, Refuse(seconds=2, retry_after="date")),
+        (1, Refuse(retry_after="none")),
+        (5, Error()),
+        (4, Error(status=500, envelope=False)),
+        (5, Error(status=503, envelope=False)),
+        (5, Gateway(status=502)),
+        (4, Gateway(status=504)),
+        (3, Redirect()),
+        (10, IdleClose(jitter=0.2)),
+    ]
+    common += [(1, Garbage(form=form)) for form in FORMS if form not in PARKING]
+    common += [(0.1, Error(status=503, envelope=False, burst=25))]
+    common += [(0.1, Garbage(form=form)) for form in PARKING]
+    wanted = [(ceil(share * calls / 1000), fault) for share, fault in common]
+    places = iter(Random(seed).sample(range(1, calls), sum(count for count, _ in wanted)))
+    dealt = [
+        fault.model_copy(update={"requests": tuple(sorted(islice(places, count)))})
+        for count, fault in wanted
+    ]
+    return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt))

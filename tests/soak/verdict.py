@@ -1,0 +1,201 @@
+"""Whether a bad night left everything as it must be, and a few figures of it."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any
+
+from pipeline.answers import SYSTEMS, Matched, System
+from pipeline.engine import Engine
+from pipeline.ledger.calls import INTERRUPTED
+from pipeline.money import ZERO, plain, total
+from tests.money_trail import (
+    Attempt,
+    Output,
+    Service,
+    agree,
+    billed_as_recorded,
+    every_loss_is_explained,
+    every_request_was_written_down,
+    follow,
+    money_agrees,
+    nothing_is_bought_twice,
+    prices_are_as_stated,
+    read_attempts,
+    read_jobs,
+    read_output,
+    read_service,
+    the_limit_is_kept,
+    totals_agree,
+)
+from tests.soak.night import Night
+
+__all__ = ["Verdict", "verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A night's figures.
+
+    Attributes:
+        attempts: attempts in the ledger, by state.
+        faults: requests at the service, by fault.
+        first: cells of the first output, by status.
+        second: cells of the second one.
+        exits: runs, by exit code; -9 is a kill.
+        billed_usd: what the service billed.
+        confirmed_usd: what the job paid for certain.
+    """
+
+    attempts: Counter[str]
+    faults: Counter[str]
+    first: Counter[str]
+    second: Counter[str]
+    exits: Counter[int]
+    billed_usd: Decimal
+    confirmed_usd: Decimal
+
+    def __str__(self) -> str:
+        counts: dict[str, Counter[Any]] = {
+            "runs by exit code": self.exits,
+            "attempts": self.attempts,
+            "requests by fault": self.faults,
+            "cells of the first output": self.first,
+            "cells of the second": self.second,
+        }
+        lines = [
+            f"{name}: " + ", ".join(f"{key} {count:,}" for key, count in some.most_common())
+            for name, some in counts.items()
+        ]
+        billed, confirmed = plain(self.billed_usd), plain(self.confirmed_usd)
+        return "\n".join([*lines, f"{billed} USD billed, {confirmed} confirmed"])
+
+
+def verdict(night: Night) -> Verdict:
+    """Compare every book of a night with every other.
+
+    Raises:
+        AssertionError: something is not as it must be.
+    """
+    service = read_service(night.service)
+    attempts = read_attempts(night.ledger)
+    trail = follow(attempts, service.requests)
+    agree(
+        billed_as_recorded(service),
+        every_request_was_written_down(trail),
+        nothing_is_bought_twice(attempts),
+        prices_are_as_stated(trail),
+        every_loss_is_explained(trail, night.kills, night.plan.timeout),
+        the_limit_is_kept(trail, night.plan.rate),
+        money_agrees(trail, service),
+        no_refusal_but_the_scripts(service),
+        no_traceback(night),
+    )
+    outputs = [read_output(path) for path in night.outputs]
+    for job, output in zip(read_jobs(night.ledger), outputs, strict=True):
+        so_far = [attempt for attempt in attempts if attempt.job <= job]
+        agree(
+            totals_agree([attempt for attempt in so_far if attempt.job == job], output),
+            table_is_whole(night, output),
+            cells_are_right(output, so_far, job),
+        )
+    return _figures(night, service, attempts, outputs)
+
+
+def no_refusal_but_the_scripts(service: Service) -> list[str]:
+    """The service's own limit, the same as the run's, was never passed."""
+    return [
+        f"request {one.number} was refused: the limit was passed"
+        for one in service.requests
+        if one.status == 429 and one.fault != "refuse"
+    ]
+
+
+def no_traceback(night: Night) -> list[str]:
+    """No run said anything that is not for people."""
+    return [
+        f"run {run} left a traceback:\n{said}"
+        for run, said in enumerate(night.said())
+        if "Traceback" in said
+    ]
+
+
+def table_is_whole(night: Night, output: Output) -> list[str]:
+    """The rows that went in came out, in their order and with their values."""
+    with night.source.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    kept = [{name: row[name] for name in rows[0]} for row in output.rows]
+    return [] if kept == rows else ["the output has not the rows that went in"]
+
+
+def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> list[str]:
+    """What was answered has the engine's code, what was not has none; each cost stands once.
+
+    Args:
+        output: what a job wrote.
+        attempts: those until then.
+        job: its number; what it paid stands in the output, not what others did.
+    """
+    calls: defaultdict[tuple[System, str], list[Attempt]] = defaultdict(list)
+    texts = [" ".join(row["description"].split()) for row in output.rows]
+    by_digest = {sha256(text.encode()).digest(): text for text in texts}
+    for attempt in attempts:
+        calls[attempt.system, by_digest[attempt.digest]].append(attempt)
+    best = _best_matches(sorted({*texts} - {""}))
+    told: set[tuple[System, str]] = set()
+    complaints = []
+    for number, (row, text) in enumerate(zip(output.rows, texts, strict=True)):
+        for system in SYSTEMS:
+            call = (system, text)
+            paid = [one.cost_usd or ZERO for one in calls[call] if one.job == job]
+            expected = _expected(calls[call], best.get(call, ("", "")))
+            found = tuple(row[f"{system}_{name}"] for name in ("status", "code", "title"))
+            cost = Decimal(row[f"{system}_cost_usd"])
+            if (found, cost) != (expected, ZERO if call in told else total(paid)):
+                complaints.append(f"row {number}, {system}: {found}, {cost}; expected {expected}")
+            told.add(call)
+    return complaints
+
+
+def _best_matches(texts: list[str]) -> dict[tuple[System, str], tuple[str, str]]:
+    """Return the code and title that the engine gives; no entry means none."""
+    (answers,) = Engine(SYSTEMS, 10).answers([texts])
+    return {
+        (system, text): (answer.matches[0].code, answer.matches[0].title)
+        for system in SYSTEMS
+        for text, answer in zip(texts, answers[system], strict=True)
+        if isinstance(answer, Matched) and answer.matches
+    }
+
+
+def _expected(attempts: Sequence[Attempt], best: tuple[str, str]) -> tuple[str, str, str]:
+    """Return the status, code and title of a call that was attempted so."""
+    if not attempts:
+        return ("empty", "", "")
+    last = attempts[-1]
+    if last.state == "answered":
+        return ("ok" if best[0] else "no_match", *best)
+    return ("UNCONFIRMED" if last.error == INTERRUPTED else str(last.error), "", "")
+
+
+def _figures(
+    night: Night, service: Service, attempts: list[Attempt], outputs: list[Output]
+) -> Verdict:
+    first, second = (
+        Counter(row[f"{system}_status"] for row in output.rows for system in SYSTEMS)
+        for output in outputs
+    )
+    return Verdict(
+        Counter(attempt.state for attempt in attempts),
+        Counter(one.fault or "none" for one in service.requests),
+        first,
+        second,
+        Counter(night.exits),
+        total(one.billed_usd for one in service.requests if one.billed_usd is not None),
+        total(one.cost_usd for one in attempts if one.cost_usd is not None),
+    )
