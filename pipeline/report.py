@@ -171,7 +171,7 @@ class Summary:
         for system, figures in self.systems.items():
             counts = [figures.statuses.get(name, 0) for name in counted]
             cells = "".join(f"{count:>12,}" for count in [*counts, figures.failed])
-            lines.append(f"{system:<7}{cells}{plain(figures.cost_usd):>12}")
+            lines.append(f"{system:<7}{cells} {plain(figures.cost_usd):>11}")
         return lines
 
     def _closing(self) -> list[str]:

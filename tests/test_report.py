@@ -37,6 +37,12 @@ def test_the_text_has_the_figures_of_each_system_the_total_and_the_output() -> N
     ]
 
 
+def test_a_long_amount_does_not_run_into_the_count_before_it() -> None:
+    dear = SystemSummary({"ok": 1}, Decimal("1000000.0075105"))
+    cpv = str(replace(SUMMARY, systems={"cpv": dear})).splitlines()[1]
+    assert cpv.split()[-2:] == ["0", "1000000.0075105"]
+
+
 def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
     figures = json.loads(json.dumps(SUMMARY.to_dict()))
     assert figures["cost_usd"] == "0.10499999"
