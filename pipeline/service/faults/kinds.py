@@ -50,6 +50,9 @@ Form: TypeAlias = Literal[
 
 FORMS: tuple[Form, ...] = get_args(Form)
 
+SHOWN = 8
+"""Places that are listed when a fault is announced."""
+
 
 class When(BaseModel):
     """Which requests a fault strikes; by default every one.
@@ -244,4 +247,7 @@ KINDS: tuple[type[Fault], ...] = get_args(Fault)
 
 
 def _plain(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    more = f" and {len(value) - SHOWN} more" if len(value) > SHOWN else ""
+    return " ".join(map(str, value[:SHOWN])) + more
