@@ -1,6 +1,6 @@
 """A whole bad night: thousands of calls, every kind of fault, and the run killed again and again.
 
-    python -m benchmarks.soak [--calls 20000] [--kills 30] [--rate 400/2s] [--timeout 2] [--seed N]
+    python -m benchmarks.soak [--calls 20000] [--kills 30] [--rate 1000/10s] [--seed N]
 
 A real run buys from a real service over HTTP, which drops, stalls, refuses and garbles by a script
 that the seed decides; the run is killed at random instants and given again until the table is
@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--kills", type=int, default=30)
-    parser.add_argument("--rate", default="400/2s")
+    parser.add_argument("--rate", default="1000/10s")
     parser.add_argument("--timeout", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     parser.add_argument("--folder", type=Path, help="Keep everything here, to look at it.")

@@ -28,7 +28,7 @@ from pipeline.service.faults import (
 __all__ = ["PARKING", "soak_script"]
 
 PARKING: tuple[Form, ...] = ("absurd-cost", "currency")
-"""Forms of garbage after which a run parks: a few do."""
+"""Forms of garbage after which a run parks: a few do in a long night, none in a short one."""
 
 
 def soak_script(seed: int, calls: int, timeout: float) -> Script:
@@ -46,9 +46,6 @@ def soak_script(seed: int, calls: int, timeout: float) -> Script:
         (5, Stall(seconds=1.4 * timeout)),
         (3, Drip(seconds=1.2 * timeout)),
         (4, Drip(seconds=0.1)),
-        (0.3, Refuse(seconds=1, burst=3)),
-        (0.3, Refuse(seconds=2, retry_after="date")),
-        (0.3, Refuse(retry_after="none")),
         (5, Error()),
         (4, Error(status=500, envelope=False)),
         (5, Error(status=503, envelope=False)),
@@ -58,12 +55,19 @@ def soak_script(seed: int, calls: int, timeout: float) -> Script:
         (10, IdleClose(jitter=0.2)),
     ]
     common += [(1, Garbage(form=form)) for form in FORMS if form not in PARKING]
-    common += [(0.1, Error(status=503, envelope=False, burst=25))]
-    common += [(0.1, Garbage(form=form)) for form in PARKING]
-    wanted = [(ceil(share * calls / 1000), fault) for share, fault in common]
+    bursts: list[tuple[float, Fault]] = [  # last, so that they leave the others their places
+        (0.3, Refuse(seconds=1, burst=3)),
+        (0.3, Refuse(seconds=2, retry_after="date")),
+        (0.3, Refuse(retry_after="none")),
+    ]
+    parking: list[tuple[float, Fault]] = [(0.1, Garbage(form=form)) for form in PARKING]
+    parking += [(0.1, Error(status=503, envelope=False, burst=25))]
+    wanted = [(ceil(share * calls / 1000), fault) for share, fault in common + bursts]
+    wanted += [(int(share * calls / 1000), fault) for share, fault in parking]
     places = iter(Random(seed).sample(range(1, calls), sum(count for count, _ in wanted)))
     dealt = [
         fault.model_copy(update={"requests": tuple(sorted(islice(places, count)))})
         for count, fault in wanted
+        if count
     ]
     return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt))

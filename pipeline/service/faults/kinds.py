@@ -76,7 +76,7 @@ class When(BaseModel):
     )
 
     probability: Annotated[float, Field(ge=0, le=1)] = 1.0
-    requests: tuple[PositiveInt, ...] = ()
+    requests: tuple[PositiveInt, ...] | None = None
     systems: tuple[System, ...] = SYSTEMS
     after: Seconds = 0.0
     until: Annotated[float, Field(gt=0)] = inf
@@ -85,7 +85,7 @@ class When(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> When:
-        if self.requests and "probability" in self.model_fields_set:
+        if self.requests is not None and "probability" in self.model_fields_set:
             raise ValueError("give a probability or requests, not both")
         if self.until <= self.after:
             raise ValueError("until must be later than after")

@@ -158,7 +158,7 @@ class _Die:
         return True
 
     def _chosen(self) -> bool:
-        if self.fault.requests:
+        if self.fault.requests is not None:
             return self._seen in self.fault.requests
         chance = Random(f"{self._seed}/{self._seen}")  # noqa: S311 - to be repeatable
         return chance.random() < self.fault.probability

@@ -160,6 +160,11 @@ def test_places_count_the_requests_of_the_faults_systems() -> None:
     ]
 
 
+def test_no_places_are_none_at_all(tmp_path: Path) -> None:
+    script = read_script(written(tmp_path, '[[fault]]\nkind = "cut"\nrequests = []'))
+    assert struck(script, 3) == ["", "", ""]
+
+
 def test_a_burst_strikes_neighbours_and_counts_once() -> None:
     script = Script(fault=(Cut(requests=(2, 6, 9), burst=3, most=2),))
     assert struck(script, 10) == ["", "cut", "cut", "cut", "", "cut", "cut", "cut", "", ""]
