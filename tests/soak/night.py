@@ -116,7 +116,9 @@ class Night:
         """
         write_table(self.source, self.plan)
         chance = Random(f"kills/{self.plan.seed}")
-        due = sorted(chance.sample(range(int(0.9 * self.plan.calls)), self.plan.kills))
+        # A whole window must be left behind the last kill: it must not meet a table that is done.
+        last = int(0.95 * self.plan.calls) - self.plan.rate.slots
+        due = sorted(chance.sample(range(last), self.plan.kills))
         with self._serving() as address, closing(Record(self.service)) as record:
             for output in self.outputs:
                 self._complete(address, record, due, chance)
@@ -140,9 +142,14 @@ class Night:
         """Return what the last run said."""
         return self._said(len(self.exits) - 1).read_text("utf-8")
 
-    def said(self) -> Iterator[str]:
-        """Yield what each run said."""
-        return (self._said(run).read_text("utf-8") for run in range(len(self.exits)))
+    def said(self) -> Iterator[tuple[str, str]]:
+        """Yield what each run said and what the service did, with the names of the files."""
+        for path in (*map(self._said, range(len(self.exits))), self._log):
+            yield path.name, path.read_text("utf-8")
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "service.txt"
 
     def _said(self, run: int) -> Path:
         return self.folder / f"run-{run:03}.txt"
@@ -194,12 +201,12 @@ class Night:
         limit = ["--rate", str(self.plan.rate), "--metadata", "mixed"]
         arguments = [*data, "--port", "0", *limit, "--faults", str(faults)]
         with (
-            (self.folder / "service.txt").open("wb") as said,
+            self._log.open("wb") as said,
             _process(arguments, stdout=subprocess.PIPE, stderr=said) as process,
         ):
             assert process.stdout is not None
             line = process.stdout.readline().decode()
-            assert line.startswith("Serving on "), (self.folder / "service.txt").read_text("utf-8")
+            assert line.startswith("Serving on "), self._log.read_text("utf-8")
             yield line.split()[-1]
             process.terminate()
             assert process.wait(60) == 0

@@ -117,10 +117,10 @@ def no_refusal_but_the_scripts(service: Service) -> list[str]:
 
 
 def no_traceback(night: Night) -> list[str]:
-    """No run said anything that is not for people."""
+    """Nobody said anything that is not for people."""
     return [
-        f"run {run} left a traceback:\n{said}"
-        for run, said in enumerate(night.said())
+        f"there is a traceback in {name}: {said[said.index('Traceback') :][:2000]}"
+        for name, said in night.said()
         if "Traceback" in said
     ]
 

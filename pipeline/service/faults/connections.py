@@ -34,10 +34,10 @@ class Connection:
     def reset(self) -> None:
         """Break it off: what was not sent yet is lost, and the client gets a reset."""
         transport = self._protocol.transport
-        connected = transport.get_extra_info("socket")
-        if connected is not None:
+        if not transport.is_closing():  # else the client has gone by itself
+            connected = transport.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
-        transport.abort()
+            transport.abort()
 
     def close(self) -> None:
         """End it in order once everything written is sent, whatever was promised."""

@@ -84,15 +84,15 @@ class Night:
         finally:
             opened.close()
 
-    def wait_for(self, what: Callable[[Served], bool]) -> Served:
-        """Return the only request of the record once something is true of it."""
+    def wait_for(self, what: Callable[[Served], bool], requests: int = 1) -> Served:
+        """Return the last of so many requests once something is true of each."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
-            (request,) = self.record()
-            if what(request):
-                return request
+            record = self.record()
+            if len(record) == requests and all(map(what, record)):
+                return record[-1]
             time.sleep(0.005)
-        raise AssertionError(request)
+        raise AssertionError(record)
 
     def billed(self) -> list[Decimal]:
         """Return what was billed, after checking that the record and the accounts agree."""
@@ -187,6 +187,18 @@ def test_a_drop_after_the_work_resets_the_connection_and_bills(tmp_path: Path) -
         (served,) = the.record()
         assert (served.fault, served.status, served.stated_usd) == ("drop-after", None, None)
         assert the.billed() == [served.billed_usd]
+
+
+def test_who_has_gone_before_a_drop_leaves_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults = (Latency(seconds=0.3), DropBefore(requests=(1,)), Cut(requests=(2,)))
+    with night(tmp_path, *faults) as the:
+        for _ in range(2):
+            with the.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
+                match(client)
+        the.wait_for(lambda request: request.answered_at is not None, requests=2)
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
