@@ -24,6 +24,7 @@ from tests.money_trail import (
     follow,
     money_agrees,
     nothing_is_bought_twice,
+    nothing_stays_under_way,
     prices_are_as_stated,
     the_limit_is_kept,
     totals_agree,
@@ -85,6 +86,7 @@ def complaints(
         *billed_as_recorded(service),
         *every_request_was_written_down(trail),
         *nothing_is_bought_twice(attempts),
+        *nothing_stays_under_way(attempts),
         *prices_are_as_stated(trail),
         *every_loss_is_explained(trail, kills, TIMEOUT),
         *the_limit_is_kept(trail, RATE),
@@ -126,6 +128,11 @@ def test_a_call_bought_twice_is_found() -> None:
 def test_a_call_sent_again_after_a_loss_is_in_order() -> None:
     again = attempt(7, 100.0, digest=bytes([2]))
     assert complaints([*ATTEMPTS, again], [*REQUESTS, request(7, 100.1, digest=bytes([2]))]) == []
+
+
+def test_an_attempt_without_an_end_is_found() -> None:
+    open_still = but(ATTEMPTS, 4, state="sent", error=None, settled_at=None)
+    assert complaints(open_still) == ["attempt 4 is still under way"]
 
 
 @pytest.mark.parametrize("noted", [None, USD + Decimal("1e-24"), Decimal(0)])

@@ -27,6 +27,7 @@ __all__ = [
     "every_request_was_written_down",
     "money_agrees",
     "nothing_is_bought_twice",
+    "nothing_stays_under_way",
     "prices_are_as_stated",
     "the_limit_is_kept",
     "totals_agree",
@@ -75,6 +76,15 @@ def nothing_is_bought_twice(attempts: Iterable[Attempt]) -> list[str]:
         for of_call in calls.values()
         for earlier, later in pairwise(of_call)
         if earlier.ended
+    ]
+
+
+def nothing_stays_under_way(attempts: Iterable[Attempt]) -> list[str]:
+    """Once a table is complete, every attempt has an end, those of runs that were killed too."""
+    return [
+        f"attempt {attempt.number} is still under way"
+        for attempt in attempts
+        if attempt.settled_at is None
     ]
 
 
