@@ -55,19 +55,30 @@ def soak_script(seed: int, calls: int, timeout: float) -> Script:
         (10, IdleClose(jitter=0.2)),
     ]
     common += [(1, Garbage(form=form)) for form in FORMS if form not in PARKING]
-    bursts: list[tuple[float, Fault]] = [  # last, so that they leave the others their places
+    parking: list[tuple[float, Fault]] = [(0.1, Garbage(form=form)) for form in PARKING]
+    parking += [(0.1, Error(status=503, envelope=False, burst=25))]
+    refusals: list[tuple[float, Fault]] = [
         (0.3, Refuse(seconds=1, burst=3)),
         (0.3, Refuse(seconds=2, retry_after="date")),
         (0.3, Refuse(retry_after="none")),
     ]
-    parking: list[tuple[float, Fault]] = [(0.1, Garbage(form=form)) for form in PARKING]
-    parking += [(0.1, Error(status=503, envelope=False, burst=25))]
-    wanted = [(ceil(share * calls / 1000), fault) for share, fault in common + bursts]
-    wanted += [(int(share * calls / 1000), fault) for share, fault in parking]
-    places = iter(Random(seed).sample(range(1, calls), sum(count for count, _ in wanted)))
-    dealt = [
+    thousands = calls / 1000
+    # A run that was refused goes on more slowly, so that a limit that is not kept would not show:
+    # that comes late. And bursts come last in the script, to leave the others their places.
+    wanted = [(ceil(share * thousands), fault) for share, fault in common]
+    wanted += [(int(share * thousands), fault) for share, fault in parking]
+    late = [(ceil(share * thousands), fault) for share, fault in refusals]
+    chance = Random(seed)
+    dealt = _dealt(wanted, range(1, calls), chance)
+    dealt += _dealt(late, range(2 * calls // 3, calls), chance)
+    return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt))
+
+
+def _dealt(wanted: list[tuple[int, Fault]], among: range, chance: Random) -> list[Fault]:
+    """Give each fault so many places of its own."""
+    places = iter(chance.sample(among, sum(count for count, _ in wanted)))
+    return [
         fault.model_copy(update={"requests": tuple(sorted(islice(places, count)))})
         for count, fault in wanted
         if count
     ]
-    return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt))
