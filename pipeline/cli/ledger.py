@@ -11,10 +11,10 @@ from pathlib import Path
 
 import click
 
+from pipeline.amounts import usd
 from pipeline.answers import SYSTEMS, System
 from pipeline.buy.audit import extent, problems
 from pipeline.cli.ledger_options import (
-    amount_of,
     confirm_pruning,
     in_json,
     ledger_place,
@@ -148,14 +148,14 @@ def settle(
         raise SettingsError(
             "It is not said what became of the attempts.", "Give either --billed or --not-billed."
         )
-    verdict: Verdict = "free" if billed is None else amount_of(billed)
+    verdict: Verdict = "free" if billed is None else usd("billed", billed)
     settle_by_hand(ledger_place(path), dict.fromkeys(numbers, verdict), time.time(), wait)
     count = len(set(numbers))
     if verdict == "free":
         say(f"{count:,} settled: not billed")
     else:
-        usd = total([verdict] * count)
-        say(f"{count:,} settled: billed {plain(verdict)} USD each, {plain(usd)} USD together")
+        together = plain(total([verdict] * count))
+        say(f"{count:,} settled: billed {plain(verdict)} USD each, {together} USD together")
     return 0
 
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from pipeline.amounts import seconds
 from pipeline.answers import SYSTEMS
 from pipeline.cli.options import DEFAULT_FILE, option
-from pipeline.cli.paid import UNITS
 from pipeline.errors import SettingsError
 from pipeline.folders import data_folder
 
 __all__ = [
-    "amount_of",
     "confirm_pruning",
     "in_json",
     "ledger_place",
@@ -32,8 +29,6 @@ __all__ = [
     "progress",
     "waiting",
 ]
-
-AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d)", re.ASCII)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -79,30 +74,14 @@ def moment(text: str) -> float:
     Raises:
         SettingsError: the text says neither.
     """
-    form = AGE.fullmatch(text.strip())
-    try:
-        if form is not None:
-            return max(0.0, time.time() - float(form[1]) * UNITS[form[2]])
+    with suppress(ValueError):
         return datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
-    except ValueError as error:
+    try:
+        return max(0.0, time.time() - seconds("age", text))
+    except SettingsError as error:
         raise SettingsError(
             f"The time {text!r} cannot be understood.",
             "Give an age such as 90d, or a day such as 2026-01-31.",
-        ) from error
-
-
-def amount_of(text: str) -> Decimal:
-    """Return the US dollars that a text says.
-
-    Raises:
-        SettingsError: it says none.
-    """
-    try:
-        return Decimal(text)
-    except InvalidOperation as error:
-        raise SettingsError(
-            f"The cost {text!r} is no amount.",
-            "Give the amount that the account was charged, such as 0.000105.",
         ) from error
 
 

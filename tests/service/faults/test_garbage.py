@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 from pipeline.answers import Match
-from pipeline.api.messages import Answered, Unreadable, WrongCurrency, read_response
+from pipeline.api.messages import read_response
+from pipeline.api.outcomes import Answered, Unreadable, WrongCurrency
 from pipeline.service.bodies import METADATA, Metadata, success
 from pipeline.service.faults import FORMS, Form
 from pipeline.service.faults.garbage import ABSURD_USD, HUGE, Garbled, garbled

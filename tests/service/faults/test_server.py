@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from pipeline.api.messages import RateLimited, read_response
+from pipeline.api.messages import read_response
+from pipeline.api.outcomes import RateLimited
 from pipeline.rate import Rate
 from pipeline.service import create_app
 from pipeline.service.faults import (
