@@ -70,7 +70,7 @@ class PaidService:
             object.__setattr__(self, "api_key", os.environ.get(KEY_VARIABLE, ""))
         terms = self.terms()
         if terms.api_key and in_the_clear(terms.base_url):
-            said = f"The API key goes to {terms.base_url} unencrypted. Use https."
+            said = f"the API key goes to {terms.base_url} unencrypted. Use https."
             warnings.warn(said, stacklevel=3)
 
     def terms(self) -> PurchaseSettings:
