@@ -165,8 +165,9 @@ class Night:
         try:
             process.wait(pause)
         except subprocess.TimeoutExpired:
-            self.kills.append(time.time())
             os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            self.kills.append(time.time())  # what it sent last was sent before this
 
     @contextmanager
     def _running(self, address: str) -> Iterator[subprocess.Popen[bytes]]:
