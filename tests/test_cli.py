@@ -411,8 +411,9 @@ def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> Non
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *shown, imported = done.stdout.splitlines()
     assert imported == "set()"
+    width = max(map(len, COMMANDS)) + 2
     for name, (_, said) in COMMANDS.items():
-        assert f"  {name:<7}{said}" in shown
+        assert f"  {name:<{width}}{said}" in shown
         command = app.get_command(click.Context(app), name)
         assert command is not None
         assert command.short_help == said

@@ -209,7 +209,7 @@ def test_settle_wants_one_verdict_and_attempts_that_are_in_doubt(
         ((1,), "Give either --billed or --not-billed."),
         ((1, "--billed", "1", "--not-billed"), "Give either --billed or --not-billed."),
         ((1, "--billed", "much"), "billed is 'much'."),
-        ((1, "--billed", "-1"), "0.000105"),
+        ((1, "--billed", "-1"), "billed must be US dollars"),
         ((1, "--not-billed"), "Attempt 1 is answered"),
         ((77, "--not-billed"), "The ledger has no attempt 77."),
         ((), "ATTEMPT"),
