@@ -158,7 +158,8 @@ def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) ->
         engine = Engine(settings.systems, settings.top, settings.jobs)
         summary = _job(table, engine, None, values)
     else:
-        with purchase(how, table.settings, table.path, table.target.path, values["yes"]) as bought:
+        source = values["input_path"]  # "-" is the same job each time, wherever it is spooled
+        with purchase(how, table.settings, source, table.target.path, values["yes"]) as bought:
             summary = _job(table, bought.matcher, bought, values)
     _report(json.dumps(summary.to_dict()) if values["as_json"] else str(summary))
     if summary.parked:
@@ -187,7 +188,7 @@ def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, An
         forecast = job.plan(table.reader, table.settings, None)
         said = "embedded engine: offline and free"
     else:
-        with planned(how, table.settings, table.path, table.target.path) as bought:
+        with planned(how, table.settings, values["input_path"], table.target.path) as bought:
             forecast = job.plan(table.reader, table.settings, bought)
         said = described(how, forecast.purchase)
     say(json.dumps(forecast.to_dict()) if values["as_json"] else f"{forecast.table}\n{said}")

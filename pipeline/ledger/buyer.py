@@ -56,7 +56,8 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
     """
     file = ledger.resolve()
     taken = LedgerError(
-        f"Another run, with another key, is buying from {endpoint} for the ledger {ledger}.",
+        f"Another process holds the ledger {ledger} for {endpoint}: a run with another key, or "
+        "ledger settle or prune.",
         f"{WAIT}name another ledger: --ledger PATH.",
     )
     place = file.with_name(f"{file.name}.buyer-{_named(endpoint)}.lock")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -92,6 +93,23 @@ def test_failed_calls_are_bought_again_with_retry_failed(
         assert line("run", "--retry-failed") == 0
     assert app.requests == 3
     assert [row.split(",")[4] for row in line.output.read_text().splitlines()[1:]] == ["ok"] * 2
+
+
+def test_standard_input_is_the_same_job_each_time(
+    line: CommandLine, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line.write("one text", "two text", "three text")
+    content = line.table.read_bytes()
+    line.table = Path("-")
+
+    def run(*more: str) -> int:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return line("run", "--json", *more)
+
+    with line.at(service.app()):
+        assert run("--max-cost", "0.0004") == 5
+        assert run() == 0
+    assert line.summary["paid"]["attempts"] == 3
 
 
 def test_answers_that_are_too_old_are_bought_again(line: CommandLine, service: Service) -> None:

@@ -68,7 +68,7 @@ def test_another_key_on_the_same_ledger_is_refused(tmp_path: Path, service: Serv
     with two_buyers(tmp_path, service) as (second, _, _):
         with pytest.raises(LedgerError) as caught:
             second.run()
-        assert "with another key, is buying" in caught.value.message
+        assert "a run with another key" in caught.value.message
         assert str(second.how.ledger) in caught.value.message
         assert "--wait" in caught.value.hint
         assert "another ledger: --ledger" in caught.value.hint

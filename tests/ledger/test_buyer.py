@@ -62,8 +62,8 @@ def test_a_second_buyer_for_the_same_ledger_is_refused_until_the_first_is_killed
             pass
         with ledger_lock(path, "http://localhost:8000", wait=False):
             pass
-    said = f"Another run, with another key, is buying from {ENDPOINT} for the ledger {path}."
-    assert caught.value.message == said
+    said = f"Another process holds the ledger {path} for {ENDPOINT}: a run with another key, "
+    assert caught.value.message.startswith(said)
     assert "--wait" in caught.value.hint
     assert "another ledger: --ledger" in caught.value.hint
     with ledger_lock(path, ENDPOINT, wait=False):
@@ -78,7 +78,7 @@ def test_a_ledger_is_the_same_by_any_path_and_for_any_user(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user's"))
     with (
         another("ledger", path, ENDPOINT),
-        pytest.raises(LedgerError, match="Another run"),
+        pytest.raises(LedgerError, match="Another process"),
         ledger_lock(link, ENDPOINT, wait=False),
     ):
         pass

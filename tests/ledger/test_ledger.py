@@ -148,6 +148,13 @@ def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal:
     assert ledger.prices() == Prices(Decimal("0.00002"), Decimal("0.00010"))
 
 
+def test_a_refusal_that_was_free_says_nothing_of_prices(ledger: Ledger, journal: Journal) -> None:
+    buy(journal, CallEnded("refused", 400, b"", Decimal(0), "VALIDATION_ERROR"))
+    assert ledger.prices() is None
+    buy(journal, CallEnded("refused", 400, b"", Decimal("0.0004"), "VALIDATION_ERROR"))
+    assert ledger.prices() == Prices(Decimal("0.0004"), Decimal("0.0004"))
+
+
 def test_a_crash_leaves_attempts_that_recovery_makes_unconfirmed(
     ledger: Ledger, journal: Journal, job: Job, clock: Clock
 ) -> None:
