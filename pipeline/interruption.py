@@ -6,9 +6,14 @@ import asyncio
 import queue
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 __all__ = ["Interruption"]
+
+LOOK_UP = 0.2
+"""Seconds of waiting after which Python looks for signals: one that comes in the moment before a
+thread begins to wait does not wake it."""
 
 
 class Interruption:
@@ -40,5 +45,6 @@ class Interruption:
         """
         work.add_done_callback(lambda _: self._news.put(False))
         while not work.done():
-            if self._news.get():
-                raise asyncio.CancelledError
+            with suppress(queue.Empty):
+                if self._news.get(timeout=LOOK_UP):
+                    raise asyncio.CancelledError

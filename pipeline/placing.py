@@ -95,7 +95,7 @@ def _locked(temporary: Path, place: Path) -> int:
             os.close(descriptor)
             raise OutputError(
                 f"Another run is writing {place}.",
-                "Wait until it is done, or write to another file.",
+                "Wait until it is done, or write elsewhere: --output PATH.",
             ) from error
         if _is_open_as(descriptor, temporary):
             return descriptor

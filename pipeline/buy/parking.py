@@ -57,7 +57,7 @@ def not_understood(judgement: Judgement) -> Parked:
     """Park at a first answer that makes no sense."""
     return Parked(
         6,
-        f"The service's first answer cannot be understood: {judgement.said}.",
+        f"The service's first answer cannot be understood: {judgement.said.rstrip('.')}.",
         "Check --base-url: is it the address of this interface?",
     )
 

@@ -112,7 +112,7 @@ class Purchase:
         counts = self._job.calls(self._how.most_lost).values()
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
-        prices = self._ledger.prices()
+        prices = self._ledger.prices(self._how.max_price)
         low, high = (prices.low, prices.high) if prices else (TYPICAL_LOW, TYPICAL_HIGH)
         limit = self._how.limit
         seconds = 0.0 if limit is None else max(0, to_buy - limit.slots) / limit.slots * limit.hold
@@ -186,7 +186,7 @@ class Purchase:
     ) -> Parked | None:
         how = self._how
         money = self._job.money()
-        prices = self._ledger.prices()
+        prices = self._ledger.prices(self._how.max_price)
         throttle = resumed_throttle(self._ledger, self._account, how)
         budget = Budget(
             money.confirmed, how.max_cost, prices.high if prices else None, money.at_risk

@@ -136,9 +136,14 @@ class Ledger:
         """Write down what became of unconfirmed attempts; see `pipeline.ledger.settling.settle`."""
         settle(self._database, verdicts, self._now())
 
-    def prices(self) -> Prices | None:
-        """Return the lowest and the highest price seen; None before the first."""
-        seen = [Decimal(cost) for (cost,) in self._database.rows(PRICES, self.endpoint)]
+    def prices(self, most: Decimal | None = None) -> Prices | None:
+        """Return the lowest and the highest price seen; None before the first.
+
+        Args:
+            most: prices above are mistakes, which nobody should reckon with.
+        """
+        every = (Decimal(cost) for (cost,) in self._database.rows(PRICES, self.endpoint))
+        seen = [cost for cost in every if most is None or cost <= most]
         return Prices(min(seen), max(seen)) if seen else None
 
     def attempts_since(self, account: str, since: float) -> list[PastAttempt]:

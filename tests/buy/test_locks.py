@@ -24,7 +24,10 @@ def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
 
 @pytest.mark.parametrize(
     ("lock", "message"),
-    [("key", "Another run is buying with this key"), ("ledger", "buying from .* for the ledger")],
+    [
+        ("key", "Another run is buying with this key"),
+        ("ledger", "holds the ledger .* a run with another key"),
+    ],
 )
 def test_while_another_run_holds_a_lock_nothing_is_sent(
     tmp_path: Path, service: Service, lock: str, message: str

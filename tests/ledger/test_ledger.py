@@ -146,6 +146,8 @@ def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal:
         buy(journal, CallEnded("answered", 200, b"", Decimal(cost)))
     buy(journal, SILENT)
     assert ledger.prices() == Prices(Decimal("0.00002"), Decimal("0.00010"))
+    assert ledger.prices(Decimal("0.00009")) == Prices(Decimal("0.00002"), Decimal("9E-5"))
+    assert ledger.prices(Decimal("0.00001")) is None
 
 
 def test_a_refusal_that_was_free_says_nothing_of_prices(ledger: Ledger, journal: Journal) -> None:
