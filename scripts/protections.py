@@ -131,8 +131,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a lost attempt holds its slot: it may still arrive",
-        'self._end(slot, "lost")',
-        'self._end(slot, "unsent")',
+        'self._throttle._end(self, "lost")',
+        'self._throttle._end(self, "unsent")',
         "tests/api/test_throttle.py::"
         "test_an_attempt_left_by_an_error_or_cancelled_may_still_arrive",
     ),

@@ -104,7 +104,7 @@ class Client:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._base = base
-        self._key = None if api_key is None else checked_key(api_key).encode()
+        self._headers = _headers(base, api_key)
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
         self._max_body = max_body
@@ -136,7 +136,8 @@ class Client:
 
     async def _exchange(self, address: httpx.URL, body: _Body) -> Received:
         start = time.monotonic()
-        request = httpx.Request("POST", address, headers=self._headers(body), content=body)
+        request = httpx.Request("POST", address, headers=self._headers, stream=body)
+        request.headers["Content-Length"] = str(len(body.content))
         response = await self._transport.handle_async_request(request)
         try:
             content = await self._content(response)
@@ -153,16 +154,6 @@ class Client:
             if name.lower() in KEPT_HEADERS
         }
 
-    def _headers(self, body: _Body) -> dict[bytes, bytes]:
-        headers = {
-            b"Accept": b"application/json",
-            b"Accept-Encoding": b"identity",
-            b"Content-Length": str(len(body.content)).encode(),
-            b"Content-Type": b"application/json",
-            b"User-Agent": b"tender-pipeline",
-        }
-        return headers if self._key is None else headers | {b"X-API-Key": self._key}
-
     async def _content(self, response: httpx.Response) -> bytes:
         content = bytearray()
         with suppress(httpx.DecodingError):
@@ -171,6 +162,19 @@ class Client:
                 if len(content) > self._max_body:
                     break
         return self._redacted(bytes(content))[: self._max_body + 1]
+
+
+def _headers(base: BaseUrl, api_key: str | None) -> httpx.Headers:
+    headers = {
+        "Host": httpx.URL(base).netloc.decode(),
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+        "User-Agent": "tender-pipeline",
+    }
+    return httpx.Headers(
+        headers if api_key is None else headers | {"X-API-Key": checked_key(api_key)}
+    )
 
 
 class _Body(httpx.AsyncByteStream):

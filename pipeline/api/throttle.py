@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from heapq import heapify, heappop, heappush, heapreplace
 from math import ceil
+from types import TracebackType
 from typing import Literal
 
 from aiolimiter import AsyncLimiter
@@ -96,13 +97,11 @@ class Throttle:
         most = rate.slots if rate else sys.maxsize
         self._use(most if slots is None else min(most, slots))
 
-    @asynccontextmanager
-    async def slot(self, remaining: int | None = None) -> AsyncIterator[Slot]:
-        """Wait until an attempt may be sent, and hold its slot while it is under way.
+    async def slot(self, remaining: int | None = None) -> Slot:
+        """Wait until an attempt may be sent; give its slot, which it holds while it is under way.
 
-        A block left without telling the slot how the attempt ended, by an error or a
-        cancellation too, counts as an attempt that may still arrive. A wait that is cancelled
-        takes no slot.
+        ``with await throttle.slot() as slot:`` is how to use it. A wait that is cancelled takes no
+        slot.
 
         Args:
             remaining: how many calls are still to be sent, with this one; None: unknown, many.
@@ -112,13 +111,9 @@ class Throttle:
             if not self._burst and (remaining is None or remaining > free):
                 await self._pacer.acquire()
                 await self._clear()
-            slot = Slot(self, self._loop.time())
             self._in_flight += 1
             self._most_in_flight = max(self._most_in_flight, self._in_flight)
-        try:
-            yield slot
-        finally:
-            self._end(slot, "lost")
+            return Slot(self, self._loop.time())
 
     def pause(self, seconds: float) -> None:
         """Let nobody through for some seconds, whoever waits already included."""
@@ -235,7 +230,11 @@ class Throttle:
 
 
 class Slot:
-    """One attempt's leave to be sent once. It is told how that ended; the first word counts."""
+    """One attempt's leave to be sent once. It is told how that ended; the first word counts.
+
+    A block left without telling it, by an error or a cancellation too, counts as an attempt that
+    may still arrive.
+    """
 
     __slots__ = ("_throttle", "ended", "taken_at")
 
@@ -243,6 +242,17 @@ class Slot:
         self._throttle = throttle
         self.taken_at = taken_at
         self.ended = False
+
+    def __enter__(self) -> Slot:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._throttle._end(self, "lost")
 
     def answered(self) -> None:
         """A response has arrived, whatever it says; to be told as soon as it has."""

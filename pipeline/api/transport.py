@@ -38,7 +38,7 @@ class Transport(httpx.AsyncBaseTransport):
         self._keep_alive = keep_alive
         self._secure = url.scheme == "https"
         self._proxy = _proxy(url)
-        self._addresses: dict[httpx.URL, URL] = {}
+        self._addresses: dict[bytes, URL] = {}
         self._session: aiohttp.ClientSession | None = None
 
     async def aclose(self) -> None:
@@ -59,7 +59,7 @@ class Transport(httpx.AsyncBaseTransport):
         response = await self._session.request(
             request.method,
             self._address(request.url),
-            headers=request.headers,
+            headers=[(name.decode(), value.decode()) for name, value in request.headers.raw],
             data=request.stream,
             allow_redirects=False,
         )
@@ -83,10 +83,10 @@ class Transport(httpx.AsyncBaseTransport):
         )
 
     def _address(self, url: httpx.URL) -> URL:
-        """Return an address as aiohttp wants it; there are few, and writing them takes long."""
-        if url not in self._addresses:
-            self._addresses[url] = URL(str(url), encoded=True)
-        return self._addresses[url]
+        """Return an address as aiohttp wants it; there are few, and reading them takes long."""
+        if url.raw_path not in self._addresses:
+            self._addresses[url.raw_path] = URL(str(url), encoded=True)
+        return self._addresses[url.raw_path]
 
 
 class _Content(httpx.AsyncByteStream):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -177,11 +176,10 @@ class Pool:
             self.park(self._cost_limit_reached())
         elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
             self.park(parking.LIMIT_USED_UP)
-        held = AsyncExitStack()
-        slot = await self._slot(held)
+        slot = await self._slot()
         if slot is None:
             return None
-        async with held:
+        with slot:
             reserved = await self._budget.reserve()
             if reserved is not None:
                 return await self._sent(call, slot, reserved)
@@ -207,7 +205,7 @@ class Pool:
             self._budget.settle(reserved, cost)
         return judgement
 
-    async def _slot(self, stack: AsyncExitStack) -> Slot | None:
+    async def _slot(self) -> Slot | None:
         """Wait for a slot; None if the run stops before there is one."""
         if self.parked:
             return None
@@ -217,7 +215,7 @@ class Pool:
             async with asyncio.timeout(None) as wait:
                 self._waits.add(wait)
                 try:
-                    return await stack.enter_async_context(self._throttle.slot(remaining))
+                    return await self._throttle.slot(remaining)
                 finally:
                     self._waits.discard(wait)
         except TimeoutError:

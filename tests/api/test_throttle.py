@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from random import Random
-from typing import Protocol, TypeAlias
+from types import TracebackType
+from typing import Protocol, Self, TypeAlias
 
 import pytest
 from aiolimiter import AsyncLimiter
@@ -22,6 +23,13 @@ from tests.api.virtual_time import run
 class Ends(Protocol):
     """What a worker tells of an attempt."""
 
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
     def answered(self) -> None: ...
     def refused(self, retry_after: float | None = None) -> None: ...
     def unsent(self) -> None: ...
@@ -30,7 +38,7 @@ class Ends(Protocol):
 class Limiter(Protocol):
     """A throttle, or something to compare it with."""
 
-    def slot(self, remaining: int | None = None) -> AbstractAsyncContextManager[Ends]: ...
+    async def slot(self, remaining: int | None = None) -> Ends: ...
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,7 @@ class Play:
     async def _worker(self, limiter: Limiter) -> None:
         while self.left:
             self.left -= 1
-            async with limiter.slot(self.left + 1) as slot:
+            with await limiter.slot(self.left + 1) as slot:
                 if self.random.random() < self.story.unsent:
                     slot.unsent()
                 else:
@@ -178,8 +186,10 @@ def test_no_window_of_the_server_sees_more_than_the_limit(story: Story, clock: f
     assert played.left == 0
 
 
-class Told:
+class Told(AbstractContextManager["Told", None]):
     """Takes no notice."""
+
+    def __exit__(self, *_: object) -> None: ...
 
     def answered(self) -> None: ...
     def refused(self, retry_after: float | None = None) -> None: ...
@@ -192,10 +202,9 @@ class Plain:
     def __init__(self, attempts: float, seconds: float) -> None:
         self._limiter = AsyncLimiter(attempts, seconds)
 
-    @asynccontextmanager
-    async def slot(self, remaining: int | None = None) -> AsyncIterator[Told]:
-        async with self._limiter:
-            yield Told()
+    async def slot(self, remaining: int | None = None) -> Told:
+        await self._limiter.acquire()
+        return Told()
 
 
 ORDINARY = Story()
@@ -330,7 +339,7 @@ def test_a_burst_finishes_a_short_job_sooner() -> None:
 
 async def take(limiter: Throttle, remaining: int | None = 1, seconds: float = 0.0) -> float:
     """Make an attempt that is answered after some seconds; return when it was sent."""
-    async with limiter.slot(remaining) as slot:
+    with await limiter.slot(remaining) as slot:
         sent = asyncio.get_running_loop().time()
         await asyncio.sleep(seconds)
         slot.answered()
@@ -338,7 +347,7 @@ async def take(limiter: Throttle, remaining: int | None = 1, seconds: float = 0.
 
 
 async def refuse(limiter: Throttle, retry_after: float | None = None) -> None:
-    async with limiter.slot(1) as slot:
+    with await limiter.slot(1) as slot:
         slot.answered()
         slot.refused(retry_after)
 
@@ -363,7 +372,7 @@ def test_how_an_attempt_ends_says_when_its_slot_is_free(
 ) -> None:
     async def main() -> float:
         limiter = Throttle(Rate(1, 60), burst=True, late_arrival=20)
-        async with limiter.slot() as slot:
+        with await limiter.slot() as slot:
             await asyncio.sleep(5)
             end(slot)
         return await take(limiter)
@@ -374,7 +383,7 @@ def test_how_an_attempt_ends_says_when_its_slot_is_free(
 def test_only_the_first_word_on_an_attempt_counts() -> None:
     async def main() -> tuple[int, float]:
         limiter = Throttle(Rate(2, 60), burst=True)
-        async with limiter.slot() as slot:
+        with await limiter.slot() as slot:
             slot.answered()
             await asyncio.sleep(5)
             slot.unsent()
@@ -391,10 +400,9 @@ def test_only_the_first_word_on_an_attempt_counts() -> None:
 def test_an_attempt_left_by_an_error_or_cancelled_may_still_arrive() -> None:
     async def main() -> float:
         limiter = Throttle(Rate(2, 60), burst=True)
-        with pytest.raises(OSError, match="cut off"):
-            async with limiter.slot():
-                await asyncio.sleep(5)
-                raise OSError("cut off")
+        with pytest.raises(OSError, match="cut off"), await limiter.slot():
+            await asyncio.sleep(5)
+            raise OSError("cut off")
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(take(limiter, seconds=100), 2)
         return await take(limiter)
@@ -429,7 +437,7 @@ def test_without_a_limit_nothing_waits_but_for_a_pause() -> None:
 def test_a_refusal_lets_everybody_wait(retry_after: float | None, until: float) -> None:
     async def main() -> list[float]:
         limiter = Throttle(Rate(100, 60))
-        async with limiter.slot() as slot:
+        with await limiter.slot() as slot:
             waiting = [asyncio.create_task(take(limiter, None)) for _ in range(3)]
             await asyncio.sleep(0.1)
             slot.refused(retry_after)
@@ -462,7 +470,7 @@ def test_a_cancelled_wait_takes_no_slot_and_leaves_nothing(place: str) -> None:
         if place == "pause":
             limiter.pause(10)
         if place == "pace":
-            async with limiter.slot(None) as slot:
+            with await limiter.slot(None) as slot:
                 slot.unsent()
         waiting = [asyncio.create_task(take(limiter, None)) for _ in range(3)]
         await asyncio.sleep(0)
@@ -504,7 +512,7 @@ def test_refusals_of_one_moment_lower_the_slots_once() -> None:
         gate = asyncio.Event()
 
         async def one() -> None:
-            async with limiter.slot(1) as slot:
+            with await limiter.slot(1) as slot:
                 await gate.wait()
                 slot.refused()
 
@@ -570,7 +578,7 @@ def test_a_key_that_is_shared_is_shared_with_few_refusals() -> None:
 
         async def worker() -> None:
             while clock() < 1000 + 10800:
-                async with limiter.slot() as slot:
+                with await limiter.slot() as slot:
                     await asyncio.sleep(0.25)
                     admitted = server.admits(clock())
                     (ours if admitted else refused).append(clock())
@@ -600,7 +608,7 @@ async def estimates(
         nonlocal left, unsent
         while left:
             left -= 1
-            async with limiter.slot(left + 1) as slot:
+            with await limiter.slot(left + 1) as slot:
                 unsent -= 1
                 if unsent:
                     said.append((clock(), limiter.eta(unsent)))

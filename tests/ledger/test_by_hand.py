@@ -73,7 +73,7 @@ def test_an_attempt_that_is_under_way_is_not_settled(
 ) -> None:
     attempt = send(journal)
     for lock in (("ledger", path, ENDPOINT), ("job", path, ENDPOINT, "tenders")):
-        with run(*lock), pytest.raises(LedgerError, match="Another (run|process)") as caught:
+        with run(*lock), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
             settle(path, attempt)
         assert "--wait" in caught.value.hint
     assert job.money().confirmed == 0
@@ -116,7 +116,7 @@ def test_nothing_is_pruned_under_a_run(
     names = [ENDPOINT, "others"] if kind == "job" else [ENDPOINT]
     with (
         run(kind, path, *names),
-        pytest.raises(LedgerError, match="Another (run|process)") as caught,
+        pytest.raises(LedgerError, match=r"Another (run|process)") as caught,
     ):
         prune_by_hand(path, OLD, now=3_000.0, wait=False)
     assert "--wait" in caught.value.hint
