@@ -1,6 +1,6 @@
 """How many calls a second go through to an unlimited local server: ours, and other ways to ask.
 
-    python -m benchmarks.buying_speed [--calls 4000] [--workers 32] [--repeats 3]
+    python -m benchmarks.buying_speed [--calls 4000] [--workers 64] [--repeats 3]
 
 Ours is a whole job: a CSV file with as many distinct texts is read, planned, bought and written,
 with every attempt and answer in a new ledger. The others only ask, and keep code and price. All of
@@ -311,7 +311,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=4000)
-    parser.add_argument("--workers", type=int, default=32)
+    parser.add_argument("--workers", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=DISK) as folder, server() as base:
