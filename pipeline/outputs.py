@@ -240,7 +240,8 @@ class _Writing:
             self.writer.close(metadata)
 
     def abort(self) -> None:
-        self.writer.abort()
+        with translated(self.path):  # a Parquet file ends with what a full disk has no room for
+            self.writer.abort()
 
 
 @dataclass(frozen=True, slots=True)

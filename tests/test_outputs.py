@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from pipeline.outputs import manifest_path
+from pipeline.errors import OutputError
+from pipeline.outputs import FileTarget, manifest_path
+from pipeline.tables import open_reader
+from pipeline.tables.parquet_writer import ParquetWriter
 from tests.test_job import run, write_csv
 
 
@@ -44,3 +48,24 @@ def test_output_and_manifest_are_synced_before_they_are_in_place(
         number = file.stat().st_ino
         assert done.index(("synced", number)) < done.index(("in place", number))
     assert done[-1] == ("synced", tmp_path.stat().st_ino)
+
+
+def test_a_draft_that_a_full_disk_will_not_even_end_is_an_error_of_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abort = ParquetWriter.abort
+
+    def full(writer: ParquetWriter) -> None:
+        abort(writer)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(ParquetWriter, "abort", full)
+    source = write_csv(tmp_path / "in.csv")
+    reader = open_reader(source, ("description",))
+    target = FileTarget(tmp_path / "out.parquet", "parquet", source=source)
+    with (
+        pytest.raises(OutputError, match="No space left on device"),
+        target.draft(reader, []) as draft,
+    ):
+        draft.writer.abort()
+    assert not target.path.exists()

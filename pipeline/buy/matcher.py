@@ -24,11 +24,13 @@ class LedgerMatcher:
     Args:
         job: whose answers and costs are told.
         systems: the systems to answer for.
+        most_lost: after so many lost answers a call is not bought again.
     """
 
-    def __init__(self, job: Job, systems: Sequence[System]) -> None:
+    def __init__(self, job: Job, systems: Sequence[System], most_lost: int) -> None:
         self._job = job
         self._systems = systems
+        self._most_lost = most_lost
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`."""
@@ -43,7 +45,11 @@ class LedgerMatcher:
         owned = self._job.owned(system, keys)
         rows = self._job.first_rows(system, keys)
         costs = self._job.costs(system, keys)
-        errors = self._job.errors(system, keys)
+        held = self._job.unconfirmed(system, keys)
+        errors = {
+            **{digest: INTERRUPTED for digest, lost in held.items() if lost >= self._most_lost},
+            **self._job.errors(system, keys),
+        }
         answers: list[Answer | None] = []
         for row, text in enumerate(texts, start=first):
             if not text:

@@ -168,7 +168,7 @@ class Pool:
             return
         self._remaining -= 1
         self.bought.calls += 1
-        self._advance(self.bought, self._budget.spent)
+        self._advance(self.bought, self._budget.confirmed)
 
     async def _attempt(self, call: Call) -> Judgement | None:
         """Send a call once; None if the run stops before that."""

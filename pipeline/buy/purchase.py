@@ -14,9 +14,10 @@ from pipeline.api.addresses import fingerprint
 from pipeline.api.client import Client
 from pipeline.buy.budget import TYPICAL_HIGH, TYPICAL_LOW, Budget, over
 from pipeline.buy.matcher import LedgerMatcher
+from pipeline.buy.parking import price_too_high
 from pipeline.buy.pool import Bought, Order, Pool
 from pipeline.buy.progress import BuyingProgress, duration, silent_buying
-from pipeline.buy.resuming import resumed_throttle
+from pipeline.buy.resuming import held_slots, resumed_throttle
 from pipeline.buy.stopping import Brake, bought_beside
 from pipeline.buy.terms import Estimate, PurchaseSettings
 from pipeline.interruption import Interruption
@@ -30,6 +31,7 @@ from pipeline.ledger import (
     ledger_lock,
     text_digest,
 )
+from pipeline.money import plain
 from pipeline.report import Paid, Parked
 from pipeline.settings import Settings
 from pipeline.tables import Batch
@@ -80,7 +82,7 @@ class Purchase:
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, how.counting)
             self._opened = opened.pop_all()
-        self.matcher = LedgerMatcher(self._job, settings.systems)
+        self.matcher = LedgerMatcher(self._job, settings.systems, how.most_lost)
 
     def __enter__(self) -> Purchase:
         return self
@@ -115,9 +117,11 @@ class Purchase:
         prices = self._ledger.prices(self._how.max_price)
         low, high = (prices.low, prices.high) if prices else (TYPICAL_LOW, TYPICAL_HIGH)
         limit = self._how.limit
-        seconds = 0.0 if limit is None else max(0, to_buy - limit.slots) / limit.slots * limit.hold
-        if limit is not None and to_buy > limit.slots and not self._how.burst:
-            seconds = to_buy / limit.slots * limit.hold
+        seconds = 0.0
+        if limit is not None:
+            free = limit.slots - held_slots(self._ledger, self._account, limit)
+            at_once = free if self._how.burst or to_buy <= free else 0
+            seconds = max(0, to_buy - at_once) / limit.slots * limit.hold
         distinct = sum(count.distinct for count in counts)
         return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held)
 
@@ -140,6 +144,8 @@ class Purchase:
             ledger_lock(how.ledger, how.base_url, how.wait),
         ):
             self._ledger.recover(self._account)
+            if (dearest := self._job.highest_price()) > how.max_price:
+                return price_too_high(dearest, how.max_price)
             if how.wait:  # another run may have bought some of it meanwhile
                 estimate = self.estimate()
             if not self._confirm(estimate):
@@ -148,7 +154,7 @@ class Purchase:
 
                 def tell(bought: Bought, spent: Decimal, left: float) -> None:
                     refused = f", {bought.refusals} refused" if bought.refusals else ""
-                    advance(1, f"{spent:f} USD, {duration(left)} left{refused}")
+                    advance(1, f"{plain(spent)} USD, {duration(left)} left{refused}")
 
                 def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
                     return self._bought(self._orders(batches), estimate.to_buy, tell, brake)

@@ -12,7 +12,7 @@ from pipeline.buy.terms import PurchaseSettings
 from pipeline.ledger import Ledger
 from pipeline.rate import Rate
 
-__all__ = ["resumed_throttle"]
+__all__ = ["held_slots", "resumed_throttle"]
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,12 @@ def resumed_throttle(ledger: Ledger, account: str, how: PurchaseSettings) -> Thr
         slots=slots,
         paused_until=paused_until,
     )
+
+
+def held_slots(ledger: Ledger, account: str, limit: Rate) -> int:
+    """Return how many slots earlier runs hold still."""
+    now = time.time()
+    return sum(end > now for end in _held(ledger, account, limit, now))
 
 
 def _held(ledger: Ledger, account: str, limit: Rate | None, now: float) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COUNTS", "Counting"]
+__all__ = ["COUNTS", "LOST", "Counting"]
 
 COUNTS = """
     endpoint = ? AND state IN ('answered', 'refused', 'unreadable') AND (
@@ -12,6 +12,13 @@ COUNTS = """
     )
 """
 """Whether an attempt, joined with its job, counts; see `Counting.values` for the parameters."""
+
+
+LOST = """
+    endpoint = ? AND state IN ('sent', 'unconfirmed')
+    AND (attempts.job_id = ? OR coalesce(settled_at, sent_at) > ?)
+"""
+"""Whether an attempt, joined with its job, is a loss of its call; see `Counting.lost_values`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,7 @@ class Counting:
 
     Attributes:
         max_age: how old a response may have been then, seconds; None for any age.
-        retry_failed: whether failures from before that moment do not count.
+        retry_failed: whether failures and losses from before that moment do not count.
     """
 
     max_age: float | None = None
@@ -37,4 +44,11 @@ class Counting:
             opened_at: when it opened, seconds since 1970.
         """
         since = 0.0 if self.max_age is None else opened_at - self.max_age
-        return endpoint, job, since, opened_at if self.retry_failed else 0.0
+        return endpoint, job, since, self._failures_since(opened_at)
+
+    def lost_values(self, endpoint: str, job: int, opened_at: float) -> tuple[str, int, float]:
+        """Return the parameters of `LOST`; see `values`."""
+        return endpoint, job, self._failures_since(opened_at)
+
+    def _failures_since(self, opened_at: float) -> float:
+        return opened_at if self.retry_failed else 0.0

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from pipeline.answers import System
 from pipeline.ledger.calls import INTERRUPTED, LASTING, Owned
-from pipeline.ledger.counting import COUNTS, Counting
+from pipeline.ledger.counting import COUNTS, LOST, Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.money import JobMoney, job_money
 from pipeline.money import ZERO, total
@@ -47,8 +47,9 @@ CALLS = f"""
         ) THEN 'owned'
         WHEN (
             SELECT count(*) FROM attempts INDEXED BY attempts_of_call
+            JOIN jobs ON jobs.job_id = attempts.job_id
             WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
-            AND job_id = ? AND state IN ('sent', 'unconfirmed')
+            AND {LOST}
         ) >= ? THEN 'held'
         ELSE 'to buy'
     END AS stands, count(*)
@@ -74,10 +75,14 @@ ERRORS = """
     WHERE job_id = ? AND system = ? AND digest IN (:digests) ORDER BY attempt_id
 """
 
-UNCONFIRMED = """
-    SELECT digest, count(*) FROM attempts INDEXED BY attempts_of_call
-    WHERE job_id = ? AND state IN ('sent', 'unconfirmed') AND system = ?
-    AND digest IN (:digests) GROUP BY digest
+UNCONFIRMED = f"""
+    SELECT digest, count(*) FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    WHERE {LOST} AND system = ? AND digest IN (:digests) GROUP BY digest
+"""  # noqa: S608 - a constant
+
+PRICES = """
+    SELECT DISTINCT cost_usd FROM attempts
+    WHERE job_id = ? AND cost_usd IS NOT NULL AND state != 'billed'
 """
 
 
@@ -169,9 +174,9 @@ class Job:
         """Count the distinct calls of the rows noted so far.
 
         Args:
-            most_lost: after so many lost answers in this job a call is not bought again.
+            most_lost: after so many lost answers a call is not bought again.
         """
-        values = (*self._counting(), self.number, most_lost, self.rows_of)
+        values = (*self._counting(), *self._lost(), most_lost, self.rows_of)
         counts: dict[System, Counter[str]] = defaultdict(Counter)
         for system, stands, calls in self.database.rows(CALLS, *values):
             counts[system][stands] = calls
@@ -203,8 +208,13 @@ class Job:
         }
 
     def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
-        """Count the attempts of calls in this job whose answer was lost; no entry means none."""
-        return dict(self.database.rows_of(digests, UNCONFIRMED, self.number, system))
+        """Count the attempts of calls, of any job, whose answer was lost; no entry means none."""
+        return dict(self.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
+
+    def highest_price(self) -> Decimal:
+        """Return the highest price that a response to this job stated, US dollars."""
+        found = self.database.rows(PRICES, self.number)
+        return max((Decimal(cost) for (cost,) in found), default=ZERO)
 
     def money(self) -> JobMoney:
         """Add up the attempts so far."""
@@ -212,3 +222,6 @@ class Job:
 
     def _counting(self) -> tuple[str, int, float, float]:
         return self.counting.values(self.endpoint, self.number, self.opened_at)
+
+    def _lost(self) -> tuple[str, int, float]:
+        return self.counting.lost_values(self.endpoint, self.number, self.opened_at)

@@ -146,6 +146,7 @@ def test_a_price_over_the_bound_parks_and_a_higher_bound_goes_on(
         assert line("run") == 5
         assert "0.75 USD for one call" in line.out
         assert "--max-price" in line.out
+        assert line("run") == 5  # as a scheduler would, which raises nothing
         assert app.requests == 2
         assert line("run", "--max-price", "1", "--json") == 0
     assert app.requests == 4

@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.ledger import Call, CallCount, CallOpen, Job, JobMoney, Journal, Ledger, text_digest
 from pipeline.ledger import job as job_module
+from pipeline.ledger.counting import Counting
 from tests.ledger.buying import (
     ACCOUNT,
     ANSWERED,
@@ -17,6 +18,7 @@ from tests.ledger.buying import (
     RESERVED,
     ROAD_DIGEST,
     SILENT,
+    Clock,
     buy,
     note,
     send,
@@ -65,7 +67,7 @@ def test_calls_are_counted_apart_from_those_still_to_buy(
 
 
 @pytest.mark.parametrize(
-    ("most_lost", "counted"), [(1, CallCount(3, 1, 2)), (2, CallCount(3, 2, 1))]
+    ("most_lost", "counted"), [(1, CallCount(3, 0, 3)), (2, CallCount(3, 1, 2))]
 )
 def test_calls_whose_answers_were_lost_too_often_are_held(
     ledger: Ledger, job: Job, journal: Journal, most_lost: int, counted: CallCount
@@ -79,7 +81,23 @@ def test_calls_whose_answers_were_lost_too_often_are_held(
         buy(elsewhere, LOST, Call("cpv", "tunnel"))
     assert job.calls(most_lost) == {"cpv": counted}
     buy(journal, ANSWERED, BRIDGE)
-    assert job.calls(2) == {"cpv": CallCount(3, 2)}
+    assert job.calls(2) == {"cpv": CallCount(3, 1, 1)}
+
+
+def test_losses_of_an_earlier_job_are_forgiven_when_failures_are_retried(
+    ledger: Ledger, job: Job, journal: Journal, clock: Clock
+) -> None:
+    for _ in range(2):
+        buy(journal, LOST)
+    clock.now += 1
+    later = ledger.open_job("others")
+    note(later, "road")
+    assert later.calls(2) == {"cpv": CallCount(1, 0, 1)}
+    again = replace(later, counting=Counting(retry_failed=True))
+    assert again.calls(2) == {"cpv": CallCount(1, 1)}
+    assert again.unconfirmed("cpv", [ROAD_DIGEST]) == {}
+    buy(Journal(later, ACCOUNT), LOST)
+    assert again.unconfirmed("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: 1}
 
 
 def test_a_call_costs_what_all_its_attempts_in_this_job_cost(
@@ -127,16 +145,18 @@ def test_errors_of_other_jobs_do_not_count(ledger: Ledger, job: Job, journal: Jo
     buy(journal, LOST)
     other = ledger.open_job("others")
     assert other.errors("cpv", [ROAD_DIGEST]) == {}
-    assert other.unconfirmed("cpv", [ROAD_DIGEST]) == {}
 
 
-def test_lost_answers_are_counted_for_each_call(job: Job, journal: Journal) -> None:
+def test_lost_answers_are_counted_for_each_call_whatever_the_job(
+    ledger: Ledger, job: Job, journal: Journal
+) -> None:
     buy(journal, LOST)
     buy(journal, CallOpen("unconfirmed", "CONNECTION_ERROR"))
     buy(journal, FREE)
     buy(journal, ANSWERED, BRIDGE)
     digests = [ROAD_DIGEST, text_digest("bridge")]
     assert job.unconfirmed("cpv", digests) == {ROAD_DIGEST: 2}
+    assert ledger.open_job("others").unconfirmed("cpv", digests) == {ROAD_DIGEST: 2}
 
 
 def test_a_closed_job_keeps_its_attempts_and_drops_its_rows(job: Job, journal: Journal) -> None:
@@ -175,5 +195,6 @@ def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
 @pytest.mark.parametrize("name", ["FIRST_ROWS", "COSTS", "ERRORS", "UNCONFIRMED"])
 def test_what_is_asked_for_a_batch_does_not_read_the_whole_job(job: Job, name: str) -> None:
     query = getattr(job_module, name).replace(":digests", "?")
-    (step, *_) = job.database.rows(f"EXPLAIN QUERY PLAN {query}", 1, "cpv", b"")
+    values = [*[1] * (query.count("?") - 2), "cpv", b""]
+    (step, *_) = job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)
     assert "digest=?" in step[3]

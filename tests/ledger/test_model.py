@@ -71,6 +71,11 @@ class Attempt:
     def unconfirmed(self) -> bool:
         return self.end is None or (self.end.state == "unconfirmed" and self.verdict is None)
 
+    def lost(self, job: str, opened_at: float, counting: Counting) -> bool:
+        """Whether it is a loss of its call for a job."""
+        forgiven = counting.retry_failed and self.job != job and self.settled_at <= opened_at
+        return self.unconfirmed and not forgiven
+
     def counts(self, job: str, opened_at: float, counting: Counting) -> bool:
         """Whether it answers its call for a job."""
         if not isinstance(self.end, CallEnded) or self.job == job:
@@ -139,7 +144,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
         for number, call in zip(asyncio.run(main()), calls, strict=True):
             assert number not in self.attempts
-            self.attempts[number] = Attempt(name, call, held)
+            self.attempts[number] = Attempt(name, call, held, settled_at=self.clock.now)
 
     @precondition(lambda self: any(attempt.end is None for attempt in self.attempts.values()))
     @rule(data=st.data(), end=ENDS)
@@ -226,7 +231,7 @@ class LedgerMachine(RuleBasedStateMachine):
             lost = Counter(
                 (attempt.call.system, attempt.call.text)
                 for attempt in self.attempts.values()
-                if attempt.job == name and attempt.unconfirmed
+                if attempt.lost(name, job.opened_at, counting)
             )
             distinct = Counter(system for system, _ in self.rows[name])
             open_ = self.rows[name].keys() - ended
@@ -252,7 +257,11 @@ class LedgerMachine(RuleBasedStateMachine):
                     for digest, end in last.items()
                     if not isinstance(end, CallEnded)
                 }
-                lost = Counter(text_digest(a.call.text) for a in mine if a.unconfirmed)
+                lost = Counter(
+                    text_digest(attempt.call.text)
+                    for attempt in self.attempts.values()
+                    if attempt.call.system == system and attempt.unconfirmed
+                )
                 assert job.unconfirmed(system, DIGESTS) == lost
 
 

@@ -108,8 +108,8 @@ class Night:
     def pass_by(self) -> None:
         """Let it happen, until the table is complete, and complete once more.
 
-        The second job finds every answer in the ledger and buys what failed for the first one
-        only.
+        The second job finds every answer in the ledger and buys only what failed for the first
+        one; what was lost too often stays held.
 
         Raises:
             AssertionError: a run ended as none may, or never completed.

@@ -155,7 +155,7 @@ def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> li
         for system in SYSTEMS:
             call = (system, text)
             paid = [one.cost_usd or ZERO for one in calls[call] if one.job == job]
-            expected = _expected(calls[call], best.get(call, ("", "")))
+            expected = _expected(calls[call], best.get(call, ("", "")), job)
             found = tuple(row[f"{system}_{name}"] for name in ("status", "code", "title"))
             cost = Decimal(row[f"{system}_cost_usd"])
             if (found, cost) != (expected, ZERO if call in told else total(paid)):
@@ -175,14 +175,15 @@ def _best_matches(texts: list[str]) -> dict[tuple[System, str], tuple[str, str]]
     }
 
 
-def _expected(attempts: Sequence[Attempt], best: tuple[str, str]) -> tuple[str, str, str]:
-    """Return the status, code and title of a call that was attempted so."""
+def _expected(attempts: Sequence[Attempt], best: tuple[str, str], job: int) -> tuple[str, str, str]:
+    """Return the status, code and title, in the output of a job, of a call attempted so."""
     if not attempts:
         return ("empty", "", "")
     last = attempts[-1]
     if last.state == "answered":
         return ("ok" if best[0] else "no_match", *best)
-    return ("UNCONFIRMED" if last.error == INTERRUPTED else str(last.error), "", "")
+    held = last.state == "unconfirmed" and last.job != job
+    return ("UNCONFIRMED" if held or last.error == INTERRUPTED else str(last.error), "", "")
 
 
 def _figures(
