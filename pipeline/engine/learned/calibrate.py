@@ -1,0 +1,63 @@
+"""Turns what a model says into how often it is right, learned from texts it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.engine.learned.arrays import Bools, Floats
+
+__all__ = ["Calibration", "calibrate", "calibration_error", "evidence"]
+
+SHRINKAGE = 1.0
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A logistic regression of "the first code is right" on `evidence`; intercept first."""
+
+    weights: Floats
+
+    def confidence(self, evidence: Floats) -> Floats:
+        """Return how likely each text's first code is right."""
+        return _logistic(self.weights[0] + evidence @ self.weights[1:])
+
+
+def evidence(best: Floats, second: Floats, known: Floats) -> Floats:
+    """Return what confidence rests on: log odds, log lead, share of the text's features known."""
+    best = np.clip(best.astype(np.float64), 1e-6, 1 - 1e-6)
+    lead = np.log(best / np.clip(second, 1e-6, best))
+    return np.stack([np.log(best / (1 - best)), lead, known - 1], axis=1)
+
+
+def calibrate(evidence: Floats, right: Bools) -> Calibration:
+    """Fit by Newton's method; knowing more of a text never lowers the confidence."""
+    weights = _fitted(evidence, right)
+    if weights[-1] < 0:
+        weights = np.append(_fitted(evidence[:, :-1], right), 0.0)
+    return Calibration(weights)
+
+
+def calibration_error(confidence: Floats, right: Bools) -> float:
+    """Return the expected calibration error: how far tenths of the scale are off, on average."""
+    tenth = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
+    off = np.bincount(tenth, confidence, BINS) - np.bincount(tenth, right, BINS)
+    return float(np.abs(off).sum() / max(1, len(right)))
+
+
+def _fitted(evidence: Floats, right: Bools) -> Floats:
+    columns = np.column_stack([np.ones(len(evidence)), evidence]).astype(np.float64)
+    weights = np.zeros(columns.shape[1])
+    for _ in range(30):
+        share = _logistic(columns @ weights)
+        slope = columns.T @ (right - share) - SHRINKAGE * weights
+        bend = (columns * (share * (1 - share))[:, None]).T @ columns
+        weights += np.linalg.solve(bend + SHRINKAGE * np.eye(len(weights)), slope)
+    return weights
+
+
+def _logistic(odds: Floats) -> Floats:
+    chance: Floats = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+    return chance
