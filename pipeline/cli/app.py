@@ -19,6 +19,7 @@ COMMANDS = {
     "plan": ("pipeline.cli.run", "Say what a run would do and cost, and spend nothing."),
     "run": ("pipeline.cli.run", "Classify a table and write it back with its codes."),
     "serve": ("pipeline.cli.serve", "Serve the interface on this machine, to rehearse paid runs."),
+    "train": ("pipeline.cli.train", "Learn from your own history of tenders and their codes."),
 }
 """Each command's module, and what the list of commands says of it."""
 

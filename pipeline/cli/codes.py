@@ -9,7 +9,7 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import say
-from pipeline.codes import CodeTable, add, cpv_titles, load, remove
+from pipeline.codes import CodeTable, add, cpv_titles, load, remove, spelt
 from pipeline.engine import ranker
 from pipeline.errors import CodeTableError
 from pipeline.settings import parse_systems
@@ -31,7 +31,7 @@ def codes(context: click.Context) -> None:
 @click.option("--languages", is_flag=True, help="Also print the CPV titles in every language.")
 def show(code: str, languages: bool) -> None:
     """Show a CODE: its title, the codes above it and right below it."""
-    found = [(table, name) for table in _tables() if (name := _written(table, code)) is not None]
+    found = [(table, name) for table in _tables() if (name := spelt(table, code)) is not None]
     if not found:
         raise CodeTableError(
             f"No table has the code {code!r}.",
@@ -94,15 +94,6 @@ def _plural(level: str, count: int) -> str:
         return level
     stem = level.removesuffix("y")
     return f"{stem}ies" if stem != level else level + ("es" if level.endswith("s") else "s")
-
-
-def _written(table: CodeTable, code: str) -> str | None:
-    """Return a code as the table writes it: without check digit, in capitals, filled up."""
-    short = code.strip().upper()
-    if table.system == "cpv":
-        short = short.partition("-")[0]
-    forms = [short, short.ljust(8, "0") if table.system in ("cpv", "unspsc") else short]
-    return next((form for form in forms if form in table), None)
 
 
 def _described(table: CodeTable, code: str) -> Iterator[str]:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pipeline.answers import System
 from pipeline.codes.added import add, added, remove
 from pipeline.codes.shipped import cpv_titles, shipped
+from pipeline.codes.spelling import spelt
 from pipeline.codes.table import CodeTable
 
-__all__ = ["CodeTable", "add", "cpv_titles", "load", "remove", "titles_by_language"]
+__all__ = ["CodeTable", "add", "cpv_titles", "load", "remove", "spelt", "titles_by_language"]
 
 
 def load(system: System) -> CodeTable:

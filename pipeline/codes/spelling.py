@@ -1,0 +1,25 @@
+"""Finds the code that somebody wrote in another way: short, or with a check digit."""
+
+from __future__ import annotations
+
+from pipeline.codes.table import CodeTable
+
+__all__ = ["spelt"]
+
+FULL = {"cpv": 8, "unspsc": 8}
+"""Digits of a full code, in systems whose general codes end with zeros."""
+
+
+def spelt(table: CodeTable, code: str) -> str | None:
+    """Return a code as the table writes it, None if the table lacks it.
+
+    White space goes, a CPV check digit (``45233140-2``) too; letters become capitals; a short
+    CPV or UNSPSC code is filled up with zeros.
+    """
+    short = code.strip().upper()
+    if table.system == "cpv":
+        short = short.partition("-")[0].strip()
+    if table.system == "unspsc":
+        short = short.replace("-", "")
+    forms = [short, short.ljust(FULL.get(table.system, 0), "0")]
+    return next((form for form in forms if short and form in table), None)

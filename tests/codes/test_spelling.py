@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.answers import System
+from pipeline.codes import load, spelt
+from pipeline.engine.learned import Labels
+
+
+@pytest.mark.parametrize(
+    ("system", "written", "code"),
+    [
+        ("cpv", "45233140-2", "45233140"),
+        ("cpv", " 452 ", "45200000"),
+        ("cpv", "03", "03000000"),
+        ("psc", "j016", "J016"),
+        ("unspsc", "4321", "43210000"),
+        ("unspsc", "43-21-15", "43211500"),
+        ("naics", "31-33", "31-33"),
+        ("cpv", "99999999", None),
+        ("cpv", "", None),
+        ("cpv", "-2", None),
+    ],
+)
+def test_a_code_is_found_however_it_is_written(
+    system: System, written: str, code: str | None
+) -> None:
+    assert spelt(load(system), written) == code
+
+
+def test_a_commodity_that_the_table_lacks_is_learned_as_its_class() -> None:
+    labels = Labels(load("unspsc"))
+    assert labels.code("43211599") == "43211500"
+    assert labels.code("99999999") is None
+
+
+def test_a_code_that_no_buyer_gives_to_a_tender_is_not_learned() -> None:
+    assert Labels(load("naics")).code("31-33") is None
+    assert Labels(load("psc")).code("70") is None
