@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
@@ -69,6 +69,7 @@ class Settings:
         jobs: how many processes the embedded engine uses.
         column_prefix: put before the name of every column that is added.
         limit_rows: read no more than this many rows.
+        models: the folders of learned models that answer, and the SHA-256 of each.
     """
 
     systems: tuple[System, ...] = SYSTEMS
@@ -78,6 +79,7 @@ class Settings:
     jobs: int = 1
     column_prefix: str = ""
     limit_rows: int | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checked = {

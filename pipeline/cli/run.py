@@ -19,12 +19,13 @@ from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.cli.options import Names, option, say, settings_file
 from pipeline.cli.paid import described, paid_options, planned, purchase, purchase_settings
 from pipeline.engine import Engine
-from pipeline.errors import InputError, OutputError
+from pipeline.engine.learned import ModelFolder, opened
+from pipeline.errors import InputError, OutputError, SettingsError
 from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
-from pipeline.settings import FORMATS, CsvOptions, Format, Settings
+from pipeline.settings import FORMATS, CsvOptions, Format, Settings, parse_systems
 from pipeline.tables import Reader, format_of, open_reader, spooled
 
 __all__ = ["plan", "run"]
@@ -58,6 +59,13 @@ log = logging.getLogger("pipeline")
 @option("--top", default=1, help="Matches a row gets, 1 to 10.")
 @option("--min-confidence", default=0.0, help="A best match under this is marked for review.")
 @option("--jobs", default=1, help="Processes that the embedded engine uses.")
+@option(
+    "--model",
+    "models",
+    multiple=True,
+    type=Names(),
+    help="The folder of a learned model, see train; repeat it for several systems.",
+)
 @option("--column-prefix", default="", help="Put before the name of every new column.")
 @option("--limit-rows", type=int, help="Read no more than this many rows.")
 @option("--overwrite", is_flag=True, help="Replace an output that this tool did not write.")
@@ -120,12 +128,19 @@ class _Table:
     target: FileTarget
     settings: Settings
     files: Files
+    models: tuple[ModelFolder, ...]
 
 
 def _with_table(values: dict[str, Any], command: _Command) -> int:
     form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
     logging.basicConfig(format=form, stream=sys.stderr)
     log.setLevel(logging.INFO)
+    models = opened(values["models"], parse_systems(values["systems"]))
+    if models and values["base_url"]:
+        raise SettingsError(
+            "--model is for the embedded engine, and --base-url for a paid service.",
+            "Leave one of them out.",
+        )
     settings = Settings(
         systems=values["systems"],
         text_columns=values["text_columns"],
@@ -134,6 +149,7 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
         jobs=values["jobs"],
         column_prefix=values["column_prefix"],
         limit_rows=values["limit_rows"],
+        models={str(model.path): model.sha256 for model in models},
     )
     options = CsvOptions(
         delimiter=values["delimiter"],
@@ -148,14 +164,16 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
         input_format = format_of(path, values["input_format"])
         target = _target(path, input_format, values)
         files = Files(input_format, target.output_format, target.overwrite, options)
-        return command(_Table(path, reader, target, settings, files), how, values)
+        return command(_Table(path, reader, target, settings, files, models), how, values)
 
 
 def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
     log.info("%s: %s, %s", values["input_path"], ", ".join(table.settings.systems), _who(how))
+    for model in table.models:
+        log.info("%s: learned model %s", model.system, model.path)
     if how is None:
         settings = table.settings
-        engine = Engine(settings.systems, settings.top, settings.jobs)
+        engine = Engine(settings.systems, settings.top, settings.jobs, table.models)
         summary = _job(table, engine, None, values)
     else:
         source = values["input_path"]  # "-" is the same job each time, wherever it is spooled

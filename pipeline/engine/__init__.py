@@ -1,4 +1,4 @@
-"""The embedded engine: classifies texts offline from the packaged code tables."""
+"""The embedded engine: classifies texts offline, by the packaged code tables or learned models."""
 
 from pipeline.engine.engine import Engine
 from pipeline.engine.rankers import Ranker, ranker

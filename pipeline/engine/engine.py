@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from typing import TypeAlias
 
 from loky import ProcessPoolExecutor
 
 from pipeline.answers import Answer, BatchAnswers, Matched, System
-from pipeline.engine.rankers import ranker
+from pipeline.engine.learned import ModelFolder
+from pipeline.engine.rankers import Ranker, ranker
 from pipeline.errors import EngineError
 
 __all__ = ["Engine"]
@@ -22,6 +24,9 @@ IDLE = 60.0
 """Seconds without work after which a process ends, lest those of a killed run stay."""
 
 
+_Asked: TypeAlias = tuple[System, ModelFolder | None]
+
+
 class Engine:
     """Answers offline and free.
 
@@ -29,10 +34,18 @@ class Engine:
         systems: the systems to answer for.
         top: how many matches an answer has at most.
         jobs: how many processes work; one means this one.
+        models: learned models, at most one a system; the other systems are answered by titles.
     """
 
-    def __init__(self, systems: Sequence[System], top: int = 10, jobs: int = 1) -> None:
-        self._systems = tuple(systems)
+    def __init__(
+        self,
+        systems: Sequence[System],
+        top: int = 10,
+        jobs: int = 1,
+        models: Sequence[ModelFolder] = (),
+    ) -> None:
+        by_system = {model.system: model for model in models}
+        self._systems = tuple((system, by_system.get(system)) for system in systems)
         self._top = top
         self._jobs = jobs
 
@@ -49,8 +62,8 @@ class Engine:
             yield from self._in_parallel(batches)
 
     def _in_parallel(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        for system in self._systems:
-            ranker(system)  # so that the index is built once and not by every process
+        for system, model in self._systems:
+            _ranker(system, model)  # so that the index is built once and not by every process
         waiting: deque[Future[BatchAnswers]] = deque()
         executor = ProcessPoolExecutor(max_workers=self._jobs, timeout=IDLE)
         try:
@@ -69,12 +82,16 @@ class Engine:
             executor.shutdown(wait=True, kill_workers=True)
 
 
-def _answer(systems: Sequence[System], texts: Sequence[str], top: int) -> BatchAnswers:
+def _answer(systems: Sequence[_Asked], texts: Sequence[str], top: int) -> BatchAnswers:
     """Answer one batch; a text that stands in it several times is ranked once."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     answers: dict[System, Sequence[Answer | None]] = {}
-    for system in systems:
-        ranked = ranker(system).rank(distinct, top) if distinct else []
+    for system, model in systems:
+        ranked = _ranker(system, model).rank(distinct, top) if distinct else []
         by_text = {text: Matched(found) for text, found in zip(distinct, ranked, strict=True)}
         answers[system] = [by_text.get(text) for text in texts]
     return answers
+
+
+def _ranker(system: System, model: ModelFolder | None) -> Ranker:
+    return ranker(system) if model is None else ranker(system, model)

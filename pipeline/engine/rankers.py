@@ -9,6 +9,8 @@ from typing import Protocol
 from pipeline.answers import Match, System
 from pipeline.codes import load
 from pipeline.engine.index import kept_index
+from pipeline.engine.learned import ModelFolder, load_model
+from pipeline.engine.learned.ranker import LearnedRanker
 from pipeline.engine.lexical import LexicalRanker
 
 __all__ = ["Ranker", "ranker"]
@@ -23,7 +25,17 @@ class Ranker(Protocol):
 
 
 @cache
-def ranker(system: System) -> Ranker:
-    """Return the ranker of a system; it is loaded once a process."""
+def ranker(system: System, model: ModelFolder | None = None) -> Ranker:
+    """Return the ranker of a system; it is loaded once a process.
+
+    Args:
+        system: whose codes to rank.
+        model: a learned model of that system; without one the titles alone answer.
+
+    Raises:
+        SettingsError: the model is damaged, or was replaced since it was opened.
+    """
     table = load(system)
+    if model is not None:
+        return LearnedRanker(load_model(model), table, ranker(system))
     return LexicalRanker(table, kept_index(table))

@@ -6,6 +6,7 @@ from pipeline.engine.learned.folder import (
     is_model,
     load_model,
     model_folder,
+    opened,
     save,
 )
 from pipeline.engine.learned.lessons import Labels, Lessons, title_examples
@@ -23,6 +24,7 @@ __all__ = [
     "is_model",
     "load_model",
     "model_folder",
+    "opened",
     "save",
     "title_examples",
     "train",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +24,7 @@ from pipeline.engine.learned.vocabulary import Vocabulary
 from pipeline.errors import OutputError, SettingsError
 from pipeline.placing import sync, translated
 
-__all__ = ["ModelFolder", "check_free", "is_model", "load_model", "model_folder", "save"]
+__all__ = ["ModelFolder", "check_free", "is_model", "load_model", "model_folder", "opened", "save"]
 
 FORM = 1
 """Raised when the arrays, or the way the features are computed, change."""
@@ -131,6 +131,34 @@ def model_folder(path: Path) -> ModelFolder:
     return ModelFolder(path, about["system"], sha256(text).hexdigest())
 
 
+def opened(folders: Sequence[str], systems: Sequence[System]) -> tuple[ModelFolder, ...]:
+    """Return the models in some folders, after having loaded each once to see that it is whole.
+
+    Args:
+        folders: at most one a system.
+        systems: those that are asked for.
+
+    Raises:
+        SettingsError: one is no model, damaged, or not of a system that is asked for.
+    """
+    models: dict[System, ModelFolder] = {}
+    for folder in folders:
+        model = model_folder(Path(folder))
+        if model.system in models:
+            raise SettingsError(
+                f"{models[model.system].path} and {folder} are both models of {model.system}.",
+                "Give one model a system: --model DIR.",
+            )
+        if model.system not in systems:
+            raise SettingsError(
+                f"{folder} is a model of {model.system}, which is not asked for.",
+                f"Ask for it (--systems {model.system}), or leave the model out.",
+            )
+        load_model(model)
+        models[model.system] = model
+    return tuple(models.values())
+
+
 def load_model(folder: ModelFolder) -> Model:
     """Map a model into memory; only its head and memory are unpacked.
 
@@ -174,6 +202,7 @@ def _model(about: Mapping[str, Any], arrays: Arrays) -> Model:
             float(about["trust"]),
         ),
         Calibration(np.array(about["calibration"], np.float64)),
+        float(about["unseen"]),
     )
 
 
@@ -193,6 +222,7 @@ def _write(model: Model, folder: Path, about: Mapping[str, Any]) -> None:
         "width": model.directions.shape[1],
         "trust": model.repeats.trust,
         "calibration": model.calibration.weights.tolist(),
+        "unseen": model.unseen,
         "about": dict(about),
         "arrays": {name: _checksum(array) for name, array in arrays.items()},
     }

@@ -48,6 +48,7 @@ class Model:
         memory: what the texts of each code looked like.
         repeats: the examples' texts, to know them again.
         calibration: None while the model is being made.
+        unseen: how often a held-back example had a code that no other example named.
     """
 
     system: System
@@ -62,6 +63,7 @@ class Model:
     memory: Memory
     repeats: Repeats
     calibration: Calibration | None = None
+    unseen: float = 0.0
 
     def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
         """Return (texts x dimensions, share of each text's features that is known)."""

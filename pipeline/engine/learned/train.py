@@ -116,7 +116,8 @@ def train(
     trial = _tried(rehearsed, examples.where(back))
     full = _fitted(system, examples, titles, advance)
     repeats = replace(full.repeats, trust=trial.model.repeats.trust)
-    model = replace(full, repeats=repeats, calibration=trial.model.calibration)
+    known = trial.model
+    model = replace(full, repeats=repeats, calibration=known.calibration, unseen=known.unseen)
     return replace(trial, model=model)
 
 
@@ -197,8 +198,9 @@ def _tried(model: Model, held_back: Examples) -> Trained:
         seen.append(evidence(best[:, -1], second, known))
         right.append(model.codes[shares.argmax(axis=1)] == codes)
     calibration = calibrate(np.concatenate(seen), np.concatenate(right))
+    unseen = 1 - np.isin(held_back.codes, model.codes[model.exampled]).mean()
     repeats = replace(model.repeats, trust=trust)
-    model = replace(model, calibration=calibration, repeats=repeats)
+    model = replace(model, calibration=calibration, repeats=repeats, unseen=float(unseen))
     ranks = [(model.ranked(part, seen, 10), codes) for part, seen, codes in _portions(held_back)]
     hits = np.concatenate([_hits(model.codes[places], codes) for (places, _), codes in ranks])
     sure = np.concatenate([confidence[:, 0] for (_, confidence), _ in ranks])

@@ -1,0 +1,91 @@
+"""`tender-pipeline run --model` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.engine import Engine
+from pipeline.engine.learned import model_folder, save
+from tests.engine.learned.lessons import taught
+from tests.test_cli_train import Command, command
+
+__all__ = ["command"]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save(taught().model, tmp_path / "model", {})
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_text("description\nwheat grain barley\nжюфц\n", "utf-8")
+    return path
+
+
+def codes(output: Path) -> list[str]:
+    with output.open(newline="", encoding="utf-8") as file:
+        return [row["cpv_code"] for row in csv.DictReader(file)]
+
+
+def test_the_model_answers_for_its_system_and_stands_in_the_manifest(
+    command: Command, model: Path, table: Path
+) -> None:
+    assert command("run", table, "--systems", "cpv,psc", "--model", model) == 0
+    assert codes(Path("outputs/t.classified.csv")) == ["03111000", ""]
+    said = json.loads(Path("outputs/t.classified.csv.manifest.json").read_text("utf-8"))
+    assert said["settings"]["models"] == {str(model): model_folder(model).sha256}
+
+
+def test_a_model_can_come_from_the_environment_or_the_settings_file(
+    command: Command, model: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("tender-pipeline.toml").write_text(f'model = "{model}"\nsystems = "cpv"\n', "utf-8")
+    assert command("run", table, "--output", "one.csv") == 0
+    Path("tender-pipeline.toml").unlink()
+    monkeypatch.setenv("TENDER_PIPELINE_MODEL", str(model))
+    assert command("run", table, "--output", "two.csv", "--systems", "cpv") == 0
+    assert codes(Path("one.csv")) == codes(Path("two.csv")) == ["03111000", ""]
+
+
+def test_two_processes_answer_by_the_model_as_one_does(model: Path) -> None:
+    batches = [["wheat barley"], ["paving of a road", "office"], ["жюфц"]]
+    models = [model_folder(model)]
+    one, two = (list(Engine(["cpv"], 3, jobs, models).answers(batches)) for jobs in (1, 2))
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--systems", "psc"], "is a model of cpv, which is not asked for"),
+        (["--model", "model"], "are both models of cpv"),
+        (["--model", "nowhere"], "nowhere is no model"),
+        (["--base-url", "http://localhost:9"], "--model is for the embedded engine"),
+    ],
+)
+def test_models_that_cannot_be_used_are_refused_before_the_work(
+    command: Command,
+    model: Path,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+    said: str,
+) -> None:
+    assert command("run", table, "--model", model, *more) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("outputs").exists()
+
+
+def test_a_damaged_model_is_refused_before_the_work(
+    command: Command, model: Path, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (model / "memory.npy").unlink()
+    assert command("plan", table, "--model", model) == 2
+    assert "is damaged" in capsys.readouterr().err
