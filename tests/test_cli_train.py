@@ -73,7 +73,8 @@ def test_rows_that_cannot_be_learned_from_are_counted_and_named(
     assert (about["rows"], about["learned_rows"]) == (47, 43)
     assert (about["rows_without_text"], about["rows_without_code"]) == (1, 1)
     assert about["unknown_codes"] == {"99999999": 1, "99999999-1": 1}
-    assert "the cpv table lacks" in caplog.text
+    assert "2 rows whose code the cpv table lacks" in caplog.text
+    assert "for want of text: 1 row" in caplog.text
 
 
 def test_titles_are_taught_along_unless_only_the_history_is_wanted(

@@ -117,7 +117,11 @@ def _trained(system: System, lessons: Lessons, only_history: bool) -> Trained:
     table = lessons.labels.table
     titles = Examples.of([], []) if only_history else title_examples(table, examples)
     own_count, others = len(examples.codes), len(titles.codes)
-    log.info("learning from %s rows and %s titles", f"{own_count:,}", f"{others:,}")
+    log.info(
+        "learning from %s rows and %s titles, each read several times",
+        f"{own_count:,}",
+        f"{others:,}",
+    )
     with (bar if sys.stderr.isatty() else log_lines)(work(own_count, others)) as advance:
         return learn(system, examples, titles, advance)
 
@@ -147,20 +151,24 @@ def _text(value: Any, system: System) -> str:
 def _left_out(lessons: Lessons) -> Iterator[str]:
     """Say which rows are not learned from."""
     if lessons.without_text:
-        yield f"left out: {lessons.without_text:,} rows without text"
+        yield f"left out for want of text: {_rows(lessons.without_text)}"
     if lessons.without_code:
-        yield f"left out: {lessons.without_code:,} rows without a code"
+        yield f"left out for want of a code: {_rows(lessons.without_code)}"
     if lessons.unknown:
         most = lessons.unknown.most_common(SHOWN)
         named = ", ".join(f"{code[:40]} ({rows:,})" for code, rows in most)
         more = len(lessons.unknown) - len(most)
         yield (
-            f"left out: {lessons.unknown.total():,} rows with {len(lessons.unknown):,} codes that "
-            f"the {lessons.labels.table.system} table lacks or that are not full codes: {named}"
+            f"left out: {_rows(lessons.unknown.total())} whose code the "
+            f"{lessons.labels.table.system} table lacks or that is no full code: {named}"
             + (f" and {more:,} more" if more else "")
         )
     if lessons.generalised:
-        yield f"{lessons.generalised:,} rows with commodities that the table lacks: their classes"
+        yield f"learned by class, as the table lacks the commodity: {_rows(lessons.generalised)}"
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number:,} rows"
 
 
 def _about(lessons: Lessons, trained: Trained) -> dict[str, Any]:

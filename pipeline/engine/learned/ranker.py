@@ -1,4 +1,4 @@
-"""Ranks codes by a learned model, and by their titles those that no example names."""
+"""Ranks codes by a learned model, and by their titles those that it does not know."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ class _Titles(Protocol):
 class LearnedRanker:
     """Ranks the codes of one system; see `pipeline.engine.rankers.Ranker`.
 
-    A code that no example names takes part with the confidence that its titles give it, times how
-    often such codes come up and the chance that the model's first code is wrong. Without "how
-    often" they pushed right codes back: of the labelled US notices .62 instead of .66 had theirs
-    among the first 5. Where the model knows nothing of a text, the titles alone answer. A model of
-    nothing but its history answers alone.
+    A code that the model does not know, by example or by title, takes part with the confidence
+    that its titles give it, times how often codes without examples come up and the chance that the
+    model's first code is wrong. Codes that were taught by title are left to the model: on labelled
+    US notices after 3,000 examples, letting the titles speak for them too put .507 of the right
+    codes among the first 10 and not .523. Where the model knows nothing of a text, the titles alone
+    answer. A model of nothing but its history answers alone.
 
     Args:
         model: what was learned.
@@ -43,7 +44,7 @@ class LearnedRanker:
         self._gone = sum(code not in table for code in self._codes)
         self._table = table
         self._titles = titles
-        self._exampled = set(model.codes[model.exampled].tolist())
+        self._known = set(self._codes)
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return the best codes of each text, best first; none where nothing speaks for any."""
@@ -76,7 +77,7 @@ class LearnedRanker:
         for match in by_title:
             sure = round(match.confidence * doubt, 4)
             known = best.get(match.code)
-            if match.code in self._exampled and learned:
+            if match.code in self._known and learned:
                 continue
             if known is None or known.confidence < sure:
                 best[match.code] = Match(match.code, match.title, sure)

@@ -33,7 +33,7 @@ def model() -> Model:
     return replace(learned, unseen=0.5)
 
 
-def test_the_model_answers_first_and_a_code_without_examples_behind_it(model: Model) -> None:
+def test_the_model_answers_first_and_a_code_that_it_does_not_know_behind_it(model: Model) -> None:
     ((first, *others),) = LearnedRanker(model, load("cpv"), Titles(VESSELS)).rank(
         ["wheat grain seeds"], 4
     )
@@ -42,7 +42,7 @@ def test_the_model_answers_first_and_a_code_without_examples_behind_it(model: Mo
     assert ships.confidence == pytest.approx(0.5 * 0.5 * (1 - first.confidence), abs=2e-4)
 
 
-def test_titles_do_not_speak_for_a_code_that_has_examples(model: Model) -> None:
+def test_titles_do_not_speak_for_a_code_that_was_taught(model: Model) -> None:
     with_titles, without = (
         LearnedRanker(model, load("cpv"), titles).rank(["wheat grain"], 4)
         for titles in (Titles(ROAD), Titles())
