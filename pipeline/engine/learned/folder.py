@@ -75,12 +75,22 @@ def save(model: Model, folder: Path, about: Mapping[str, Any], overwrite: bool =
             draft = rubbish / "new"
             draft.mkdir()
             _write(model, draft, about)
-            if place.exists():
-                place.replace(rubbish / "old")
-            draft.replace(place)
+            _put(draft, place, rubbish / "old")
             sync(place.parent)
     finally:
         shutil.rmtree(rubbish, ignore_errors=True)
+
+
+def _put(draft: Path, place: Path, old: Path) -> None:
+    """Move a folder into its place; what stood there comes back if that fails."""
+    if place.exists():
+        place.replace(old)
+    try:
+        draft.replace(place)
+    except OSError:
+        if old.exists():
+            old.replace(place)
+        raise
 
 
 def check_free(folder: Path, overwrite: bool) -> None:

@@ -128,3 +128,21 @@ def test_the_folder_in_which_one_is_cannot_be_replaced(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError, match="is where you are"):
         save(taught().model, Path(), {}, overwrite=True)
+
+
+def test_the_old_model_comes_back_if_the_new_one_cannot_take_its_place(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = model_folder(folder)
+    move = Path.replace
+
+    def stuck(path: Path, target: Path) -> Path:
+        if path.name == "new":
+            raise OSError(5, "Input/output error")
+        return move(path, target)
+
+    monkeypatch.setattr(Path, "replace", stuck)
+    with pytest.raises(OutputError, match="Input/output error"):
+        save(taught().model, folder, {"rows": 301})
+    assert model_folder(folder) == before
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
