@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -40,13 +39,11 @@ class Received:
         status: its HTTP status.
         headers: those that matter, with names in lower case.
         body: its bytes without any compression; one byte more than the bound if it is larger.
-        seconds: how long the attempt took.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,6 @@ class Client:
         max_body: int = MAX_BODY,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._base = base
         self._headers = _headers(base, api_key)
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
@@ -135,7 +131,6 @@ class Client:
             return body.failed("CONNECTION_ERROR", _detail(error))
 
     async def _exchange(self, address: httpx.URL, body: _Body) -> Received:
-        start = time.monotonic()
         request = httpx.Request("POST", address, headers=self._headers, stream=body)
         request.headers["Content-Length"] = str(len(body.content))
         response = await self._transport.handle_async_request(request)
@@ -143,8 +138,7 @@ class Client:
             content = await self._content(response)
         finally:
             await response.aclose()
-        headers = self._kept(response.headers.raw)
-        return Received(response.status_code, headers, content, time.monotonic() - start)
+        return Received(response.status_code, self._kept(response.headers.raw), content)
 
     def _kept(self, headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
         """Take the headers that matter, as Latin-1, which has a character for every byte."""

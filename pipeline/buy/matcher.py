@@ -45,11 +45,7 @@ class LedgerMatcher:
         owned = self._job.owned(system, keys)
         rows = self._job.first_rows(system, keys)
         costs = self._job.costs(system, keys)
-        held = self._job.unconfirmed(system, keys)
-        errors = {
-            **{digest: INTERRUPTED for digest, lost in held.items() if lost >= self._most_lost},
-            **self._job.errors(system, keys),
-        }
+        errors = self._errors(system, [key for key in keys if key not in owned])
         answers: list[Answer | None] = []
         for row, text in enumerate(texts, start=first):
             if not text:
@@ -62,6 +58,12 @@ class LedgerMatcher:
             else:
                 answers.append(_passing(errors.get(digest), cost))
         return answers
+
+    def _errors(self, system: System, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return why calls have no answer; those held since an earlier job were lost then."""
+        lost = self._job.unconfirmed(system, keys)
+        held = {key: INTERRUPTED for key in keys if lost.get(key, 0) >= self._most_lost}
+        return held | self._job.errors(system, keys)
 
 
 def _lasting(owned: Owned, cost: Decimal) -> Answer:

@@ -119,7 +119,7 @@ class Purchase:
         limit = self._how.limit
         seconds = 0.0
         if limit is not None:
-            free = limit.slots - held_slots(self._ledger, self._account, limit)
+            free = max(0, limit.slots - held_slots(self._ledger, self._account, limit))
             at_once = free if self._how.burst or to_buy <= free else 0
             seconds = max(0, to_buy - at_once) / limit.slots * limit.hold
         distinct = sum(count.distinct for count in counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.errors import LedgerError
 from pipeline.ledger.schema import VERSION, create_tables, migrate, version_of
 
-__all__ = ["Database"]
+__all__ = ["Database", "translated"]
 
 PATIENCE_S = 60.0
 """How long to wait for another process's transaction, which takes seconds at most."""
@@ -122,14 +122,27 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        try:
+        with translated(f"The ledger {self.path} cannot be used", _ADVICE, _OTHER_ADVICE):
             yield
-        except (sqlite3.Error, OSError) as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the finer distinctions
-            raise LedgerError(
-                f"The ledger {self.path} cannot be used: {error}.",
-                _ADVICE.get(code, _OTHER_ADVICE),
-            ) from error
+
+
+@contextmanager
+def translated(message: str, advice: Mapping[int, str], otherwise: str) -> Iterator[None]:
+    """Tell SQLite's errors, and the system's, as errors of the ledger.
+
+    Args:
+        message: what cannot be done.
+        advice: what to do about it, by SQLite's primary result codes.
+        otherwise: what to do about the rest.
+
+    Raises:
+        LedgerError: there was one.
+    """
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the finer distinctions
+        raise LedgerError(f"{message}: {error}.", advice.get(code, otherwise)) from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:

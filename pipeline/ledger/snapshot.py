@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import LedgerError
-from pipeline.ledger.database import PATIENCE_S
+from pipeline.ledger.database import PATIENCE_S, translated
 from pipeline.ledger.schema import version_of
 
 __all__ = ["Snapshot"]
@@ -93,14 +93,8 @@ class Snapshot:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        try:
+        with translated(f"The ledger {self.path} cannot be read", _ADVICE, _OTHER_ADVICE):
             yield
-        except (sqlite3.Error, OSError) as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the finer distinctions
-            raise LedgerError(
-                f"The ledger {self.path} cannot be read: {error}.",
-                _ADVICE.get(code, _OTHER_ADVICE),
-            ) from error
 
 
 def _connected(path: Path) -> sqlite3.Connection:

@@ -15,7 +15,7 @@ from pipeline.buy.policy import judge
 def got(status: int, body: Any = b"<html>", **headers: str) -> Received:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Received(status, named, content, 0.1)
+    return Received(status, named, content)
 
 
 def error(name: str, **more: Any) -> dict[str, Any]:

@@ -86,25 +86,25 @@ def _reply(what: str, price: Decimal) -> Reply:
         case "not sent":
             return NotSent("CONNECTION_ERROR", "refused")
         case "gateway":
-            return Received(502, {}, b"<html>", 0.1)
+            return Received(502, {}, b"<html>")
         case "503":
-            return Received(503, {}, b"<html>", 0.1)
+            return Received(503, {}, b"<html>")
         case "limited":
-            return Received(429, {}, b"", 0.1)
+            return Received(429, {}, b"")
         case "wait 0" | "wait 5" | "wait 9999":
-            return Received(429, {"retry-after": what.removeprefix("wait ")}, b"", 0.1)
+            return Received(429, {"retry-after": what.removeprefix("wait ")}, b"")
         case "unreadable":
-            return Received(200, {}, b"{", 0.1)
+            return Received(200, {}, b"{")
         case "internal":
-            return Received(500, {}, _failure("INTERNAL_ERROR"), 0.1)
+            return Received(500, {}, _failure("INTERNAL_ERROR"))
         case "refused":
-            return Received(400, {}, _failure("VALIDATION_ERROR"), 0.1)
+            return Received(400, {}, _failure("VALIDATION_ERROR"))
     metadata = {
         "compact": f'{{"cost": {{"apiCost": {price}}}}}',
         "silent": "{}",
     }.get(what, f'{{"costBreakdown": {{"finalCost": {price}, "currency": "USD"}}}}')
     body = f'{{"success": true, "message": "", "data": [], "metadata": {metadata}}}'
-    return Received(200, {}, body.encode(), 0.1)
+    return Received(200, {}, body.encode())
 
 
 def _failure(error: str) -> bytes:
