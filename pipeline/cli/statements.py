@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from pipeline.aligned import aligned
 from pipeline.ledger.attempts import Attempt
 from pipeline.ledger.books import Books, OpenJob, PriceRange, Spent
 from pipeline.ledger.tally import Tally
 from pipeline.money import plain
 
 __all__ = [
-    "aligned",
     "attempt_figures",
     "attempt_lines",
     "book_figures",
@@ -159,20 +159,6 @@ def attempt_figures(one: Attempt) -> dict[str, Any]:
         "cost_usd": None if one.cost_usd is None else plain(one.cost_usd),
         "reserved_usd": plain(one.reserved_usd),
     }
-
-
-def aligned(
-    header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
-) -> Iterator[str]:
-    """Yield the lines of a table whose last columns hold numbers, which stand at the right."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    words = len(header) - numbers
-    for row in (header, *rows):
-        cells = [
-            cell.ljust(width) if place < words else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()
 
 
 def megabytes(size: int) -> str:
