@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from pipeline.answers import System
 
-__all__ = ["assignable", "level", "parent", "stem"]
+__all__ = ["assignable", "cut", "level", "levels_above", "parent", "stem", "written"]
 
 # NAICS writes three of its sectors as ranges of two-digit numbers.
 SECTORS = {
@@ -39,6 +39,19 @@ def stem(system: System, code: str) -> str:
 def level(system: System, code: str) -> str:
     """Return the name of a code's level, such as ``division`` or ``national industry``."""
     return LEVELS[system].get(len(stem(system, code)), DEEPEST[system])
+
+
+def levels_above(system: System) -> Mapping[int, str]:
+    """Return the levels above that of a full code, from the top: their digits and their names."""
+    return {
+        digits: name for digits, name in LEVELS[system].items() if name != DEEPEST.get(system, "")
+    }
+
+
+def cut(system: System, code: str, digits: int) -> str:
+    """Return the leading digits of a code, what it says at a level: NAICS sectors as they are."""
+    short = code[:digits]
+    return SECTORS.get(short, short) if system == "naics" else short
 
 
 def assignable(system: System, code: str) -> bool:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.codes.levels import assignable, level, parent, stem
+from pipeline.codes.levels import assignable, cut, level, levels_above, parent, stem
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,27 @@ def test_psc_supply_groups_have_no_parent_though_a_category_has_their_first_digi
 )
 def test_only_psc_and_naics_want_the_full_code(system: System, code: str, given: bool) -> None:
     assert assignable(system, code) is given
+
+
+@pytest.mark.parametrize(
+    ("system", "digits"),
+    [("cpv", [2, 3, 4, 5]), ("psc", [1, 2]), ("unspsc", [2, 4, 6]), ("naics", [2, 3, 4, 5])],
+)
+def test_the_levels_above_a_full_code_go_from_the_top_down(
+    system: System, digits: list[int]
+) -> None:
+    assert list(levels_above(system)) == digits
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "digits", "short"),
+    [
+        ("cpv", "45233140", 3, "452"),
+        ("naics", "325412", 2, "31-33"),
+        ("naics", "31-33", 2, "31-33"),
+        ("naics", "325412", 3, "325"),
+        ("unspsc", "32101500", 2, "32"),
+    ],
+)
+def test_a_code_is_cut_at_a_level(system: System, code: str, digits: int, short: str) -> None:
+    assert cut(system, code, digits) == short
