@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
 from pipeline.api.messages import read_response
-from pipeline.api.outcomes import Answered, Refused, WrongCurrency
+from pipeline.api.outcomes import Answered, Refused, Unreadable, WrongCurrency
 from pipeline.ledger import Job, Owned, text_digest
 from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO
@@ -38,6 +38,28 @@ class LedgerMatcher:
         for texts in batches:
             yield {system: self._answers(system, texts, first) for system in self._systems}
             first += len(texts)
+
+    def prices(
+        self, system: System, texts: Sequence[str], first: int
+    ) -> list[tuple[Decimal | None, ...]]:
+        """Return what the answers of some rows cost, whichever job bought them, US dollars.
+
+        Args:
+            system: the system.
+            texts: the rows' texts.
+            first: the number of the first of them in the table.
+
+        Returns:
+            For each row its call's price, None where the response stated none; nothing for a row
+            whose call stands at an earlier one, or has no answer.
+        """
+        digests = [text_digest(text) for text in texts]
+        owned = self._job.owned(system, digests)
+        rows = self._job.first_rows(system, digests)
+        return [
+            (_price(owned[digest]),) if digest in owned and rows.get(digest) == row else ()
+            for row, digest in enumerate(digests, start=first)
+        ]
 
     def _answers(self, system: System, texts: Sequence[str], first: int) -> list[Answer | None]:
         digests = {text: text_digest(text) for text in texts if text}
@@ -74,6 +96,17 @@ def _lasting(owned: Owned, cost: Decimal) -> Answer:
             return Failed(error, cost)
         case _:
             return Failed("MALFORMED_RESPONSE", cost)
+
+
+def _price(owned: Owned) -> Decimal | None:
+    """Return the price that a response states; a refusal that states none was not billed."""
+    match read_response(owned.status, {}, owned.body):
+        case Refused(cost_usd=cost):
+            return cost or ZERO
+        case Answered(cost_usd=cost) | Unreadable(cost_usd=cost):
+            return cost
+        case _:
+            return None
 
 
 def _passing(error: str | None, cost: Decimal) -> Answer:

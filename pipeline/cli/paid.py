@@ -19,9 +19,19 @@ from pipeline.cli.options import option
 from pipeline.errors import SettingsError
 from pipeline.settings import Settings
 
-__all__ = ["described", "paid_options", "planned", "purchase", "purchase_settings"]
+__all__ = [
+    "buying",
+    "buying_options",
+    "described",
+    "paid_options",
+    "planned",
+    "purchase",
+    "purchase_settings",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+PARTIAL = option("--partial", is_flag=True, help="When the run parks, write the table so far.")
 
 OPTIONS = (
     option("--base-url", help="The paid service; without one the embedded engine answers."),
@@ -51,7 +61,7 @@ OPTIONS = (
         default="retry",
         help="What to do when an answer was lost that may have been billed.",
     ),
-    option("--partial", is_flag=True, help="When the run parks, write the table so far."),
+    PARTIAL,
     option("--yes", is_flag=True, help="Buy without being asked."),
 )
 
@@ -59,6 +69,13 @@ OPTIONS = (
 def paid_options(command: Command) -> Command:
     """Give a command the options of a paid endpoint."""
     for declare in reversed(OPTIONS):
+        command = declare(command)
+    return command
+
+
+def buying_options(command: Command) -> Command:
+    """Give a command the options of a paid endpoint, but for the one that is about a table."""
+    for declare in reversed([each for each in OPTIONS if each is not PARTIAL]):
         command = declare(command)
     return command
 
@@ -97,7 +114,12 @@ def purchase_settings(values: dict[str, Any]) -> PurchaseSettings | None:
 def purchase(
     how: PurchaseSettings, settings: Settings, source: Path, output: Path, sure: bool
 ) -> Purchase:
-    """Open the purchase of a job."""
+    """Open the purchase of a job that makes an output of an input."""
+    return buying(how, settings, of_files(settings, source, output), sure)
+
+
+def buying(how: PurchaseSettings, settings: Settings, identity: str, sure: bool) -> Purchase:
+    """Open the purchase of a job by what it is known by."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     ask = terminal and sys.stdin is not None and sys.stdin.isatty()
 
@@ -108,7 +130,7 @@ def purchase(
         return click.confirm("Buy?", err=True)
 
     progress = buying_bar if terminal else buying_lines
-    return Purchase(how, settings, of_files(settings, source, output), progress, confirm)
+    return Purchase(how, settings, identity, progress, confirm)
 
 
 @contextmanager
