@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PipelineError,
         SettingsError,
     )
+    from pipeline.evaluation import Evaluation, evaluate
     from pipeline.interface import Forecast, PaidService, Result, classify, classify_async, plan
     from pipeline.report import Summary, SystemSummary
     from pipeline.settings import CsvOptions
@@ -29,6 +30,7 @@ __all__ = [
     "CodeTableError",
     "CsvOptions",
     "EngineError",
+    "Evaluation",
     "Forecast",
     "InputChangedError",
     "InputError",
@@ -43,12 +45,13 @@ __all__ = [
     "SystemSummary",
     "classify",
     "classify_async",
+    "evaluate",
     "plan",
 ]
 
 if not TYPE_CHECKING:
-    HOMES = ("answers", "errors", "report", "settings", "interface")
-    """Where the names are; the last needs pandas, Arrow and SciPy, which take a second."""
+    HOMES = ("answers", "errors", "report", "settings", "interface", "evaluation")
+    """Where the names are; the last two need pandas, Arrow and SciPy, which take a second."""
 
     def __getattr__(name: str) -> object:
         """Import a name when it is asked for."""

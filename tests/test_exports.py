@@ -15,6 +15,7 @@ def test_the_public_names_are_these() -> None:
         "CodeTableError",
         "CsvOptions",
         "EngineError",
+        "Evaluation",
         "Forecast",
         "InputChangedError",
         "InputError",
@@ -30,6 +31,7 @@ def test_the_public_names_are_these() -> None:
         "SystemSummary",
         "classify",
         "classify_async",
+        "evaluate",
         "plan",
     ]
 

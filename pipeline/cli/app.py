@@ -12,6 +12,7 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = {
     "codes": ("pipeline.cli.codes", "Show, search and add code tables."),
+    "evaluate": ("pipeline.cli.evaluate", "Say how good the codes are, on a labelled table."),
     "ledger": (
         "pipeline.cli.ledger",
         "See what was bought and paid; settle, export, prune and verify it.",

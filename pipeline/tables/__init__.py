@@ -11,6 +11,7 @@ import pyarrow as pa
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import CsvOptions, Format
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
+from pipeline.tables.arrow_batches import ArrowBatch, column_texts
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.csv_writer import CsvWriter
@@ -20,12 +21,14 @@ from pipeline.tables.streams import COMPRESSIONS, sha256_of, spooled
 from pipeline.tables.table import Batch, NewColumn, Reader, Writer
 
 __all__ = [
+    "ArrowBatch",
     "ArrowReader",
     "ArrowWriter",
     "Batch",
     "NewColumn",
     "Reader",
     "Writer",
+    "column_texts",
     "format_of",
     "open_reader",
     "open_writer",

@@ -1,0 +1,138 @@
+"""What an evaluation found: who was evaluated on which rows, with all figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from pipeline.evaluation.figures import Figures
+from pipeline.evaluation.json_types import comparison_dict, figures_dict
+from pipeline.evaluation.paired import Comparison
+from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.usable import LeftOut
+from pipeline.evaluation.verdict import verdict
+from pipeline.money import plain
+from pipeline.report import Paid
+
+__all__ = ["Cost", "Evaluated", "Findings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the answers of a paid service cost.
+
+    Attributes:
+        paid: what this evaluation paid; answers owned before cost it nothing.
+        answers: the distinct answers that stood in for the rows.
+        answers_usd: their prices added, whenever they were bought, US dollars; None if the
+            response of one stated no price.
+    """
+
+    paid: Paid
+    answers: int
+    answers_usd: Decimal | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON types; money as text."""
+        usd = None if self.answers_usd is None else plain(self.answers_usd)
+        return {"answers": self.answers, "answers_usd": usd, "paid": self.paid.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """One subject and how good it is.
+
+    Attributes:
+        name: what it is called.
+        kind: what it is.
+        figures: how good it is.
+        cost: what its answers cost; None for what is free.
+        model_sha256: the checksum of the learned model, if it is one.
+    """
+
+    name: str
+    kind: Literal["engine", "lexical", "model", "service"]
+    figures: Figures
+    cost: Cost | None = None
+    model_sha256: str | None = None
+
+    @property
+    def failed(self) -> int:
+        """Rows whose call failed."""
+        good = ("ok", "no_match")
+        return sum(rows for name, rows in self.figures.statuses.items() if name not in good)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON types."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "model_sha256": self.model_sha256,
+            **figures_dict(self.figures),
+            "failed": self.failed,
+            "cost": self.cost and self.cost.to_dict(),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Findings:
+    """How good one subject is on a labelled table, or two of them on the same rows.
+
+    Attributes:
+        settings: the system, the columns and the sample.
+        table: what the table is called.
+        table_sha256: of its bytes; "" for a table in memory.
+        edition: the edition of the system's codes.
+        left_out: what all rows of the table are, and which are not evaluated.
+        subjects: who was evaluated, one or two.
+        comparison: what two subjects differ in; None for one.
+    """
+
+    settings: EvaluationSettings
+    table: str
+    table_sha256: str
+    edition: str
+    left_out: LeftOut
+    subjects: Sequence[Evaluated]
+    comparison: Comparison | None = None
+
+    @property
+    def rows(self) -> int:
+        """The rows that were evaluated."""
+        return self.subjects[0].figures.rows
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence, or two where a price has to be told."""
+        names = [subject.name for subject in self.subjects]
+        return verdict(names, [subject.figures for subject in self.subjects], self.comparison)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as JSON types; money as text. The README describes them."""
+        left_out: Mapping[str, Any] = {
+            "without_text": self.left_out.without_text,
+            "without_code": self.left_out.without_code,
+            "no_codes": dict(self.left_out.no_codes.most_common()),
+        }
+        return {
+            "system": self.settings.system,
+            "edition": self.edition,
+            "table": self.table,
+            "table_sha256": self.table_sha256,
+            "table_rows": self.left_out.rows,
+            "left_out": left_out,
+            "unknown_codes": dict(self.left_out.unknown.most_common()),
+            "sample": self.settings.sample,
+            "seed": self.settings.seed,
+            "rows": self.rows,
+            "verdict": self.verdict,
+            "subjects": [subject.to_dict() for subject in self.subjects],
+            "comparison": self.comparison and comparison_dict(self.comparison),
+        }
+
+    def to_json(self) -> str:
+        """Return the figures as JSON."""
+        return json.dumps(self.to_dict())

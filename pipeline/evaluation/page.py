@@ -1,0 +1,195 @@
+"""The page of an evaluation: one file with its plots, that needs no network and runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from pipeline.errors import OutputError
+from pipeline.evaluation.figures import LanguageFigures, told_depths, told_pairs
+from pipeline.evaluation.findings import Evaluated, Findings
+from pipeline.evaluation.plots import curves, levels, reliability
+from pipeline.evaluation.text import left_out_lines, tongue
+from pipeline.evaluation.truths import broad
+from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
+from pipeline.money import plain
+from pipeline.placing import check_place, replace_text, translated
+
+__all__ = ["check_page", "page", "write_page"]
+
+MARK = "<!-- an evaluation by tender-pipeline -->"
+"""Stands in the first lines of every page, so that one can be replaced by the next."""
+
+HEAD = 200
+"""Characters of a file in which the mark is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    name: str
+    shares: Sequence[str]
+    points: str
+    interval: str
+    p: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Tongue:
+    name: str
+    rows: int
+    figures: Sequence[tuple[str, LanguageFigures]]
+
+
+def page(found: Findings) -> str:
+    """Return the page as text."""
+    subjects = [subject.figures for subject in found.subjects]
+    named = list(zip("ab", found.subjects, strict=False))
+    drawn = [(reliability(key, each.figures), (key, each)) for key, each in named]
+    return (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            found=found,
+            named=named,
+            names={key: subject.name for key, subject in named},
+            drawn=_drawn(found),
+            level=levels(subjects),
+            reliability=drawn,
+            curve=curves(subjects),
+            broad=broad(found.settings.system).name,
+            broadest=subjects[0].depths[-1].depth.name,
+            differences=list(_differences(found)),
+            tongues=_tongues(named),
+            notes=list(_notes(found)),
+        )
+    )
+
+
+def check_page(path: Path, overwrite: bool) -> None:
+    """Find out before the work whether a page may be written.
+
+    Raises:
+        OutputError: it may not, or its place holds another file.
+    """
+    check_place(path.resolve())
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder.", "Give the page a name: --page FILE.html.")
+    if path.exists() and not overwrite and not _is_ours(path):
+        raise OutputError(
+            f"{path} is there already, and no page of this tool.",
+            "Choose another name (--page FILE.html), or replace it with --overwrite.",
+        )
+
+
+def write_page(path: Path, found: Findings) -> None:
+    """Put the page in its place, at once.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    text = page(found)
+    with translated(path):
+        path.resolve().parent.mkdir(parents=True, exist_ok=True)
+        replace_text(path.resolve(), text)
+
+
+def _is_ours(path: Path) -> bool:
+    with translated(path), path.open(encoding="utf-8", errors="replace") as file:
+        return MARK in file.read(HEAD)
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("pipeline.evaluation"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "within": within,
+        "readable": readable,
+        "usd": plain,
+        "told_pairs": told_pairs,
+        "glued": _glued,
+    }
+    return environment
+
+
+def _glued(text: str) -> str:
+    """Keep numbers and their signs on one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%").replace(
+        "p = ", "p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+    )
+
+
+def _drawn(found: Findings) -> str:
+    if found.rows == found.left_out.usable:
+        return f"all {found.rows:,} with text and code"
+    return f"{found.rows:,} drawn from {found.left_out.usable:,}, seed {found.settings.seed}"
+
+
+def _differences(found: Findings) -> Iterator[_Difference]:
+    if found.comparison is None:
+        return
+    told = {each.depth for one in found.subjects for each in told_depths(one.figures)}
+    for each in found.comparison.differences:
+        if each.top != 1 or each.depth not in told:
+            continue
+        shares = [
+            next(one.top[1] for one in subject.figures.depths if one.depth == each.depth)
+            for subject in found.subjects
+        ]
+        low, high = each.interval
+        yield _Difference(
+            each.depth.name,
+            [percent(share.value) for share in shares],
+            points(each.value),
+            f"{points(low)} to {points(high)}",
+            p_value(each.p),
+        )
+
+
+def _tongues(named: Sequence[tuple[str, Evaluated]]) -> list[_Tongue]:
+    """Return the languages, each with the figures of all subjects; they saw the same rows."""
+    known: Sequence[Mapping[str | None, LanguageFigures]] = [
+        {each.language: each for each in subject.figures.languages} for _, subject in named
+    ]
+    return [
+        _Tongue(
+            tongue(each.language),
+            each.unanswered.rows,
+            [(key, of[each.language]) for (key, _), of in zip(named, known, strict=True)],
+        )
+        for each in named[0][1].figures.languages
+    ]
+
+
+def _notes(found: Findings) -> Iterator[str]:
+    left_out = found.left_out
+    yield f"The table has {rows(left_out.rows)}; {left_out.usable:,} of them have text and code."
+    yield from (f"{line[:1].upper()}{line[1:]}." for line in left_out_lines(left_out))
+    for subject in found.subjects:
+        without = {name: n for name, n in subject.figures.statuses.items() if name != "ok"}
+        said = ", ".join(f"{readable(name)} {count:,}" for name, count in without.items())
+        if said:
+            share = percent(subject.figures.unanswered.value)
+            yield f"No answer from {subject.name}: {share} ({said}). It counts as wrong."
+        if subject.figures.odd_confidences:
+            odd = rows(subject.figures.odd_confidences)
+            yield f"Confidence of {subject.name} that is no fraction, and was cut: {odd}."
+    yield (
+        "Right as far as stated means: a right code that ends with zeros states a division, a "
+        "group or a class, and every code below that is right too. At a level the leading digits "
+        "are compared, as they are; NAICS sectors such as 31-33 are one."
+    )
+    yield (
+        "Intervals of shares are Wilson's, those of differences Agresti and Min's, both at 95 %. "
+        "They hold for tenders like these; a table of other tenders may be easier or harder."
+    )

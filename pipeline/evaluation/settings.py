@@ -1,0 +1,71 @@
+"""What one evaluation does with a labelled table, with its checks in one place."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.answers import System
+from pipeline.errors import SettingsError
+from pipeline.settings import MAX_TOP, Settings, parse_systems
+
+__all__ = ["EvaluationSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSettings:
+    """What to ask of which rows.
+
+    Attributes:
+        system: whose codes they are.
+        text_columns: the columns that hold the text.
+        code_column: the column that holds the right code.
+        language_column: the column that names the language, if there is one.
+        sample: how many rows are drawn; None for all.
+        seed: which rows those are: the same seed draws the same rows of the same table.
+        jobs: how many processes the embedded engine uses.
+    """
+
+    system: System
+    text_columns: tuple[str, ...] = ("description",)
+    code_column: str = "code"
+    language_column: str | None = None
+    sample: int | None = None
+    seed: int = 0
+    jobs: int = 1
+
+    def __post_init__(self) -> None:
+        (system,) = parse_systems([self.system] if isinstance(self.system, str) else self.system)
+        asked = Settings(text_columns=self.text_columns, jobs=self.jobs)
+        object.__setattr__(self, "system", system)
+        object.__setattr__(self, "text_columns", asked.text_columns)
+        object.__setattr__(self, "jobs", asked.jobs)
+        if self.sample is not None:
+            object.__setattr__(self, "sample", _whole("sample", self.sample, 1))
+        object.__setattr__(self, "seed", _whole("seed", self.seed, 0))
+        _column("code_column", self.code_column)
+        if self.language_column is not None:
+            _column("language_column", self.language_column)
+
+    @property
+    def asked(self) -> Settings:
+        """The same as a job's settings: as many matches as there can be, for one system."""
+        return Settings((self.system,), self.text_columns, top=MAX_TOP, jobs=self.jobs)
+
+
+def _whole(name: str, value: Any, low: int) -> int:
+    hint = f"{name} must be a whole number from {low} (--{name})."
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise SettingsError(f"{name} is {value!r}.", hint) from error
+    if number < low or isinstance(value, bool):
+        raise SettingsError(f"{name} is {value!r}.", hint)
+    return number
+
+
+def _column(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        flag = f"--{name.replace('_', '-')}"
+        raise SettingsError(f"{name} is {value!r}.", f"{name} must name a column ({flag} NAME).")

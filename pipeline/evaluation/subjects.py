@@ -1,0 +1,93 @@
+"""Who is evaluated: the embedded engine, its titles alone, a learned model, or a paid service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pipeline.answers import Matcher, System
+from pipeline.buy import PurchaseSettings
+from pipeline.engine import Engine
+from pipeline.engine.learned import ModelFolder, opened
+from pipeline.errors import SettingsError
+from pipeline.settings import MAX_TOP
+
+__all__ = ["Embedded", "Paid", "Subject", "is_address", "model", "offline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The embedded engine, offline and free.
+
+    Attributes:
+        engine: ``engine`` answers as ``run`` does, ``lexical`` by the titles of the codes alone.
+        model: a learned model that answers in its place.
+    """
+
+    engine: Literal["engine", "lexical"] = "engine"
+    model: ModelFolder | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in a report."""
+        if self.model is not None:
+            return f"model {self.model.path.name or self.model.path}"
+        return "embedded engine" if self.engine == "engine" else "titles alone"
+
+    def matcher(self, system: System, jobs: int) -> Matcher:
+        """Return what answers for a system."""
+        # Without a model the engine has nothing but titles, so both words mean the same as yet.
+        models = () if self.model is None else (self.model,)
+        return Engine((system,), MAX_TOP, jobs, models)
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """A paid service.
+
+    Attributes:
+        terms: how to buy from it.
+    """
+
+    terms: PurchaseSettings
+
+    @property
+    def name(self) -> str:
+        """What it is called in a report."""
+        return str(self.terms.base_url)
+
+
+Subject: TypeAlias = Embedded | Paid
+
+
+def offline(word: str, system: System) -> Embedded:
+    """Return the subject that a word names: ``engine``, ``lexical`` or a model's folder.
+
+    Raises:
+        SettingsError: it is none of them, or the model is of another system or damaged.
+    """
+    if word in ("engine", "lexical"):
+        return Embedded("engine" if word == "engine" else "lexical")
+    if not Path(word).is_dir():
+        raise SettingsError(
+            f"There is nothing to evaluate by the name {word!r}.",
+            "Name engine, lexical, the folder of a model (./engine for one of that name) or the "
+            "address of a service, which begins with http:// or https://.",
+        )
+    return model(Path(word), system)
+
+
+def model(folder: Path, system: System) -> Embedded:
+    """Return a learned model as a subject, after having loaded it once.
+
+    Raises:
+        SettingsError: it is none, damaged, or of another system.
+    """
+    (found,) = opened([str(folder)], [system])
+    return Embedded(model=found)
+
+
+def is_address(word: str) -> bool:
+    """Tell whether a word names a service."""
+    return "://" in word

@@ -1,0 +1,79 @@
+"""What counts as a code, and when an answer is right: exactly, as far as stated, or at a level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.answers import System
+from pipeline.codes.levels import cut, levels_above, stem, written
+
+__all__ = ["EXACT", "STATED", "Depth", "broad", "code_of", "depths"]
+
+FORMS = {
+    "cpv": re.compile(r"\d{2,8}"),
+    "psc": re.compile(r"[0-9A-Z]{1,2}|[0-9A-Z]{4}"),
+    "unspsc": re.compile(r"(\d\d){1,4}"),
+    "naics": re.compile(r"\d{2,6}|31-33|44-45|48-49"),
+}
+
+
+def code_of(system: System, said: str) -> str | None:
+    """Return a code in the form of the tables, whether a table has it or not.
+
+    White space goes, a CPV check digit and the hyphens of UNSPSC too; letters become capitals; a
+    short CPV or UNSPSC code is filled up with zeros; 31, 32 and 33 are the sector 31-33.
+
+    Returns:
+        None if it is no code of this system by its form.
+    """
+    short = said.strip().upper()
+    if system == "cpv":
+        short = re.sub(r"\s*-\s*\d$", "", short)
+    if system == "unspsc":
+        short = short.replace("-", "")
+    if not short.isascii() or FORMS[system].fullmatch(short) is None:
+        return None
+    return written(system, short)
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How much of a code must be right.
+
+    Attributes:
+        name: as it is shown and stands in the JSON.
+        digits: how many leading digits count; 0 for the whole code, -1 for as many as the right
+            code states.
+    """
+
+    name: str
+    digits: int
+
+    def rank(self, system: System, truth: str, answers: Sequence[str]) -> int:
+        """Return the place of the first answer that is right so far, from 1; 0 without one."""
+        if self.digits == 0:
+            return answers.index(truth) + 1 if truth in answers else 0
+        digits = len(stem(system, truth)) if self.digits < 0 else self.digits
+        wanted = cut(system, truth, digits)
+        for place, answer in enumerate(answers, start=1):
+            if cut(system, answer, digits) == wanted:
+                return place
+        return 0
+
+
+EXACT = Depth("full code", 0)
+STATED = Depth("as far as stated", -1)
+"""45000000 states a division, and any code of division 45 is right; 45233140 states more."""
+
+
+def depths(system: System) -> Sequence[Depth]:
+    """Return what is measured, from the whole code up to the first level."""
+    levels = [Depth(name, digits) for digits, name in levels_above(system).items()]
+    return [EXACT, STATED, *reversed(levels)]
+
+
+def broad(system: System) -> Depth:
+    """Return the level of two digits: division, group, segment or sector."""
+    return next(depth for depth in depths(system) if depth.digits == 2)

@@ -1,0 +1,77 @@
+"""The outcome of an evaluation in a sentence or two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.evaluation.figures import Figures
+from pipeline.evaluation.paired import Comparison, Difference
+from pipeline.evaluation.wording import p_value, percent, points, price, rows
+
+__all__ = ["verdict"]
+
+
+def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
+    """Say how good one subject is, or which of two is better and what that costs.
+
+    Args:
+        names: of the subjects.
+        figures: of the subjects.
+        comparison: what two of them differ in.
+    """
+    if comparison is None:
+        (one,) = figures
+        right = one.right
+        return (
+            f"{_capital(names[0])} gives the right code first for {percent(right[1].value)} of "
+            f"{rows(one.rows)}, and has it among its first ten for {percent(right[10].value)}."
+        )
+    return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
+
+
+def _difference(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison) -> str:
+    first = comparison.first
+    shares = [percent(each.right[1].value) for each in figures]
+    on = f"the same {rows(first.rows)}"
+    if not first.only_a and not first.only_b:
+        same = f"are right for the same {shares[0]} of {rows(first.rows)}"
+        return f"{_capital(names[0])} and {names[1]} {same}: neither is better."
+    best, other = (1, 0) if first.value > 0 else (0, 1)
+    by = f"a difference of {abs(100 * first.value):.1f} points"
+    if comparison.better is None:
+        return (
+            f"Between {names[0]} ({shares[0]} right) and {names[1]} ({shares[1]}) nothing is "
+            f"decided: {by} on {on} may be chance ({_surely(first)})."
+        )
+    return (
+        f"{_capital(names[best])} is better than {names[other]}: it gives the right code first for "
+        f"{shares[best]} instead of {shares[other]} of {on}, {by} ({_surely(first)})."
+    )
+
+
+def _surely(first: Difference) -> str:
+    """Tell the interval of a difference that is told without its sign, and McNemar's test."""
+    low, high = first.interval
+    if first.value < 0:
+        low, high = -high, -low
+    ends = f"{points(low).lstrip('+')} to {points(high).lstrip('+')}"
+    return f"95 % interval {ends}, {p_value(first.p)}"
+
+
+def _price(comparison: Comparison) -> str:
+    if comparison.paid is None:
+        return ""
+    if comparison.usd is None:
+        return "What the paid answers cost is not known: not every response stated a price."
+    spent = price(comparison.usd)
+    each = comparison.usd_per_code
+    if each is None:
+        return f"The {spent} for the paid answers bought no right code more."
+    if comparison.better is None:
+        return f"If the difference is real, one right code more costs about {price(each)}."
+    return f"One right code more costs {price(each)}: the paid answers cost {spent} in all."
+
+
+def _capital(name: str) -> str:
+    """Return a name as it begins a sentence; an address and a model's name stay as they are."""
+    return name[:1].upper() + name[1:] if "://" not in name else name

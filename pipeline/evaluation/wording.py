@@ -1,0 +1,54 @@
+"""Shares, differences, chances and prices as people read them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pipeline.evaluation.shares import Share
+from pipeline.money import plain
+
+__all__ = ["p_value", "percent", "points", "price", "readable", "rows", "within"]
+
+
+def percent(share: float) -> str:
+    """Write a share: ``41.3 %``."""
+    return f"{share:.1%}".replace("%", " %")
+
+
+def within(share: Share) -> str:
+    """Write the interval of a share: ``34.4 to 47.9 %``."""
+    low, high = share.interval
+    return f"{100 * low:.1f} to {percent(high)}"
+
+
+def points(difference: float) -> str:
+    """Write a difference of two shares in points, with its sign: ``+21.0``."""
+    said = f"{100 * difference:+.1f}"
+    return "0.0" if float(said) == 0 else said.replace("-", "\N{MINUS SIGN}")
+
+
+def p_value(p: float) -> str:
+    """Write a probability of chance: ``p = 0.031``, ``p < 0.0001``."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+
+
+def price(amount: Decimal) -> str:
+    """Write an amount that was worked out: ``0.00052 USD``."""
+    digits = f"{amount:.2g}" if amount < 1 else f"{amount:.2f}"
+    return f"{plain(Decimal(digits))} USD"
+
+
+def rows(number: int) -> str:
+    """Write a number of rows."""
+    return "1 row" if number == 1 else f"{number:,} rows"
+
+
+def readable(text: str, most: int = 40) -> str:
+    """Return a text of the table or of a service as one short line without control characters.
+
+    Args:
+        text: anything.
+        most: how many characters are shown.
+    """
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= most else f"{line[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

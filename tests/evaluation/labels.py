@@ -1,0 +1,85 @@
+"""A small labelled table of our own, and scores by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.answers import Answer, Failed, Match, Matched, System
+from pipeline.codes import load
+from pipeline.evaluation.evaluation import Evaluation
+from pipeline.evaluation.findings import Evaluated
+from pipeline.evaluation.labelled import Labelled, labelled
+from pipeline.evaluation.measuring import figures
+from pipeline.evaluation.paired import compare
+from pipeline.evaluation.scores import Scores
+from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.usable import LeftOut
+from pipeline.tables import ArrowReader
+
+ROWS = [
+    ("Strassenbau", "45233140", "de"),
+    ("Büromöbel", "39130000", "de"),
+    ("office chairs", "39112000", "en"),
+    ("works of any kind", "45000000", "en"),
+    ("cleaning of offices", "90919200-4", "en"),
+    ("nettoyage", "", "fr"),
+    ("", "45000000", "fr"),
+    ("odd", "road", "fr"),
+    ("retired", "45999999", ""),
+]
+
+
+def table(rows: Sequence[tuple[str, str, str]] = ROWS) -> pa.Table:
+    return pa.table(
+        dict(zip(("description", "code", "lang"), zip(*rows, strict=True), strict=True))
+    )
+
+
+def csv_file(path: Path, rows: Sequence[tuple[str, str, str]] = ROWS) -> Path:
+    lines = ["description,code,lang", *(",".join(row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def read(rows: pa.Table, **settings: object) -> Labelled:
+    asked = EvaluationSettings(**{"system": "cpv", **settings})  # type: ignore[arg-type]
+    return labelled(ArrowReader(rows, asked.text_columns), asked, load(asked.system), "The table")
+
+
+def answer(*codes: str, confidence: float = 0.5) -> Answer:
+    return Matched(tuple(Match(code, f"Title of {code}", confidence) for code in codes))
+
+
+def scored(
+    answers: Sequence[Answer], truths: Sequence[str], tongues: str = "", system: System = "cpv"
+) -> Scores:
+    """Return scores; each letter of the tongues is a row's language."""
+    scores = Scores(system)
+    scores.add(answers, truths, list(tongues) or [""] * len(truths))
+    return scores
+
+
+REFUSED = Failed("VALIDATION_ERROR")
+
+
+def evaluation(*subjects: tuple[str, Scores], **more: object) -> Evaluation:
+    """Return what was found out about subjects by hand."""
+    codes = load("cpv")
+    found = [Evaluated(name, "engine", figures(scores, codes)) for name, scores in subjects]
+    comparison = compare(subjects[0][1], subjects[1][1]) if len(subjects) == 2 else None
+    rows = found[0].figures.rows
+    left_out = LeftOut(rows=rows)
+    fields = {
+        "settings": EvaluationSettings("cpv", language_column="lang"),
+        "table": "tenders.csv",
+        "table_sha256": "",
+        "edition": codes.edition,
+        "left_out": left_out,
+        "subjects": found,
+        "comparison": comparison,
+        **more,
+    }
+    return Evaluation(**fields)  # type: ignore[arg-type]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pipeline
+from pipeline.engine.learned import save
+from tests.engine.learned.lessons import taught
+from tests.evaluation.labels import ROWS, csv_file, table
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(ROWS, columns=["description", "code", "lang"])
+
+
+def test_a_frame_a_table_and_a_file_give_the_same_figures(tmp_path: Path) -> None:
+    path = csv_file(tmp_path / "t.csv")
+    given = [frame(), frame().set_index("lang", drop=False), table(), path, str(path)]
+    found = [pipeline.evaluate(data, system="cpv", language_column="lang") for data in given]
+    assert all(each.subjects == found[0].subjects for each in found)
+    assert found[0].rows == 6
+    assert found[3].table == str(path)
+
+
+def test_a_frame_that_was_classified_before_can_be_evaluated() -> None:
+    classified = pipeline.classify(frame(), systems="cpv").to_pandas()
+    assert pipeline.evaluate(classified, system="cpv").rows == 6
+
+
+def test_its_text_is_what_the_command_prints() -> None:
+    found = pipeline.evaluate(frame(), system="cpv", sample=3)
+    assert repr(found) == str(found)
+    assert str(found).startswith("cpv, 3 rows of a table in memory, drawn from 6 with seed 0\n")
+
+
+def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
+    save(taught().model, tmp_path / "model", {})
+    found = pipeline.evaluate(
+        frame(), system="cpv", subject=tmp_path / "model", against="lexical", progress=True
+    )
+    assert [each.kind for each in found.subjects] == ["model", "lexical"]
+    assert found.comparison is not None
+    assert found.comparison.paid is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"subject": "https://service.example"}, "nor a PaidService"),
+        ({"subject": 7}, "nor a PaidService"),
+        ({"subject": "nobody"}, "There is nothing to evaluate"),
+        ({"against": "engine"}, "against must be another one"),
+        ({"code_column": "truth"}, "truth"),
+        ({"text_columns": "text"}, "text"),
+        ({"progress": "yes"}, "progress"),
+        ({"system": "icd"}, "Choose from cpv"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_hint(arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(pipeline.PipelineError) as refused:
+        pipeline.evaluate(frame(), **{"system": "cpv", **arguments})  # type: ignore[arg-type]
+    assert said in str(refused.value)
+
+
+def test_two_services_are_refused() -> None:
+    services = [pipeline.PaidService(f"https://{name}.example", api_key="") for name in "ab"]
+    with pytest.raises(pipeline.SettingsError, match="Evaluate each by itself"):
+        pipeline.evaluate(frame(), system="cpv", subject=services[0], against=services[1])

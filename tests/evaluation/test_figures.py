@@ -1,0 +1,151 @@
+"""The figures of ten rows, worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.codes import load
+from pipeline.evaluation.figures import told_depths, told_pairs
+from pipeline.evaluation.measuring import figures
+from tests.evaluation.labels import REFUSED, answer, scored
+
+TRUTHS = [
+    "45233140",
+    "45233140",
+    "45000000",
+    "45000000",
+    "39112000",
+    "39112000",
+    "90910000",
+    "90910000",
+    "03111000",
+    "03111000",
+]
+ANSWERS = [
+    answer("45233140", confidence=0.95),  # right in full
+    answer("45233000", "45233140", confidence=0.85),  # second; right as a category
+    answer("45233140", confidence=0.75),  # right as far as stated
+    answer("45000000", confidence=0.65),  # right in full
+    answer("39130000", *["39120000"] * 8, "39112000", confidence=0.55),  # tenth; group right
+    answer("45000000", confidence=0.45),  # wrong
+    answer("90910000", confidence=0.35),  # right in full
+    answer(),  # no match
+    REFUSED,  # no answer
+    answer("45000000", confidence=0.05),  # wrong
+]
+TEN = scored(ANSWERS, TRUTHS, "aaaabbbbcc")
+FOUND = figures(TEN, load("cpv"))
+
+
+def hits(name: str) -> list[int]:
+    found = next(each for each in FOUND.depths if each.depth.name == name)
+    return [share.hits for share in found.top.values()]
+
+
+@pytest.mark.parametrize(
+    ("depth", "first", "among_5", "among_10"),
+    [
+        ("full code", 3, 4, 5),
+        ("as far as stated", 4, 5, 6),
+        ("category", 4, 4, 5),
+        ("class", 4, 4, 5),
+        ("group", 5, 5, 5),
+        ("division", 6, 6, 6),
+    ],
+)
+def test_right_codes_are_counted_at_every_depth(
+    depth: str, first: int, among_5: int, among_10: int
+) -> None:
+    assert hits(depth) == [first, among_5, among_10]
+
+
+def test_rows_without_an_answer_are_counted_and_wrong() -> None:
+    assert FOUND.unanswered.hits == 2
+    assert FOUND.statuses == {"ok": 8, "no_match": 1, "VALIDATION_ERROR": 1}
+
+
+def test_the_calibration_error_is_the_mean_gap_of_the_tenths() -> None:
+    gaps = [0.05, 0.65, 0.45, 0.55, 0.35, 0.75, 0.85, 0.05]
+    assert FOUND.calibration_error == pytest.approx(sum(gaps) / 10)
+    lowest, highest = FOUND.bins[0], FOUND.bins[-1]
+    assert (lowest.right.rows, lowest.right.hits) == (3, 0)
+    assert lowest.confidence == pytest.approx(0.05 / 3)
+    assert (highest.right.rows, highest.right.hits, highest.confidence) == (1, 1, 0.95)
+    assert FOUND.bins[1].confidence is None
+
+
+def test_the_curve_takes_the_most_confident_rows_first() -> None:
+    at = {point.percent: point for point in FOUND.curve}
+    assert [at[percent].right.hits for percent in (10, 20, 40, 70, 100)] == [1, 1, 2, 3, 3]
+    assert [at[percent].right.rows for percent in (1, 10, 19, 20, 100)] == [1, 1, 1, 2, 10]
+    assert at[40].confidence == 0.65
+
+
+def test_confusions_are_those_of_rows_that_are_wrong_as_far_as_stated() -> None:
+    full = [(pair.truth, pair.answer, pair.rows) for pair in FOUND.confused["full code"]]
+    assert full == [
+        ("03111000", "45000000", 1),
+        ("39112000", "39130000", 1),
+        ("39112000", "45000000", 1),
+        ("45233140", "45233000", 1),
+    ]
+    broad = [(pair.truth, pair.answer, pair.rows) for pair in FOUND.confused["division"]]
+    assert broad == [("03000000", "45000000", 1), ("39000000", "45000000", 1)]
+    first = FOUND.confused["division"][0]
+    assert first.answer_title == "Construction work"
+
+
+def test_a_code_that_no_table_has_is_called_as_the_subject_calls_it() -> None:
+    found = figures(scored([answer("98999999")], ["45000000"]), load("cpv"))
+    assert found.confused["full code"][0].answer_title == "Title of 98999999"
+
+
+def test_pairs_that_came_once_are_told_only_where_there_are_no_others() -> None:
+    answers = [answer("45000000")] * 7 + [answer("39000000")]
+    truths = ["03111000"] * 2 + ["90910000"] * 2 + ["39112000"] * 2 + ["79000000", "90910000"]
+    pairs = figures(scored(answers, truths), load("cpv")).confused["full code"]
+    assert len(pairs) == 5
+    assert [pair.rows for pair in told_pairs(pairs, 10)] == [2, 2, 2]
+    assert len(told_pairs(FOUND.confused["full code"], 10)) == 3
+
+
+def test_languages_are_told_apart_those_with_most_rows_first() -> None:
+    told = [(each.language, each.unanswered.rows) for each in FOUND.languages]
+    assert told == [("a", 4), ("b", 4), ("c", 2)]
+    a, b, c = FOUND.languages
+    assert [a.top[1].hits, b.top[1].hits, c.top[1].hits] == [2, 1, 0]
+    assert [a.broad.hits, b.broad.hits, c.broad.hits] == [4, 2, 0]
+    assert [a.unanswered.hits, b.unanswered.hits, c.unanswered.hits] == [0, 1, 1]
+
+
+def test_the_rarest_of_very_many_languages_are_counted_together() -> None:
+    names = [f"language {number:02}" for number in range(45)]
+    scores = scored([answer("45000000")] * 90, ["45000000"] * 90)
+    scores.tongues = {name: number for number, name in enumerate(names)}
+    for row in range(90):
+        scores.languages[row] = row % 45
+    languages = figures(scores, load("cpv")).languages
+    assert len(languages) == 41
+    assert (languages[-1].language, languages[-1].unanswered.rows) == (None, 10)
+
+
+def test_without_a_column_there_are_no_languages() -> None:
+    assert figures(scored(ANSWERS, TRUTHS), load("cpv")).languages == ()
+
+
+def test_confidence_that_is_no_fraction_is_cut_and_counted() -> None:
+    answers = [answer("45000000", confidence=87.0), answer("45000000", confidence=-1.0)]
+    found = figures(scored(answers, ["45000000"] * 2), load("cpv"))
+    assert found.odd_confidences == 2
+    assert found.calibration_error == pytest.approx(0.5)
+
+
+def test_as_far_as_stated_is_told_only_where_it_says_more() -> None:
+    assert "as far as stated" in [each.depth.name for each in told_depths(FOUND)]
+    full = figures(scored([answer("45233140")], ["45233140"]), load("cpv"))
+    assert "as far as stated" not in [each.depth.name for each in told_depths(full)]
+
+
+def test_answers_may_have_check_digits() -> None:
+    found = figures(scored([answer("45233140-2")], ["45233140"]), load("cpv"))
+    assert found.right[1].hits == 1

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from pipeline.errors import OutputError
+from pipeline.evaluation.page import MARK, check_page, page, write_page
+from tests.evaluation.labels import answer, evaluation, scored
+from tests.evaluation.test_figures import ANSWERS, TRUTHS
+
+ONE = ("embedded engine", scored(ANSWERS, TRUTHS, "aaaabbbbcc"))
+TWO = ("model mine", scored([answer("45233140", confidence=0.9)] * 10, TRUTHS, "aaaabbbbcc"))
+
+
+class Tags(HTMLParser):
+    """Checks that every element that is opened is closed, in order."""
+
+    VOID = frozenset({"meta", "br"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def drawings(text: str) -> list[ElementTree.Element]:
+    return [ElementTree.fromstring(found) for found in re.findall(r"<svg.*?</svg>", text, re.S)]
+
+
+@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
+def test_the_page_is_well_formed_and_complete_in_itself(subjects: list[tuple[str, object]]) -> None:
+    text = page(evaluation(*subjects))  # type: ignore[arg-type]
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert len(set(tags.ids)) == len(tags.ids)
+    assert not re.search(r"<script|<link|<img|@import|url\(|src=", text)
+    assert "default-src 'none'" in text
+
+
+def test_the_page_says_what_was_found() -> None:
+    found = evaluation(ONE)
+    text = page(found)
+    assert "gives the right code first for 30.0\N{NO-BREAK SPACE}% of 10 rows" in text
+    for said in ("embedded engine", "tenders.csv", "as far as stated", "Construction work"):
+        assert said in text
+    assert f"{found.subjects[0].figures.calibration_error:.3f}" in text
+    assert "No answer from embedded engine: 20.0 % (no_match 1, VALIDATION_ERROR 1)" in text
+
+
+def test_every_drawing_has_a_title_and_its_figures_in_words() -> None:
+    found = drawings(page(evaluation(ONE)))
+    assert len(found) == 3
+    for drawing in found:
+        title, words = (drawing.find(name) for name in ("title", "desc"))
+        assert title is not None and title.text
+        assert words is not None and re.search(r"\d", words.text or "")
+        named = drawing.attrib["aria-labelledby"].split()
+        assert [title.attrib["id"], words.attrib["id"]] == named
+
+
+def test_bars_are_as_long_as_the_shares() -> None:
+    bars = [
+        float(rect.attrib["width"])
+        for rect in drawings(page(evaluation(ONE)))[0].iter("rect")
+        if rect.attrib["class"] == "fill"
+    ]
+    full, division = bars[0], bars[-1]
+    assert division == pytest.approx(2 * full)  # 6 and 3 of 10
+
+
+def test_two_subjects_stand_side_by_side_with_the_verdict() -> None:
+    found = evaluation(ONE, TWO)
+    text = page(found)
+    assert "nothing is decided" in found.verdict
+    assert "nothing is decided" in text
+    assert "Side by side" in text
+    assert len(drawings(text)) == 4  # a plot of reliability each
+    assert text.count("What is taken for what") == 2
+
+
+def test_what_a_table_or_a_service_says_cannot_become_markup() -> None:
+    bad = '<script>alert("x")</script>'
+    answers = [answer("45000000"), answer(bad)]
+    scores = scored(answers, ["45000000", "39000000"], system="cpv")
+    scores.tongues = {bad: 0}
+    text = page(evaluation((bad, scores), table=bad))
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_page_of_hardly_any_rows_can_be_drawn(rows: int) -> None:
+    text = page(evaluation(("engine", scored([answer()] * rows, ["45000000"] * rows))))
+    assert "0.0\N{NO-BREAK SPACE}%" in text
+
+
+def test_a_page_of_ours_is_replaced_and_no_other_file_is(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "page.html"
+    check_page(path, overwrite=False)
+    write_page(path, evaluation(ONE))
+    assert MARK in path.read_text("utf-8")
+    check_page(path, overwrite=False)
+    path.write_text("mine")
+    with pytest.raises(OutputError, match="--overwrite"):
+        check_page(path, overwrite=False)
+    check_page(path, overwrite=True)
+
+
+def test_a_folder_is_no_place_for_a_page(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="Give the page a name"):
+        check_page(tmp_path, overwrite=True)
+
+
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
+    shown = evaluation(ONE)._repr_html_()
+    assert shown.startswith("<iframe")
+    assert "<html" not in shown
+    assert "&lt;html" in shown

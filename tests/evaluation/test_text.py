@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from pipeline.evaluation.text import left_out_lines
+from pipeline.evaluation.usable import LeftOut
+from tests.evaluation.labels import answer, evaluation, scored
+from tests.evaluation.test_page import ONE, TWO
+
+
+def test_one_subject_is_printed_as_a_table() -> None:
+    lines = str(evaluation(ONE)).splitlines()
+    assert lines[0] == "cpv, 10 rows of tenders.csv"
+    assert lines[2:5] == [
+        "embedded engine",
+        "right code         first   95 % interval  among 5  among 10",
+        "full code         30.0 %  10.8 to 60.3 %   40.0 %    50.0 %",
+    ]
+    assert "no answer: 20.0 % (no_match 1, VALIDATION_ERROR 1)" in lines
+    assert lines[-1] == evaluation(ONE).verdict
+
+
+def test_two_subjects_are_printed_with_their_difference_first() -> None:
+    lines = str(evaluation(ONE, TWO)).splitlines()
+    assert lines[2:4] == ["A: embedded engine", "B: model mine"]
+    full = next(line for line in lines if line.startswith("full code"))
+    assert full.split()[2:8] == [
+        "30.0",
+        "%",
+        "20.0",
+        "%",
+        "\N{MINUS SIGN}10.0",
+        "\N{MINUS SIGN}40.7",
+    ]
+    assert sum(line in ("A: embedded engine", "B: model mine") for line in lines) == 4
+
+
+def test_no_control_character_of_a_title_reaches_the_terminal() -> None:
+    scores = scored([answer("98999999")], ["45000000"])
+    scores.titles["98999999"] = "red \x1b[31m\nalert"
+    said = str(evaluation(("engine", scores)))
+    assert "\x1b" not in said
+    assert "red [31m alert" in said
+
+
+def test_odd_codes_are_counted_and_the_most_frequent_named() -> None:
+    unknown = Counter({f"4599999{number}": 20 - number for number in range(9)})
+    unknown.update({"98999998": 1, "98999999": 1, "98999990": 1})
+    lines = list(left_out_lines(LeftOut(300, 2, 1, Counter({"road": 3}), unknown)))
+    assert lines[:3] == [
+        "left out for want of text: 2 rows",
+        "left out for want of a code: 1 row",
+        "left out because their code is none: 3 rows: road (3)",
+    ]
+    assert lines[3].startswith("not in the code table, but right at its levels: 147 rows: 45999990")
+    assert lines[3].endswith("98999990 (1) and 2 more")
+
+
+def test_the_json_has_all_figures() -> None:
+    found = json.loads(evaluation(ONE, TWO).to_json())
+    one, two = found["subjects"]
+    assert one["accuracy"]["full code"]["top_1"]["hits"] == 3
+    assert one["accuracy"]["division"]["digits"] == 2
+    assert (one["failed"], two["failed"]) == (1, 0)
+    assert len(one["reliability"]) == 10
+    assert len(one["curve"]) == 100
+    first = found["comparison"]["differences"][0]
+    assert (first["depth"], first["top"]) == ("full code", 1)
+    assert (first["a_alone"], first["b_alone"]) == (2, 1)
+    assert found["comparison"]["better"] is None
+    assert found["verdict"] == evaluation(ONE, TWO).verdict

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.answers import System
+from pipeline.evaluation.truths import EXACT, STATED, Depth, broad, code_of, depths
+
+
+@pytest.mark.parametrize(
+    ("system", "said", "code"),
+    [
+        ("cpv", "45233140", "45233140"),
+        ("cpv", " 45233140-2 ", "45233140"),
+        ("cpv", "45", "45000000"),
+        ("cpv", "452331400", None),
+        ("cpv", "roads", None),
+        ("cpv", "٤٥٢٣٣١٤٠", None),
+        ("psc", "r408", "R408"),
+        ("psc", "J0", "J0"),
+        ("psc", "R40", None),
+        ("unspsc", "43-21-15-03", "43211503"),
+        ("unspsc", "4321", "43210000"),
+        ("unspsc", "432", None),
+        ("naics", "236115", "236115"),
+        ("naics", "31", "31-33"),
+        ("naics", "44-45", "44-45"),
+        ("naics", "2361151", None),
+        ("naics", "", None),
+    ],
+)
+def test_a_code_is_read_by_its_form_whether_or_not_the_table_has_it(
+    system: System, said: str, code: str | None
+) -> None:
+    assert code_of(system, said) == code
+
+
+@pytest.mark.parametrize(
+    ("system", "truth", "answer", "met"),
+    [
+        ("cpv", "45000000", "45233140", True),
+        ("cpv", "45230000", "45233140", True),
+        ("cpv", "45233140", "45233000", False),
+        ("cpv", "30000000", "30200000", True),
+        ("cpv", "30000000", "31000000", False),
+        ("unspsc", "43210000", "43211503", True),
+        ("unspsc", "43211500", "43211600", False),
+        ("naics", "31-33", "325412", True),
+        ("naics", "31-33", "221112", False),
+        ("naics", "2361", "236115", True),
+        ("psc", "J0", "J015", True),
+        ("psc", "R408", "R499", False),
+    ],
+)
+def test_a_right_code_is_met_at_the_depth_that_it_states(
+    system: System, truth: str, answer: str, met: bool
+) -> None:
+    assert bool(STATED.rank(system, truth, [answer])) is met
+
+
+def test_the_full_code_is_met_by_itself_alone() -> None:
+    assert EXACT.rank("cpv", "45000000", ["45233140", "45000000", "45000000"]) == 2
+    assert EXACT.rank("cpv", "45000000", ["45233140"]) == 0
+    assert EXACT.rank("cpv", "45000000", []) == 0
+
+
+def test_manufacturing_is_one_sector() -> None:
+    sector = Depth("sector", 2)
+    assert sector.rank("naics", "311111", ["221112", "339999"]) == 2
+    assert sector.rank("naics", "441110", ["459999"]) == 1
+    assert sector.rank("naics", "311111", ["441110"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("system", "names", "level"),
+    [
+        ("cpv", ["category", "class", "group", "division"], "division"),
+        ("psc", ["group", "category"], "group"),
+        ("unspsc", ["class", "family", "segment"], "segment"),
+        ("naics", ["industry", "industry group", "subsector", "sector"], "sector"),
+    ],
+)
+def test_every_level_above_the_full_code_is_measured(
+    system: System, names: list[str], level: str
+) -> None:
+    assert [depth.name for depth in depths(system)] == ["full code", "as far as stated", *names]
+    assert broad(system).name == level

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from pipeline.codes import load
+from pipeline.evaluation.measuring import figures
+from pipeline.evaluation.paired import compare
+from pipeline.evaluation.verdict import verdict
+from tests.evaluation.test_paired import subject
+
+NAMES = ["embedded engine", "https://service.example"]
+
+
+def said(a: str, b: str, usd: str | None = None) -> str:
+    one, other = subject(a), subject(b)
+    price = None if usd is None else Decimal(usd)
+    comparison = compare(one, other, price, usd and "b")  # type: ignore[arg-type]
+    codes = load("cpv")
+    return verdict(NAMES, [figures(one, codes), figures(other, codes)], comparison)
+
+
+def test_one_subject_is_told_by_its_first_code_and_its_first_ten() -> None:
+    found = figures(subject("1100"), load("cpv"))
+    assert verdict(NAMES[:1], [found], None) == (
+        "Embedded engine gives the right code first for 50.0 % of 4 rows, and has it among its "
+        "first ten for 50.0 %."
+    )
+
+
+def test_the_better_one_is_named_with_the_interval_and_the_test() -> None:
+    told = said("1" * 10 + "0" * 30, "1" * 30 + "0" * 10, "0.006")
+    assert told.startswith("https://service.example is better than embedded engine: it gives")
+    assert "for 75.0 % instead of 25.0 % of the same 40 rows" in told
+    assert "a difference of 50.0 points (95 % interval 31.8 to 63.4, p < 0.0001)." in told
+    assert told.endswith(
+        "One right code more costs 0.0003 USD: the paid answers cost 0.006 USD in all."
+    )
+
+
+def test_the_interval_has_the_direction_of_the_sentence() -> None:
+    told = said("1" * 30 + "0" * 10, "1" * 10 + "0" * 30, "0.006")
+    assert told.startswith("Embedded engine is better than https://service.example")
+    assert "a difference of 50.0 points (95 % interval 31.8 to 63.4, p < 0.0001)." in told
+    assert told.endswith("The 0.006 USD for the paid answers bought no right code more.")
+
+
+def test_what_may_be_chance_is_called_so() -> None:
+    told = said("1100", "1110", "0.004")
+    assert "nothing is decided: a difference of 25.0 points on the same 4 rows may be" in told
+    assert told.endswith("If the difference is real, one right code more costs about 0.004 USD.")
+
+
+def test_subjects_that_never_differ_are_equal() -> None:
+    assert "neither is better" in said("1100", "1100")
+
+
+@pytest.mark.parametrize("a", ["1100", "0000"])
+def test_without_a_price_none_is_told(a: str) -> None:
+    assert "USD" not in said(a, "1110")

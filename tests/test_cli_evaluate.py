@@ -1,0 +1,177 @@
+"""`tender-pipeline evaluate` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.engine.learned import model_folder, save
+from tests.engine.learned.lessons import history, taught
+from tests.evaluation.labels import ROWS, csv_file, table
+from tests.test_cli_train import Command, command
+
+__all__ = ["command"]
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    return csv_file(tmp_path / "labelled.csv")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save(taught().model, tmp_path / "model", {})
+    return tmp_path / "model"
+
+
+CPV = ("--system", "cpv")
+
+
+def test_the_engine_is_evaluated_where_no_other_is_named(
+    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("evaluate", labelled, *CPV, "--language-column", "lang") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"cpv, 6 rows of {labelled}\n")
+    assert "embedded engine\nright code" in said
+    assert "as far as stated" in said
+    assert "\nde " in said
+    assert "not in the code table, but right at its levels: 1 row: 45999999 (1)" in said
+    assert "left out because their code is none: 1 row: road (1)" in said
+
+
+def test_with_json_what_is_left_out_is_told_beside_it(
+    command: Command,
+    labelled: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert command("evaluate", labelled, *CPV, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["left_out"]["no_codes"] == {"road": 1}
+    assert "left out because their code is none: 1 row: road (1)" in caplog.text
+
+
+def test_a_table_without_names_has_numbers_for_columns(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("roads;45233140\n")
+    columns = ("--text-column", "1", "--code-column", "2")
+    assert command("evaluate", "t.csv", *CPV, *columns, "--no-header", "--delimiter", ";") == 0
+    assert "cpv, 1 row of t.csv" in capsys.readouterr().out
+
+
+def test_parquet_and_other_columns_can_be_read(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    renamed = table().rename_columns(["title", "cpv", "lang"])
+    pq.write_table(renamed, tmp_path / "t.parquet")
+    columns = ("--text-column", "title", "--text-column", "lang", "--code-column", "cpv")
+    assert command("evaluate", "t.parquet", *CPV, *columns, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["table_rows"], found["rows"]) == (9, 7)
+    assert found["left_out"]["without_text"] == 0  # the language is a text then
+
+
+def test_a_learned_model_is_evaluated(
+    command: Command, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [(text, code, "") for text, code in zip(*history(60, seed=9), strict=True)]
+    path = csv_file(tmp_path / "t.csv", rows)
+    assert command("evaluate", path, *CPV, "--model", model, "--json") == 0
+    (subject,) = json.loads(capsys.readouterr().out)["subjects"]
+    assert (subject["name"], subject["kind"]) == ("model model", "model")
+    assert subject["model_sha256"] == model_folder(model).sha256
+    assert subject["accuracy"]["full code"]["top_1"]["hits"] == 60
+
+
+def test_two_subjects_are_compared_on_the_same_sample(
+    command: Command, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [(text, code, "") for text, code in zip(*history(200, seed=9), strict=True)]
+    path = csv_file(tmp_path / "t.csv", rows)
+    asked = ("evaluate", path, *CPV, "--compare", "lexical", model, "--sample", "80", "--json")
+    assert command(*asked) == 0
+    found = json.loads(capsys.readouterr().out)
+    a, b = found["subjects"]
+    assert (a["name"], b["name"]) == ("titles alone", "model model")
+    assert found["rows"] == a["rows"] == b["rows"] == 80
+    first = found["comparison"]["differences"][0]
+    hits = [each["accuracy"]["full code"]["top_1"]["hits"] for each in (a, b)]
+    assert first["b_alone"] - first["a_alone"] == hits[1] - hits[0]
+    assert found["comparison"]["better"] == "b"
+    assert command(*asked) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    assert command(*asked, "--seed", "1") == 0
+    assert json.loads(capsys.readouterr().out) != found
+
+
+def test_two_processes_find_what_one_does(
+    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = []
+    for jobs in ("1", "2"):
+        assert command("evaluate", labelled, *CPV, "--jobs", jobs, "--json") == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+
+
+def test_a_page_is_written_beside_what_is_printed(
+    command: Command, labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "reports" / "page.html"
+    assert command("evaluate", labelled, *CPV, "--page", page, "--json") == 0
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert verdict.replace(" %", "\N{NO-BREAK SPACE}%") in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--compare", "engine", "engine"], "names 'engine' twice"),
+        (["--compare", "engine", "nowhere"], "the folder of a model (./engine"),
+        (["--compare", "engine", "."], ". is no model"),
+        (["--compare", "http://localhost:9", "https://b.example"], "Both subjects are paid"),
+        (["--compare", "engine", "ftp://me:secret@b.example"], "does not begin with https://"),
+        (["--model", "model", "--compare", "engine", "lexical"], "each say who is evaluated"),
+        (["--model", "model", "--base-url", "http://localhost:9"], "each say who is evaluated"),
+        (["--model", "nowhere"], "nowhere is no model"),
+        (["--sample", "0"], "--sample"),
+        (["--code-column", "Code"], "Did you mean 'code'?"),
+        (["--text-column", "text"], "--text-column"),
+        (["--page", "mine.html"], "no page of this tool"),
+        (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_work(
+    command: Command,
+    labelled: Path,
+    model: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+    said: str,
+) -> None:
+    Path("mine.html").write_text("mine")
+    assert command("evaluate", labelled, *CPV, *more) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert "secret" not in printed.err
+    assert printed.out == ""
+    assert Path("mine.html").read_text() == "mine"
+
+
+def test_a_model_of_another_system_is_refused(
+    command: Command, labelled: Path, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("evaluate", labelled, "--system", "psc", "--model", model) == 2
+    assert "is a model of cpv" in capsys.readouterr().err
+
+
+def test_a_ragged_table_is_refused(
+    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labelled.write_text(labelled.read_text("utf-8") + "one,two,three,four\n", "utf-8")
+    assert command("evaluate", labelled, *CPV) == 2
+    assert f"{len(ROWS) + 2}" in capsys.readouterr().err
