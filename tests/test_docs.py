@@ -10,6 +10,7 @@ import click
 import pytest
 
 from pipeline.answers import SYSTEMS
+from pipeline.cli.evaluate import evaluate
 from pipeline.cli.run import COMPLETE, WITH_FAILED_ROWS, run
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
@@ -46,6 +47,16 @@ def test_every_option_has_the_variable_that_the_readme_promises() -> None:
         if isinstance(option, click.Option) and option.name != "config":
             expected = option.opts[0].removeprefix("--").replace("-", "_").upper()
             assert option.envvar == f"TENDER_PIPELINE_{expected}"
+
+
+def test_the_options_of_evaluate_are_those_of_run_and_these() -> None:
+    documented = [cells[0].strip("`").split()[0] for cells in rows("option of `evaluate`")]
+    shared = {p.opts[0] for p in run.params if isinstance(p, click.Option)} - set(documented)
+    own = [p.opts[0] for p in evaluate.params if isinstance(p, click.Option)]
+    assert [name for name in own if name not in shared] == documented
+    not_there = {"--output", "--output-format", "--systems", "--top", "--min-confidence"}
+    not_there |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
+    assert shared - not_there <= set(own)
 
 
 def test_the_exit_codes_are_these() -> None:
