@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from pipeline import job
@@ -20,7 +21,8 @@ from pipeline.buy.progress import (
     buying_lines,
     silent_buying,
 )
-from pipeline.engine import Engine
+from pipeline.engine import embedded
+from pipeline.engine.learned import opened
 from pipeline.errors import ParkedError, SettingsError
 from pipeline.forecast import Forecast
 from pipeline.given import Data, given
@@ -28,7 +30,7 @@ from pipeline.interruption import Interruption
 from pipeline.progress import Advance, Progress, bar, log_lines, silent
 from pipeline.report import Parked, Summary
 from pipeline.results import Result
-from pipeline.settings import CsvOptions, Settings, check_flag
+from pipeline.settings import CsvOptions, EngineName, Settings, check_flag, parse_systems
 
 __all__ = ["Forecast", "PaidService", "Result", "classify", "classify_async", "plan"]
 
@@ -41,6 +43,8 @@ def classify(
     top: int = 1,
     min_confidence: float = 0.0,
     jobs: int = 1,
+    engine: EngineName = "learned",
+    models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     column_prefix: str = "",
     limit_rows: int | None = None,
     output: str | PathLike[str] | None = None,
@@ -64,6 +68,10 @@ def classify(
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: a best match under this gets the status ``review``.
         jobs: how many processes the embedded engine uses.
+        engine: whether the embedded engine answers by learned models where there are any
+            (``learned``), or by the codes' titles alone (``lexical``).
+        models: the folder of a learned model, or several, at most one a system; see
+            ``tender-pipeline train``.
         column_prefix: put before the name of every new column.
         limit_rows: read no more than this many rows.
         output: write the enriched table to this file instead of holding it in memory;
@@ -92,6 +100,8 @@ def classify(
         top=top,
         min_confidence=min_confidence,
         jobs=jobs,
+        engine=engine,
+        models=models,
         column_prefix=column_prefix,
         limit_rows=limit_rows,
         output=output,
@@ -177,11 +187,16 @@ def _classify(
     service: Any,
     partial: Any,
     progress: Any,
+    models: Any,
     **options: Any,
 ) -> Result:
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
-    settings, display = _settings(**options), _display(progress)
+    folders = opened(_paths(models), parse_systems(options["systems"]))
+    named = {str(model.path): model.sha256 for model in folders}
+    settings, display = _settings(**options, models=named), _display(progress)
+    if service is not None:
+        settings.check_for_service()
     table = given(data, settings, output, overwrite, csv)
     done = functools.partial(
         job.run,
@@ -192,8 +207,7 @@ def _classify(
         files=table.files,
     )
     if service is None:
-        engine = Engine(settings.systems, settings.top, settings.jobs)
-        summary = done(table.reader, engine)
+        summary = done(table.reader, embedded(settings, folders))
     else:
         terms, known_by, shown = _terms(service), table.identity(), _buying(display)
         with Purchase(terms, settings, known_by, shown, interruption=interruption) as purchase:
@@ -217,6 +231,17 @@ def _go_on(summary: Summary, partial: bool) -> None:
 def _settings(**given: Any) -> Settings:
     """Make settings of arguments of any type: it is `Settings` that refuses the wrong ones."""
     return Settings(**given)
+
+
+def _paths(models: Any) -> list[str]:
+    """Return a path or several as several."""
+    try:
+        paths = [models] if isinstance(models, str | PathLike) else list(models)
+        return [str(Path(path)) for path in paths]
+    except TypeError as error:
+        raise SettingsError(
+            f"models is {models!r}.", "models must be the folder of a learned model, or a list."
+        ) from error
 
 
 def _terms(service: Any) -> PurchaseSettings:

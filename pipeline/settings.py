@@ -12,10 +12,22 @@ from typing import Any, Literal, TypeAlias
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import SettingsError
 
-__all__ = ["FORMATS", "CsvOptions", "Format", "Settings", "check_flag", "parse_systems"]
+__all__ = [
+    "ENGINES",
+    "FORMATS",
+    "CsvOptions",
+    "EngineName",
+    "Format",
+    "Settings",
+    "check_flag",
+    "parse_systems",
+]
 
 Format: TypeAlias = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
+
+EngineName: TypeAlias = Literal["learned", "lexical"]
+ENGINES: tuple[EngineName, ...] = ("learned", "lexical")
 
 LINE_ENDS = ("lf", "crlf", "cr")
 QUOTE_ESCAPES = ("double", "backslash")
@@ -70,6 +82,8 @@ class Settings:
         column_prefix: put before the name of every column that is added.
         limit_rows: read no more than this many rows.
         models: the folders of learned models that answer, and the SHA-256 of each.
+        engine: how the embedded engine answers: by models where there are any (``learned``), or
+            by the codes' titles alone (``lexical``).
     """
 
     systems: tuple[System, ...] = SYSTEMS
@@ -80,6 +94,7 @@ class Settings:
     column_prefix: str = ""
     limit_rows: int | None = None
     models: Mapping[str, str] = field(default_factory=dict)
+    engine: EngineName = "learned"
 
     def __post_init__(self) -> None:
         checked = {
@@ -98,6 +113,25 @@ class Settings:
             f"column_prefix is {self.column_prefix!r}.",
             "column_prefix must be text; empty for none (--column-prefix).",
         )
+        _check_choice("engine", self.engine, ENGINES)
+        _check(
+            not (self.models and self.engine == "lexical"),
+            "The lexical engine answers by titles, not by models.",
+            "Leave the model out (--model), or let it answer: --engine learned.",
+        )
+
+    def check_for_service(self) -> None:
+        """Refuse what only the embedded engine can do, for a job that a paid service answers.
+
+        Raises:
+            SettingsError: it is asked for.
+        """
+        asked = {"model": bool(self.models), "engine": self.engine != "learned"}
+        for name in (name for name, wanted in asked.items() if wanted):
+            raise SettingsError(
+                f"{_flag(name)} is for the embedded engine, and a paid service is to answer.",
+                f"Leave {_flag(name)} out, or the service (--base-url).",
+            )
 
 
 def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
+import pipeline
+from pipeline.answers import Matched
 from pipeline.engine import Engine
 from pipeline.engine.learned import model_folder, save
 from tests.engine.learned.lessons import taught
@@ -89,3 +94,78 @@ def test_a_damaged_model_is_refused_before_the_work(
     (model / "memory.npy").unlink()
     assert command("plan", table, "--model", model) == 2
     assert "is damaged" in capsys.readouterr().err
+
+
+def test_the_lexical_engine_answers_by_titles_and_stands_in_the_manifest(
+    command: Command, table: Path
+) -> None:
+    assert command("run", table, "--systems", "cpv", "--engine", "lexical") == 0
+    (by_title,) = Engine(["cpv"], 1, engine="lexical").answers([["wheat grain barley"]])
+    answer = by_title["cpv"][0]
+    assert isinstance(answer, Matched)
+    assert codes(Path("outputs/t.classified.csv"))[0] == answer.matches[0].code
+    said = json.loads(Path("outputs/t.classified.csv.manifest.json").read_text("utf-8"))
+    assert said["settings"]["engine"] == "lexical"
+
+
+def test_a_model_does_not_change_what_the_lexical_engine_answers(model: Path) -> None:
+    models = [model_folder(model)]
+    given, without = (
+        list(Engine(["cpv"], 3, models=some, engine="lexical").answers([["wheat barley"]]))
+        for some in (models, ())
+    )
+    assert given == without
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--model", "model"], "Leave the model out (--model)"),
+        (["--base-url", "http://localhost:9"], "Leave --engine out, or the service (--base-url)."),
+    ],
+)
+def test_the_lexical_engine_takes_no_model_and_is_no_service(
+    command: Command,
+    model: Path,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+    said: str,
+) -> None:
+    assert command("run", table, "--systems", "cpv", "--engine", "lexical", *more) == 2
+    assert said in capsys.readouterr().err
+    assert not Path("outputs").exists()
+
+
+def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
+    frame = pd.DataFrame({"description": ["wheat grain barley", "жюфц"]})
+    for models in (str(model), model, [model]):
+        result = pipeline.classify(frame, systems="cpv", models=models)
+        assert result.table["cpv_code"].to_pylist() == ["03111000", None]
+    later = asyncio.run(pipeline.classify_async(frame, systems="cpv", models=[model]))
+    assert later.table["cpv_code"].to_pylist() == ["03111000", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"models": 5}, "models must be the folder"),
+        ({"models": [b"model"]}, "models must be the folder"),
+        ({"models": "model", "systems": "psc"}, "Ask for it"),
+        ({"models": ["model", "model"]}, "Give one model a system"),
+        ({"models": "model", "engine": "lexical"}, "let it answer: --engine learned"),
+        ({"engine": "magical"}, "engine must be one of learned, lexical (--engine)."),
+        ({"models": "model", "service": "PAID"}, "Leave --model out, or the service"),
+        ({"engine": "lexical", "service": "PAID"}, "Leave --engine out, or the service"),
+    ],
+)
+def test_what_cannot_answer_a_frame_is_refused_with_a_hint(
+    model: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], hint: str
+) -> None:
+    monkeypatch.chdir(model.parent)
+    if "service" in options:
+        options = options | {"service": pipeline.PaidService("http://localhost:9")}
+    frame = pd.DataFrame({"description": ["wheat"]})
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.classify(frame, **{"systems": "cpv"} | options)
+    assert hint in str(refusal.value)

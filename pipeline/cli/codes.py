@@ -50,7 +50,7 @@ def show(code: str, languages: bool) -> None:
 def search(words: tuple[str, ...], systems: str, top: int) -> None:
     """Search all titles for WORDS, in any language that a table has titles in."""
     for system in parse_systems(systems):
-        (matches,) = ranker(system).rank([" ".join(words)], top)
+        (matches,) = ranker(system, "lexical").rank([" ".join(words)], top)
         for match in matches:
             say(f"{system:<7}{match.code:<10}{match.title}")
 

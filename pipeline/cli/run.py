@@ -18,14 +18,14 @@ from pipeline.answers import SYSTEMS, Matcher
 from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.cli.options import Names, option, say, settings_file
 from pipeline.cli.paid import described, paid_options, planned, purchase, purchase_settings
-from pipeline.engine import Engine
+from pipeline.engine import embedded
 from pipeline.engine.learned import ModelFolder, opened
-from pipeline.errors import InputError, OutputError, SettingsError
+from pipeline.errors import InputError, OutputError
 from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
-from pipeline.settings import FORMATS, CsvOptions, Format, Settings, parse_systems
+from pipeline.settings import ENGINES, FORMATS, CsvOptions, Format, Settings, parse_systems
 from pipeline.tables import Reader, format_of, open_reader, spooled
 
 __all__ = ["plan", "run"]
@@ -59,6 +59,12 @@ log = logging.getLogger("pipeline")
 @option("--top", default=1, help="Matches a row gets, 1 to 10.")
 @option("--min-confidence", default=0.0, help="A best match under this is marked for review.")
 @option("--jobs", default=1, help="Processes that the embedded engine uses.")
+@option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="learned",
+    help="Answer by learned models where there are any, or by the codes' titles alone.",
+)
 @option(
     "--model",
     "models",
@@ -136,11 +142,6 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
     logging.basicConfig(format=form, stream=sys.stderr)
     log.setLevel(logging.INFO)
     models = opened(values["models"], parse_systems(values["systems"]))
-    if models and values["base_url"]:
-        raise SettingsError(
-            "--model is for the embedded engine, and --base-url for a paid service.",
-            "Leave one of them out.",
-        )
     settings = Settings(
         systems=values["systems"],
         text_columns=values["text_columns"],
@@ -150,7 +151,10 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
         column_prefix=values["column_prefix"],
         limit_rows=values["limit_rows"],
         models={str(model.path): model.sha256 for model in models},
+        engine=values["engine"],
     )
+    if values["base_url"]:
+        settings.check_for_service()
     options = CsvOptions(
         delimiter=values["delimiter"],
         encoding=values["encoding"],
@@ -172,8 +176,7 @@ def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) ->
     for model in table.models:
         log.info("%s: learned model %s", model.system, model.path)
     if how is None:
-        settings = table.settings
-        engine = Engine(settings.systems, settings.top, settings.jobs, table.models)
+        engine = embedded(table.settings, table.models)
         summary = _job(table, engine, None, values)
     else:
         source = values["input_path"]  # "-" is the same job each time, wherever it is spooled

@@ -12,10 +12,11 @@ from loky import ProcessPoolExecutor
 
 from pipeline.answers import Answer, BatchAnswers, Matched, System
 from pipeline.engine.learned import ModelFolder
-from pipeline.engine.rankers import Ranker, ranker
+from pipeline.engine.rankers import ranker
 from pipeline.errors import EngineError
+from pipeline.settings import EngineName, Settings
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "embedded"]
 
 AHEAD = 2
 """Batches that wait for each process: enough to keep it busy, few enough to hold."""
@@ -24,7 +25,8 @@ IDLE = 60.0
 """Seconds without work after which a process ends, lest those of a killed run stay."""
 
 
-_Asked: TypeAlias = tuple[System, ModelFolder | None]
+_Asked: TypeAlias = tuple[System, EngineName, ModelFolder | None]
+"""What `ranker` is asked for."""
 
 
 class Engine:
@@ -34,7 +36,8 @@ class Engine:
         systems: the systems to answer for.
         top: how many matches an answer has at most.
         jobs: how many processes work; one means this one.
-        models: learned models, at most one a system; the other systems are answered by titles.
+        models: learned models, at most one a system.
+        engine: how the systems without such a model are answered; see `ranker`.
     """
 
     def __init__(
@@ -43,9 +46,10 @@ class Engine:
         top: int = 10,
         jobs: int = 1,
         models: Sequence[ModelFolder] = (),
+        engine: EngineName = "learned",
     ) -> None:
         by_system = {model.system: model for model in models}
-        self._systems = tuple((system, by_system.get(system)) for system in systems)
+        self._systems = tuple((system, engine, by_system.get(system)) for system in systems)
         self._top = top
         self._jobs = jobs
 
@@ -62,8 +66,8 @@ class Engine:
             yield from self._in_parallel(batches)
 
     def _in_parallel(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        for system, model in self._systems:
-            _ranker(system, model)  # so that the index is built once and not by every process
+        for asked in self._systems:
+            ranker(*asked)  # so that the index is built once and not by every process
         waiting: deque[Future[BatchAnswers]] = deque()
         executor = ProcessPoolExecutor(max_workers=self._jobs, timeout=IDLE)
         try:
@@ -82,16 +86,17 @@ class Engine:
             executor.shutdown(wait=True, kill_workers=True)
 
 
+def embedded(settings: Settings, models: Sequence[ModelFolder] = ()) -> Engine:
+    """Return the engine that a job asks for, with the models that its settings name."""
+    return Engine(settings.systems, settings.top, settings.jobs, models, settings.engine)
+
+
 def _answer(systems: Sequence[_Asked], texts: Sequence[str], top: int) -> BatchAnswers:
     """Answer one batch; a text that stands in it several times is ranked once."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     answers: dict[System, Sequence[Answer | None]] = {}
-    for system, model in systems:
-        ranked = _ranker(system, model).rank(distinct, top) if distinct else []
+    for asked in systems:
+        ranked = ranker(*asked).rank(distinct, top) if distinct else []
         by_text = {text: Matched(found) for text, found in zip(distinct, ranked, strict=True)}
-        answers[system] = [by_text.get(text) for text in texts]
+        answers[asked[0]] = [by_text.get(text) for text in texts]
     return answers
-
-
-def _ranker(system: System, model: ModelFolder | None) -> Ranker:
-    return ranker(system) if model is None else ranker(system, model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 from pipeline.answers import Match, System
@@ -12,6 +12,7 @@ from pipeline.engine.index import kept_index
 from pipeline.engine.learned import ModelFolder, load_model
 from pipeline.engine.learned.ranker import LearnedRanker
 from pipeline.engine.lexical import LexicalRanker
+from pipeline.settings import EngineName
 
 __all__ = ["Ranker", "ranker"]
 
@@ -25,17 +26,25 @@ class Ranker(Protocol):
 
 
 @cache
-def ranker(system: System, model: ModelFolder | None = None) -> Ranker:
+def ranker(
+    system: System, engine: EngineName = "learned", model: ModelFolder | None = None
+) -> Ranker:
     """Return the ranker of a system; it is loaded once a process.
 
     Args:
         system: whose codes to rank.
-        model: a learned model of that system; without one the titles alone answer.
+        engine: ``learned`` answers by a model where there is one; ``lexical`` by titles alone.
+        model: a learned model of that system.
 
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.
     """
+    if engine == "learned" and model is not None:
+        return LearnedRanker(load_model(model), load(system), partial(_by_title, system))
+    return _by_title(system)
+
+
+@cache
+def _by_title(system: System) -> Ranker:
     table = load(system)
-    if model is not None:
-        return LearnedRanker(load_model(model), table, ranker(system))
     return LexicalRanker(table, kept_index(table))

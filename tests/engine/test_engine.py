@@ -73,7 +73,7 @@ def test_texts_that_repeat_are_ranked_once_and_answered_alike(
             asked.extend(texts[:top])
             return [()] * len(texts)
 
-    monkeypatch.setattr(engine, "ranker", lambda _: Spy())
+    monkeypatch.setattr(engine, "ranker", lambda *_: Spy())
     (answers,) = Engine(["naics"]).answers([["b", "a", "b", "", "b"]])
     assert asked == ["b", "a"]
     assert answers["naics"] == [Matched(()), Matched(()), Matched(()), None, Matched(())]

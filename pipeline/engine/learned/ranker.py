@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -35,10 +35,10 @@ class LearnedRanker:
     Args:
         model: what was learned.
         table: the codes that may be given, and their titles; others are left out.
-        titles: ranks by titles.
+        titles: gives what ranks by titles, once it is needed: its index takes a while to build.
     """
 
-    def __init__(self, model: Model, table: CodeTable, titles: _Titles) -> None:
+    def __init__(self, model: Model, table: CodeTable, titles: Callable[[], _Titles]) -> None:
         self._model = model
         self._codes: list[str] = model.codes.tolist()
         self._gone = sum(code not in table for code in self._codes)
@@ -53,7 +53,7 @@ class LearnedRanker:
         learned = self._learned(texts, top)
         if self._model.only_history:
             return learned
-        by_title = self._titles.rank(texts, top)
+        by_title = self._titles().rank(texts, top)
         return [self._blended(*both, top) for both in zip(learned, by_title, strict=True)]
 
     def _learned(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:

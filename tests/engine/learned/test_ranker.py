@@ -21,6 +21,9 @@ class Titles:
     def __init__(self, *matches: Match) -> None:
         self.matches = matches
 
+    def __call__(self) -> Titles:
+        return self
+
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         return [self.matches[:top]] * len(texts)
 
