@@ -54,7 +54,7 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
         )
 
 
-def status(answer: Answer | None, min_confidence: float) -> str:
+def status(answer: Answer | None, review_under: float) -> str:
     """Say in one word what became of a row: see the README's table of statuses."""
     match answer:
         case None:
@@ -66,7 +66,7 @@ def status(answer: Answer | None, min_confidence: float) -> str:
         case Matched(matches):
             if not matches:
                 return "no_match"
-            return "review" if matches[0].confidence < min_confidence else "ok"
+            return "review" if matches[0].confidence < review_under else "ok"
 
 
 def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
@@ -95,7 +95,7 @@ def _system_values(settings: Settings, answers: Sequence[Answer | None]) -> list
         [match and match.code for match in best],
         [match and match.title for match in best],
         [match and match.confidence for match in best],
-        [status(answer, settings.min_confidence) for answer in answers],
+        [status(answer, settings.review_under) for answer in answers],
         [cost(answer) for answer in answers],
     ]
     if settings.top > 1:

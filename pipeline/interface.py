@@ -42,6 +42,7 @@ def classify(
     text_columns: str | Sequence[str] = "description",
     top: int = 1,
     min_confidence: float = 0.0,
+    back_off: float | None = None,
     jobs: int = 1,
     engine: EngineName = "learned",
     models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -67,6 +68,8 @@ def classify(
         text_columns: the column (or columns, joined by ". ") that hold the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: a best match under this gets the status ``review``.
+        back_off: instead of a best match under this the deepest code above it is given whose
+            confidence, the sum over the matches at or below it, reaches this.
         jobs: how many processes the embedded engine uses.
         engine: whether the embedded engine answers by learned models where there are any
             (``learned``), or by the codes' titles alone (``lexical``).
@@ -99,6 +102,7 @@ def classify(
         text_columns=text_columns,
         top=top,
         min_confidence=min_confidence,
+        back_off=back_off,
         jobs=jobs,
         engine=engine,
         models=models,

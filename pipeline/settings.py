@@ -35,6 +35,9 @@ QUOTE_ESCAPES = ("double", "backslash")
 MAX_TOP = 10
 """The embedded engine, like the service, never gives more matches than this."""
 
+MATCHES_TO_BACK_OFF = 20
+"""Those behind hardly add to a sum."""
+
 
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
@@ -78,6 +81,8 @@ class Settings:
         text_columns: the columns whose values, joined by ". ", are the text to classify.
         top: how many matches a row gets; more than one adds ``<system>_matches``.
         min_confidence: a best match under this is marked ``review``; 0 marks none.
+        back_off: instead of a best match under this, the deepest code above it is given whose
+            confidence reaches it; None gives the best match whatever its confidence.
         jobs: how many processes the embedded engine uses.
         column_prefix: put before the name of every column that is added.
         limit_rows: read no more than this many rows.
@@ -90,6 +95,7 @@ class Settings:
     text_columns: tuple[str, ...] = ("description",)
     top: int = 1
     min_confidence: float = 0.0
+    back_off: float | None = None
     jobs: int = 1
     column_prefix: str = ""
     limit_rows: int | None = None
@@ -104,6 +110,8 @@ class Settings:
             "min_confidence": _fraction("min_confidence", self.min_confidence),
             "jobs": _whole("jobs", self.jobs, 1),
         }
+        if self.back_off is not None:
+            checked["back_off"] = _share("back_off", self.back_off)
         if self.limit_rows is not None:
             checked["limit_rows"] = _whole("limit_rows", self.limit_rows, 0)
         for name, value in checked.items():
@@ -119,6 +127,16 @@ class Settings:
             "The lexical engine answers by titles, not by models.",
             "Leave the model out (--model), or let it answer: --engine learned.",
         )
+
+    @property
+    def matches_wanted(self) -> int:
+        """How many matches an answer should have: backing off adds many small confidences up."""
+        return self.top if self.back_off is None else max(self.top, MATCHES_TO_BACK_OFF)
+
+    @property
+    def review_under(self) -> float:
+        """The confidence under which an answer is marked ``review``."""
+        return max(self.min_confidence, self.back_off or 0.0)
 
     def check_for_service(self) -> None:
         """Refuse what only the embedded engine can do, for a job that a paid service answers.
@@ -207,6 +225,13 @@ def _fraction(name: str, value: Any) -> float:
     hint = f"{name} must be a fraction from 0 to 1, such as 0.5 ({_flag(name)})."
     _check(0.0 <= number <= 1.0, f"{name} is {value!r}.", hint)
     return number
+
+
+def _share(name: str, value: Any) -> float:
+    hint = f"{name} must be a fraction over 0, up to 1, such as 0.8 ({_flag(name)})."
+    right = isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) <= 1.0
+    _check(right, f"{name} is {value!r}.", hint)
+    return float(value)
 
 
 def _flag(name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pipeline.answers import BatchAnswers, Matcher, System
+from pipeline.back_off import backed_off
 from pipeline.columns import cost, new_columns, status
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
@@ -40,7 +41,7 @@ class Tally:
         """Count a batch."""
         self.rows += rows
         for system in settings.systems:
-            statuses = (status(answer, settings.min_confidence) for answer in answers[system])
+            statuses = (status(answer, settings.review_under) for answer in answers[system])
             self.statuses[system].update(statuses)
             spent = total(cost(answer) for answer in answers[system])
             self.cost_usd[system] = total([self.cost_usd[system], spent])
@@ -70,7 +71,7 @@ def write(
             waiting.append(batch)
             yield batch.texts
 
-    for answers in matcher.answers(texts()):
+    for answers in backed_off(matcher, settings).answers(texts()):
         batch = waiting.popleft()
         writer.write(batch, new_columns(settings, answers))
         tally.add(settings, answers, len(batch.texts))

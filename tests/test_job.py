@@ -366,3 +366,25 @@ def test_a_replaced_output_keeps_its_mode(tmp_path: Path) -> None:
     output.chmod(0o600)
     run(source, output)
     assert output.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_doubtful_code_gives_way_to_a_sure_one_above_it(tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    settings = Settings(systems=("cpv",), top=2, back_off=0.95)
+    summary = run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")
+    table = pq.read_table(output)
+    assert table["cpv_code"].to_pylist()[:3] == ["45233000", None, "39112000"]
+    assert table["cpv_confidence"].to_pylist()[:3] == [1.0, None, 0.3]
+    assert table["cpv_status"].to_pylist() == STATUSES
+    listed = [match["code"] for match in table["cpv_matches"].to_pylist()[0]]
+    assert listed == ["45233000", "45233140"]
+    assert summary.systems["cpv"].statuses["review"] == STATUSES.count("review")
+    said = json.loads(manifest_path(output).read_text())["settings"]
+    assert (said["back_off"], said["top"]) == (0.95, 2)
+
+
+def test_what_backing_off_made_sure_enough_may_still_be_too_doubtful(tmp_path: Path) -> None:
+    output = tmp_path / "out.parquet"
+    settings = Settings(systems=("cpv",), back_off=0.2, min_confidence=0.5)
+    run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")
+    assert pq.read_table(output)["cpv_status"].to_pylist() == STATUSES

@@ -58,6 +58,11 @@ log = logging.getLogger("pipeline")
 )
 @option("--top", default=1, help="Matches a row gets, 1 to 10.")
 @option("--min-confidence", default=0.0, help="A best match under this is marked for review.")
+@option(
+    "--back-off",
+    type=float,
+    help="Instead of a match under this, give the deepest code above it that reaches it.",
+)
 @option("--jobs", default=1, help="Processes that the embedded engine uses.")
 @option(
     "--engine",
@@ -147,6 +152,7 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
         text_columns=values["text_columns"],
         top=values["top"],
         min_confidence=values["min_confidence"],
+        back_off=values["back_off"],
         jobs=values["jobs"],
         column_prefix=values["column_prefix"],
         limit_rows=values["limit_rows"],

@@ -88,7 +88,7 @@ class Engine:
 
 def embedded(settings: Settings, models: Sequence[ModelFolder] = ()) -> Engine:
     """Return the engine that a job asks for, with the models that its settings name."""
-    return Engine(settings.systems, settings.top, settings.jobs, models, settings.engine)
+    return Engine(settings.systems, settings.matches_wanted, settings.jobs, models, settings.engine)
 
 
 def _answer(systems: Sequence[_Asked], texts: Sequence[str], top: int) -> BatchAnswers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 
 from pipeline.buy.pool import FAILURES_IN_A_ROW
 from pipeline.cli import main
+from pipeline.codes import load
 from pipeline.ledger.database import Database
 from tests.buy.serving import Gate, Instead, Service, serving
 
@@ -93,6 +95,25 @@ def test_failed_calls_are_bought_again_with_retry_failed(
         assert line("run", "--retry-failed") == 0
     assert app.requests == 3
     assert [row.split(",")[4] for row in line.output.read_text().splitlines()[1:]] == ["ok"] * 2
+
+
+def test_backing_off_from_bought_answers_buys_nothing(line: CommandLine, service: Service) -> None:
+    status, headers, body = success("0.0001")
+    match = {"code": "45233140", "title": "Works", "confidence": 0.5}
+    response = json.loads(body, parse_float=str)
+    response["data"] = [match, match | {"code": "45233220", "confidence": 0.4}]
+    response["metadata"]["costBreakdown"]["finalCost"] = 0.0001
+    app = Instead(service.app(), {0: (status, headers, json.dumps(response))})
+    line.write("one text")
+    with line.at(app):
+        assert line("run") == 0
+        assert line.output.read_text().splitlines()[1].startswith("one text,45233140,Works,0.5,ok")
+        assert line("run", "--back-off", "0.8", "--overwrite") == 0
+    assert app.requests == 1
+    title = load("cpv").titles["45233000"]
+    (row,) = csv.DictReader(line.output.read_text().splitlines())
+    assert [row["cpv_code"], row["cpv_title"]] == ["45233000", title]
+    assert [row["cpv_confidence"], row["cpv_status"], row["cpv_cost_usd"]] == ["0.9", "ok", "0"]
 
 
 def test_standard_input_is_the_same_job_each_time(

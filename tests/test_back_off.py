@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from pipeline.answers import Answer, Failed, Match, Matched, Pending, System
+from pipeline.back_off import BackOff, backed_off
+from pipeline.codes import load
+from pipeline.settings import Settings
+from tests.fakes import ScriptedMatcher
+
+
+def matched(*pairs: tuple[str, float]) -> Matched:
+    return Matched(tuple(Match(code, f"title of {code}", sure) for code, sure in pairs))
+
+
+def given(system: System, sure: float, *pairs: tuple[str, float]) -> tuple[str, float]:
+    """Return the code that is given and its confidence."""
+    answer = BackOff(load(system), sure).answer(matched(*pairs))
+    assert isinstance(answer, Matched)
+    best = answer.matches[0]
+    return best.code, best.confidence
+
+
+@pytest.mark.parametrize(
+    ("system", "pairs", "expected"),
+    [
+        ("cpv", [("45233140", 0.5), ("45233141", 0.3)], ("45233140", 0.8)),
+        ("cpv", [("45233140", 0.5), ("45233220", 0.3)], ("45233000", 0.8)),
+        ("cpv", [("45233140", 0.5), ("45233000", 0.3)], ("45233000", 0.8)),
+        ("cpv", [("45233140", 0.5), ("45231000", 0.3)], ("45230000", 0.8)),
+        ("cpv", [("45233140", 0.5), ("45400000", 0.3)], ("45000000", 0.8)),
+        ("psc", [("J015", 0.5), ("J016", 0.3)], ("J0", 0.8)),
+        ("psc", [("J015", 0.5), ("J016", 0.1), ("J099", 0.2)], ("J0", 0.8)),
+        ("psc", [("R425", 0.5), ("R710", 0.3)], ("R", 0.8)),
+        ("psc", [("7110", 0.5), ("7125", 0.3)], ("71", 0.8)),
+        ("naics", [("237310", 0.5), ("237110", 0.3)], ("237", 0.8)),
+        ("naics", [("311111", 0.5), ("332111", 0.3)], ("31-33", 0.8)),
+        ("unspsc", [("44103103", 0.5), ("44103105", 0.3)], ("44103100", 0.8)),
+        ("unspsc", [("44103100", 0.5), ("44110000", 0.3)], ("44000000", 0.8)),
+    ],
+)
+def test_the_deepest_code_that_is_sure_enough_is_given(
+    system: System, pairs: list[tuple[str, float]], expected: tuple[str, float]
+) -> None:
+    assert given(system, 0.8, *pairs) == expected
+
+
+def test_a_title_comes_from_the_table_and_the_matches_stand_behind_the_code() -> None:
+    doubtful = matched(("45233140", 0.5), ("45233000", 0.2), ("45233220", 0.1))
+    answer = BackOff(load("cpv"), 0.8).answer(doubtful)
+    assert isinstance(answer, Matched)
+    title = load("cpv").titles["45233000"]
+    assert answer.matches == (
+        Match("45233000", title, 0.8),
+        doubtful.matches[0],
+        doubtful.matches[2],
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        matched(("45233140", 0.8), ("45233141", 0.2)),
+        matched(("45233140", 0.4), ("33140000", 0.3)),
+        matched(("not a code", 0.5), ("", 0.5)),
+        Matched(()),
+        Failed("VALIDATION_ERROR"),
+        Pending(),
+        None,
+    ],
+)
+def test_what_is_sure_or_cannot_become_so_stays_as_it_is(answer: Answer | None) -> None:
+    assert BackOff(load("cpv"), 0.8).answer(answer) is answer
+
+
+def test_what_was_paid_stays_with_the_answer() -> None:
+    paid = Matched((Match("45233140", "", 0.5), Match("45233141", "", 0.4)), Decimal("0.000105"))
+    answer = BackOff(load("cpv"), 0.8).answer(paid)
+    assert isinstance(answer, Matched)
+    assert answer.cost_usd == paid.cost_usd
+
+
+def test_confidences_of_a_service_may_be_anything() -> None:
+    assert given("cpv", 0.8, ("45233140", 0.7), ("45233220", 0.7)) == ("45233000", 1.0)
+    assert given("cpv", 0.8, ("45233140", 95.0)) == ("45233140", 95.0)
+    assert given("cpv", 0.8, ("45233140", 0.5), ("45233220", 0.4), ("45231000", -9.0)) == (
+        "45233000",
+        0.9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [("45233140-2", "45233140"), (" 45233140", "45233140"), ("45233149", "45233140")],
+)
+def test_codes_that_the_table_writes_otherwise_or_lacks_count_for_those_above(
+    written: str, expected: str
+) -> None:
+    """45233149 does not exist."""
+    assert given("cpv", 0.8, (written, 0.5), ("45233141", 0.4)) == (expected, 0.9)
+
+
+def test_of_two_codes_that_are_sure_enough_on_a_level_the_surer_is_given() -> None:
+    pairs = [("45233140", 0.1), ("33141000", 0.1), ("33141110", 0.1), ("45112000", 0.05)]
+    assert given("cpv", 0.15, *pairs) == ("33141000", 0.2)
+
+
+def test_a_sum_that_is_a_rounding_error_short_is_enough() -> None:
+    assert 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 + 0.1 < 0.8
+    codes = [f"4523311{digit}" for digit in range(8)]
+    assert given("cpv", 0.8, *((code, 0.1) for code in codes)) == ("45233110", 0.8)
+
+
+def test_a_matcher_is_asked_as_it_is_where_nobody_backs_off() -> None:
+    matcher = ScriptedMatcher(["cpv"])
+    assert backed_off(matcher, Settings(systems=("cpv",))) is matcher
+
+
+def test_backing_off_wants_enough_matches_whatever_is_listed() -> None:
+    assert Settings(top=3).matches_wanted == 3
+    assert Settings(top=3, back_off=0.8).matches_wanted == 20
