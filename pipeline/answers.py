@@ -13,6 +13,7 @@ __all__ = [
     "SYSTEMS",
     "Answer",
     "BatchAnswers",
+    "Explained",
     "Failed",
     "Match",
     "Matched",
@@ -53,6 +54,17 @@ class Matched:
 
     matches: tuple[Match, ...]
     cost_usd: Decimal = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Explained(Matched):
+    """Matches with what spoke for the best of them.
+
+    Attributes:
+        why: words of the text, the strongest first, separated by commas; "" for none.
+    """
+
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

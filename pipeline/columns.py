@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.answers import Answer, BatchAnswers, Failed, Match, Matched, Pending
+from pipeline.answers import Answer, BatchAnswers, Explained, Failed, Match, Matched, Pending
 from pipeline.errors import SettingsError
 from pipeline.money import ARROW_USD, ZERO, total
 from pipeline.settings import Settings
@@ -36,6 +36,8 @@ def new_fields(settings: Settings) -> list[pa.Field]:
         ]
         if settings.top > 1:
             fields.append(pa.field(f"{name}_matches", MATCHES))
+        if settings.explain:
+            fields.append(pa.field(f"{name}_why", pa.string()))
     return [*fields, pa.field(f"{settings.column_prefix}cost_usd", ARROW_USD)]
 
 
@@ -100,11 +102,17 @@ def _system_values(settings: Settings, answers: Sequence[Answer | None]) -> list
     ]
     if settings.top > 1:
         values.append([_listed(matches, settings.top) for matches in ranked])
+    if settings.explain:
+        values.append([_why(answer) for answer in answers])
     return values
 
 
 def _matches(answer: Answer | None) -> tuple[Match, ...] | None:
     return answer.matches if isinstance(answer, Matched) else None
+
+
+def _why(answer: Answer | None) -> str | None:
+    return (answer.why or None) if isinstance(answer, Explained) else None
 
 
 def _listed(matches: tuple[Match, ...] | None, top: int) -> list[dict[str, Any]] | None:

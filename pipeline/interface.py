@@ -46,6 +46,7 @@ def classify(
     jobs: int = 1,
     engine: EngineName = "learned",
     models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    explain: bool = False,
     column_prefix: str = "",
     limit_rows: int | None = None,
     output: str | PathLike[str] | None = None,
@@ -75,6 +76,8 @@ def classify(
             (``learned``), or by the codes' titles alone (``lexical``).
         models: the folder of a learned model, or several, at most one a system; see
             ``tender-pipeline train``.
+        explain: add ``<system>_why``: the words that spoke for the best match, by the embedded
+            engine.
         column_prefix: put before the name of every new column.
         limit_rows: read no more than this many rows.
         output: write the enriched table to this file instead of holding it in memory;
@@ -106,6 +109,7 @@ def classify(
         jobs=jobs,
         engine=engine,
         models=models,
+        explain=explain,
         column_prefix=column_prefix,
         limit_rows=limit_rows,
         output=output,

@@ -89,6 +89,7 @@ class Settings:
         models: the folders of learned models that answer, and the SHA-256 of each.
         engine: how the embedded engine answers: by models where there are any (``learned``), or
             by the codes' titles alone (``lexical``).
+        explain: whether ``<system>_why`` is added: the words that spoke for the best match.
     """
 
     systems: tuple[System, ...] = SYSTEMS
@@ -101,6 +102,7 @@ class Settings:
     limit_rows: int | None = None
     models: Mapping[str, str] = field(default_factory=dict)
     engine: EngineName = "learned"
+    explain: bool = False
 
     def __post_init__(self) -> None:
         checked = {
@@ -121,6 +123,7 @@ class Settings:
             f"column_prefix is {self.column_prefix!r}.",
             "column_prefix must be text; empty for none (--column-prefix).",
         )
+        check_flag("explain", self.explain)
         _check_choice("engine", self.engine, ENGINES)
         _check(
             not (self.models and self.engine == "lexical"),
@@ -144,7 +147,11 @@ class Settings:
         Raises:
             SettingsError: it is asked for.
         """
-        asked = {"model": bool(self.models), "engine": self.engine != "learned"}
+        asked = {
+            "model": bool(self.models),
+            "engine": self.engine != "learned",
+            "explain": self.explain,
+        }
         for name in (name for name, wanted in asked.items() if wanted):
             raise SettingsError(
                 f"{_flag(name)} is for the embedded engine, and a paid service is to answer.",

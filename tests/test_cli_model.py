@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import pipeline
-from pipeline.answers import Matched
+from pipeline.answers import Explained, Matched
 from pipeline.engine import Engine
 from pipeline.engine.learned import model_folder, save
 from tests.engine.learned.lessons import taught
@@ -157,6 +158,8 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
         ({"engine": "magical"}, "engine must be one of learned, lexical (--engine)."),
         ({"models": "model", "service": "PAID"}, "Leave --model out, or the service"),
         ({"engine": "lexical", "service": "PAID"}, "Leave --engine out, or the service"),
+        ({"explain": True, "service": "PAID"}, "Leave --explain out, or the service"),
+        ({"explain": "yes"}, "explain must be True or False."),
     ],
 )
 def test_what_cannot_answer_a_frame_is_refused_with_a_hint(
@@ -169,3 +172,45 @@ def test_what_cannot_answer_a_frame_is_refused_with_a_hint(
     with pytest.raises(pipeline.SettingsError) as refusal:
         pipeline.classify(frame, **{"systems": "cpv"} | options)
     assert hint in str(refusal.value)
+
+
+def test_what_spoke_for_a_match_stands_last_of_its_columns(
+    command: Command, model: Path, table: Path
+) -> None:
+    table.write_text("description\nWheat and barley\n!!\n\nsupply\n", "utf-8")
+    options = ("--model", model, "--systems", "cpv,psc", "--top", "2", "--explain")
+    assert command("run", table, *options, "--output", "t.parquet") == 0
+    assert command("run", table, *options, "--output", "why.csv") == 0
+    found = pq.read_table("t.parquet")
+    names = found.column_names
+    assert names.index("cpv_why") == names.index("cpv_matches") + 1
+    assert set(str(found["cpv_why"][0]).split(", ")) == {"Wheat", "barley"}
+    assert found["cpv_why"].to_pylist()[1] is None
+    with Path("why.csv").open(newline="", encoding="utf-8") as file:
+        written = list(csv.DictReader(file))
+    assert [row["cpv_why"] for row in written] == [
+        why or "" for why in found["cpv_why"].to_pylist()
+    ]
+    assert all(row["psc_why"] for row in written if row["psc_status"] == "ok")
+
+
+def test_two_processes_explain_as_one_does(model: Path) -> None:
+    batches = [["wheat barley", "", "wheat barley"], ["paving of a road"], ["жюфц"], []]
+    models = [model_folder(model)]
+    one, two = (
+        list(Engine(["cpv"], 3, jobs, models, explain=True).answers(batches)) for jobs in (1, 2)
+    )
+    assert one == two
+    assert all(isinstance(answer, Explained | None) for answer in one[0]["cpv"])
+
+
+def test_a_frame_is_explained_only_when_asked(model: Path) -> None:
+    frame = pd.DataFrame({"description": ["wheat grain barley", None]})
+    plain = pipeline.classify(frame, systems="cpv", models=model)
+    assert "cpv_why" not in plain.to_pandas()
+    result = pipeline.classify(frame, systems="cpv", models=model, explain=True)
+    explained = result.to_pandas().drop(columns="cpv_why")
+    pd.testing.assert_frame_equal(explained, plain.to_pandas())
+    first, second = result.table["cpv_why"].to_pylist()
+    assert "barley" in first
+    assert second is None

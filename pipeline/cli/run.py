@@ -77,6 +77,7 @@ log = logging.getLogger("pipeline")
     type=Names(),
     help="The folder of a learned model, see train; repeat it for several systems.",
 )
+@option("--explain", is_flag=True, help="Add the words that spoke for the best match.")
 @option("--column-prefix", default="", help="Put before the name of every new column.")
 @option("--limit-rows", type=int, help="Read no more than this many rows.")
 @option("--overwrite", is_flag=True, help="Replace an output that this tool did not write.")
@@ -158,6 +159,7 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
         limit_rows=values["limit_rows"],
         models={str(model.path): model.sha256 for model in models},
         engine=values["engine"],
+        explain=values["explain"],
     )
     if values["base_url"]:
         settings.check_for_service()

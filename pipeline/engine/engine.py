@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from loky import ProcessPoolExecutor
 
-from pipeline.answers import Answer, BatchAnswers, Matched, System
+from pipeline.answers import Answer, BatchAnswers, Explained, Match, Matched, System
 from pipeline.engine.learned import ModelFolder
-from pipeline.engine.rankers import ranker
+from pipeline.engine.rankers import Ranker, ranker
 from pipeline.errors import EngineError
 from pipeline.settings import EngineName, Settings
 
@@ -38,6 +38,7 @@ class Engine:
         jobs: how many processes work; one means this one.
         models: learned models, at most one a system.
         engine: how the systems without such a model are answered; see `ranker`.
+        explain: whether answers say what spoke for them.
     """
 
     def __init__(
@@ -47,10 +48,12 @@ class Engine:
         jobs: int = 1,
         models: Sequence[ModelFolder] = (),
         engine: EngineName = "learned",
+        explain: bool = False,
     ) -> None:
         by_system = {model.system: model for model in models}
         self._systems = tuple((system, engine, by_system.get(system)) for system in systems)
         self._top = top
+        self._explain = explain
         self._jobs = jobs
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
@@ -61,7 +64,7 @@ class Engine:
         """
         if self._jobs == 1:
             for texts in batches:
-                yield _answer(self._systems, texts, self._top)
+                yield _answer(self._systems, texts, self._top, self._explain)
         else:
             yield from self._in_parallel(batches)
 
@@ -72,7 +75,8 @@ class Engine:
         executor = ProcessPoolExecutor(max_workers=self._jobs, timeout=IDLE)
         try:
             for texts in batches:
-                waiting.append(executor.submit(_answer, self._systems, texts, self._top))
+                batch = (self._systems, texts, self._top, self._explain)
+                waiting.append(executor.submit(_answer, *batch))
                 if len(waiting) > AHEAD * self._jobs:
                     yield waiting.popleft().result()
             while waiting:
@@ -88,15 +92,36 @@ class Engine:
 
 def embedded(settings: Settings, models: Sequence[ModelFolder] = ()) -> Engine:
     """Return the engine that a job asks for, with the models that its settings name."""
-    return Engine(settings.systems, settings.matches_wanted, settings.jobs, models, settings.engine)
+    return Engine(
+        settings.systems,
+        settings.matches_wanted,
+        settings.jobs,
+        models,
+        settings.engine,
+        settings.explain,
+    )
 
 
-def _answer(systems: Sequence[_Asked], texts: Sequence[str], top: int) -> BatchAnswers:
+def _answer(
+    systems: Sequence[_Asked], texts: Sequence[str], top: int, explain: bool
+) -> BatchAnswers:
     """Answer one batch; a text that stands in it several times is ranked once."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     answers: dict[System, Sequence[Answer | None]] = {}
     for asked in systems:
-        ranked = ranker(*asked).rank(distinct, top) if distinct else []
-        by_text = {text: Matched(found) for text, found in zip(distinct, ranked, strict=True)}
+        ranks = ranker(*asked)
+        ranked = ranks.rank(distinct, top) if distinct else []
+        found: Sequence[Matched]
+        found = _explained(ranks, distinct, ranked) if explain else [*map(Matched, ranked)]
+        by_text = dict(zip(distinct, found, strict=True))
         answers[asked[0]] = [by_text.get(text) for text in texts]
     return answers
+
+
+def _explained(
+    ranks: Ranker, texts: Sequence[str], ranked: Sequence[tuple[Match, ...]]
+) -> list[Matched]:
+    best = {text: found[0].code for text, found in zip(texts, ranked, strict=True) if found}
+    whys = dict(zip(best, ranks.why(list(best), list(best.values())), strict=True))
+    both = zip(texts, ranked, strict=True)
+    return [Explained(found, why=whys.get(text, "")) for text, found in both]

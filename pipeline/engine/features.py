@@ -12,7 +12,9 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-__all__ = ["FEATURES", "term_counts", "words"]
+from pipeline.engine.reasons import Parts
+
+__all__ = ["FEATURES", "parts", "term_counts", "words"]
 
 Columns = np.ndarray[tuple[int], np.dtype[np.int32]]
 
@@ -99,3 +101,13 @@ def _features(word: str) -> Columns:
     ]
     hashes = [crc32(gram.encode()) % FEATURES for gram in [*grams, f"={word}"]]
     return np.array(hashes, np.int32)
+
+
+def parts(text: str, lighter: Container[str] = ()) -> Parts:
+    """Take a text apart: what `term_counts` counts of it, and from which word."""
+    found = words(text)
+    features = [_features(word) for word in found]
+    weights = HALF_AT_WORD / (HALF_AT_WORD + np.arange(len(found)))
+    weights *= [LIGHTER if word in lighter else 1.0 for word in found]
+    owners = np.repeat(np.arange(len(found)), [len(own) for own in features])
+    return Parts(found, np.concatenate([np.empty(0, np.int32), *features]), owners, weights[owners])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import exp, sqrt
 
 import numpy as np
@@ -13,8 +13,9 @@ from scipy import sparse
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
 from pipeline.engine.buying_words import BUYING_WORDS
-from pipeline.engine.features import term_counts
+from pipeline.engine.features import parts, term_counts, words
 from pipeline.engine.index import Index, weighted
+from pipeline.engine.reasons import Reasons, named, strongest
 
 __all__ = ["LexicalRanker"]
 
@@ -55,6 +56,25 @@ class LexicalRanker:
         for start in range(0, len(texts), step):
             ranked += self._rank(self._scores(queries[start : start + step]), top)
         return ranked
+
+    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        """Name the words of each text that stand in the titles of a code or of its kin."""
+        queries = weighted(_counts(tuple(texts)), self._index.rarity)
+        queries.sort_indices()
+        return [
+            named(self._reasons(text, queries[row], code))
+            for row, (text, code) in enumerate(zip(texts, codes, strict=True))
+        ]
+
+    def _reasons(self, text: str, query: sparse.csr_matrix, code: str) -> Reasons:
+        kin = self._kinship[self._place[code]]
+        in_titles = (self._index.titles[query.indices] @ kin.T).toarray()[:, 0]
+        taken_apart = parts(text, BUYING_WORDS)
+        return strongest(text, taken_apart, query.indices, query.data * in_titles, words)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {code: place for place, code in enumerate(self._codes)}
 
     def _scores(self, queries: sparse.csr_matrix) -> Scores:
         """Return how much speaks for each assignable code: texts x codes."""

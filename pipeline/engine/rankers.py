@@ -24,6 +24,10 @@ class Ranker(Protocol):
         """Return up to ``top`` matches a text, best first, confidence from 0 to 1."""
         ...
 
+    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        """Say in words what spoke for the code that was the best of each text; "" for nothing."""
+        ...
+
 
 @cache
 def ranker(

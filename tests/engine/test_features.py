@@ -12,6 +12,7 @@ from pipeline.engine.features import (
     LIGHTER,
     MAX_CHARS,
     MAX_WORDS,
+    parts,
     term_counts,
     words,
 )
@@ -114,3 +115,12 @@ def test_words_that_only_say_that_something_is_bought_count_less() -> None:
     light = term_counts(["purchase"], BUYING_WORDS).sum()
     assert light == pytest.approx(plain * LIGHTER)
     assert term_counts(["road"], BUYING_WORDS).sum() == term_counts(["road"]).sum()
+
+
+@given(st.text(max_size=60) | st.sampled_from(["road road construction", "<b>Größe</b>", ""]))
+def test_a_text_taken_apart_adds_up_to_what_is_counted_of_it(text: str) -> None:
+    counts = term_counts([text], {"construction"})
+    apart = parts(text, {"construction"})
+    sums = np.bincount(apart.features, apart.weights, FEATURES)
+    assert sums[counts.indices] == pytest.approx(counts.data, rel=1e-5)
+    assert np.count_nonzero(sums) == counts.nnz

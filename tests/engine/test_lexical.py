@@ -175,3 +175,21 @@ def test_an_obvious_text_gets_the_obvious_cpv_division(text: str, division: str)
 def test_an_obvious_text_gets_the_obvious_code(system: System, text: str, code: str) -> None:
     ((match,),) = ranker(system, "lexical").rank([text], 1)
     assert match.code == code
+
+
+def test_the_words_that_stand_in_the_titles_are_named_as_the_text_writes_them() -> None:
+    titles = {"10000000": "Vessels", "10100000": "Ferry boats", "20000000": "Office chairs"}
+    found = small(titles)
+    text = "Two FERRY boats and their paint"
+    assert codes(found, text, 1) == ["10100000"]
+    assert [set(why.split(", ")) for why in found.why([text, text], ["10100000"] * 2)] == [
+        {"FERRY", "boats"}
+    ] * 2
+    assert found.why(["Büro & <b>CHÄIRS</b>"], ["20000000"]) == ["CHÄIRS"]
+    assert found.why(["12 !!"], ["20000000"]) == [""]
+    assert found.why([], []) == []
+
+
+def test_a_word_of_a_title_above_speaks_for_a_code_too() -> None:
+    titles = {"10000000": "Vessels", "10100000": "Ferry boats"}
+    assert small(titles).why(["vessels"], ["10100000"]) == ["vessels"]

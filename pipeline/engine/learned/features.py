@@ -14,8 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.learned.arrays import Ints
+from pipeline.engine.reasons import Parts
 
-__all__ = ["BITS", "BLOCKS", "Counts", "count", "tokens"]
+__all__ = ["BITS", "BLOCKS", "Counts", "count", "parts", "tokens"]
 
 BITS = 22
 """Features of each kind are hashed into this many bits; no vocabulary of words is kept."""
@@ -117,3 +118,17 @@ def _spelling(token: str) -> Ints:
 
 def _feature(name: str, block: int = 0) -> int:
     return crc32(name.encode()) % (1 << BITS) + (block << BITS)
+
+
+def parts(text: str) -> Parts:
+    """Take a text apart: what `count` counts of it, and from which token; a pair's is halved."""
+    found = tokens(text)
+    places = np.arange(len(found))
+    weights = (HALF_AT_TOKEN / (HALF_AT_TOKEN + places)).astype(np.float32)
+    spellings = [_spelling(token) for token in found]
+    own = np.repeat(places, [len(spelling) for spelling in spellings])
+    pairs = _pairs(found, places[:-1], places[1:])
+    owners = np.concatenate([own, places[:-1], places[1:]])
+    halves = np.tile(weights[1:] / 2, 2)
+    features = np.concatenate([np.empty(0, np.uint32), *spellings, pairs, pairs])
+    return Parts(found, features, owners, np.concatenate([weights[own], halves]))

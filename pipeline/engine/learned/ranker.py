@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
+from pipeline.codes.levels import parent
+from pipeline.engine.learned.arrays import Ints
+from pipeline.engine.learned.explain import explain
 from pipeline.engine.learned.model import Model
+from pipeline.engine.learned.repeats import hashes
+from pipeline.engine.reasons import named
 
 __all__ = ["LearnedRanker"]
+
+TOGETHER = 50
+"""So many more codes of the model are looked at where several of them are answered as one."""
+
+DOUBTFUL = 1.0
+"""Under this confidence of the model's first code, codes that it does not know may take part."""
+
+REPEATED = "the same text in the history"
 
 
 class _Titles(Protocol):
@@ -21,53 +36,97 @@ class _Titles(Protocol):
         """Return the best codes of each text."""
         ...
 
+    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        """Say what spoke for a code of each text."""
+        ...
+
 
 class LearnedRanker:
     """Ranks the codes of one system; see `pipeline.engine.rankers.Ranker`.
+
+    A code of the model that the table lacks is answered by the nearest one above it that may be
+    given, such as the class of a UNSPSC commodity; the confidences of codes that are answered as
+    one are summed.
 
     A code that the model does not know, by example or by title, takes part with the confidence
     that its titles give it, times how often codes without examples come up and the chance that the
     model's first code is wrong. Codes that were taught by title are left to the model: on labelled
     US notices after 3,000 examples, letting the titles speak for them too put .507 of the right
     codes among the first 10 and not .523. Where the model knows nothing of a text, the titles alone
-    answer. A model of nothing but its history answers alone.
+    answer. A model of nothing but its history answers alone, and so does one that knows all codes.
 
     Args:
         model: what was learned.
-        table: the codes that may be given, and their titles; others are left out.
+        table: the codes that may be given, and their titles.
         titles: gives what ranks by titles, once it is needed: its index takes a while to build.
     """
 
     def __init__(self, model: Model, table: CodeTable, titles: Callable[[], _Titles]) -> None:
         self._model = model
-        self._codes: list[str] = model.codes.tolist()
-        self._gone = sum(code not in table for code in self._codes)
         self._table = table
         self._titles = titles
-        self._known = set(self._codes)
+        codes: list[str] = model.codes.tolist()
+        self._given = np.array([_given(table, code) for code in codes])
+        self._as_they_are = self._given.tolist() == codes
+        self._known = {*codes, *self._given.tolist()}
+        self._alone = model.only_history or all(
+            code in self._known or not table.assignable(code) for code in table.titles
+        )
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return the best codes of each text, best first; none where nothing speaks for any."""
         if not texts:
             return []
-        learned = self._learned(texts, top)
-        if self._model.only_history:
-            return learned
-        by_title = self._titles().rank(texts, top)
-        return [self._blended(*both, top) for both in zip(learned, by_title, strict=True)]
+        ranked = self._learned(texts, top)
+        if self._alone:
+            return ranked
+        doubtful = [place for place, found in enumerate(ranked) if _doubtful(found)]
+        by_title = self._by_title([texts[place] for place in doubtful], top)
+        for place, found in zip(doubtful, by_title, strict=True):
+            ranked[place] = self._blended(ranked[place], found, top)
+        return ranked
+
+    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        """Name the words that spoke for a code of each text, or the history that had the text."""
+        learned = [place for place, code in enumerate(codes) if code in self._places]
+        whys = dict.fromkeys(range(len(texts)), "")
+        own = [texts[place] for place in learned]
+        reasons = explain(self._model, own, [self._places[codes[place]] for place in learned])
+        repeated, labels, _ = self._model.repeats.find(hashes(own))
+        for place, found, again, label in zip(learned, reasons, repeated, labels, strict=True):
+            is_repeat = again and self._given[label] == codes[place]
+            whys[place] = REPEATED if is_repeat else named(found)
+        rest = [] if self._alone else [place for place, why in whys.items() if not why]
+        if rest:
+            asked = [texts[place] for place in rest], [codes[place] for place in rest]
+            whys |= zip(rest, self._titles().why(*asked), strict=True)
+        return list(whys.values())
+
+    @cached_property
+    def _places(self) -> dict[str, Ints]:
+        """The places in the model of the codes that are answered as each code."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, code in enumerate(self._given.tolist()):
+            places[code].append(place)
+        return {code: np.array(own) for code, own in places.items()}
 
     def _learned(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        places, confidence = self._model.predict(texts, top + self._gone)
-        return [
-            tuple(
-                Match(code, self._table.titles[code], round(sure, 4))
-                for code, sure in zip(codes, row, strict=True)
-                if sure > 0 and code in self._table
-            )[:top]
-            for codes, row in zip(
-                np.array(self._codes)[places].tolist(), confidence.tolist(), strict=True
-            )
-        ]
+        more = 0 if self._as_they_are else TOGETHER
+        places, confidence = self._model.predict(texts, top + more)
+        rows = zip(self._given[places].tolist(), confidence.tolist(), strict=True)
+        return [self._matches(zip(codes, row, strict=True), top) for codes, row in rows]
+
+    def _matches(self, found: Iterable[tuple[str, float]], top: int) -> tuple[Match, ...]:
+        sums: dict[str, float] = {}
+        for code, sure in found:
+            if code and sure > 0:
+                sums[code] = sums.get(code, 0.0) + sure
+        best = sorted(sums.items(), key=lambda each: -each[1])[:top]
+        titles = self._table.titles
+        return tuple(Match(code, titles[code], round(min(1.0, sure), 4)) for code, sure in best)
+
+    def _by_title(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
+        return self._titles().rank(texts, top) if texts else []
 
     def _blended(
         self, learned: tuple[Match, ...], by_title: tuple[Match, ...], top: int
@@ -82,3 +141,14 @@ class LearnedRanker:
             if known is None or known.confidence < sure:
                 best[match.code] = Match(match.code, match.title, sure)
         return tuple(sorted(best.values(), key=lambda match: -match.confidence)[:top])
+
+
+def _given(table: CodeTable, code: str) -> str:
+    """Return the code itself or the nearest above it that may be given; "" if there is none."""
+    if code not in table:
+        code = parent(table.system, code, table.titles)
+    return code if code and table.assignable(code) else ""
+
+
+def _doubtful(found: Sequence[Match]) -> bool:
+    return not found or found[0].confidence < DOUBTFUL

@@ -20,12 +20,17 @@ class Titles:
 
     def __init__(self, *matches: Match) -> None:
         self.matches = matches
+        self.asked: list[str] = []
 
     def __call__(self) -> Titles:
         return self
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
+        self.asked += texts
         return [self.matches[:top]] * len(texts)
+
+    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        return [f"{code} by title" for code in codes]
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +87,32 @@ def test_confidence_falls_along_at_most_top_distinct_codes(model: Model) -> None
         assert len({match.code for match in matches}) == len(matches) <= 3
         assert sure == sorted(sure, reverse=True)
         assert 1 >= sure[0] > 0
+
+
+def test_the_words_of_a_text_are_named_and_a_repeat_says_so(model: Model) -> None:
+    text = history(200)[0][0]
+    ranker = LearnedRanker(model, load("cpv"), Titles())
+    again, new = ranker.why([text, "barley and WHEAT"], [code(ranker, text), "03111000"])
+    assert again == "the same text in the history"
+    assert set(new.split(", ")) == {"barley", "WHEAT"}
+
+
+def test_a_repeat_is_no_reason_for_another_code(model: Model) -> None:
+    (text, *_), (own, *_) = history(200)
+    other = next(code for code in ("03111000", "45233140") if code != own)
+    (why,) = LearnedRanker(model, load("cpv"), Titles()).why([text], [other])
+    assert "history" not in why
+
+
+def test_the_titles_say_why_where_the_code_is_theirs(model: Model) -> None:
+    ranker = LearnedRanker(model, load("cpv"), Titles())
+    whys = ranker.why(["жюфц", "ships", "wheat"], ["03111000", "34512000", "03111000"])
+    assert whys == ["03111000 by title", "34512000 by title", "wheat"]
+    alone = LearnedRanker(taught().model, load("cpv"), Titles())
+    assert alone.why(["жюфц"], ["03111000"]) == [""]
+    assert alone.why([], []) == []
+
+
+def code(ranker: LearnedRanker, text: str) -> str:
+    ((match,),) = ranker.rank([text], 1)
+    return match.code
