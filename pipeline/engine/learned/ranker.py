@@ -16,15 +16,13 @@ from pipeline.engine.learned.arrays import Ints
 from pipeline.engine.learned.explain import explain
 from pipeline.engine.learned.model import Model
 from pipeline.engine.learned.repeats import hashes
+from pipeline.engine.learned.untaught import Untaught
 from pipeline.engine.reasons import named
 
 __all__ = ["LearnedRanker"]
 
 TOGETHER = 50
 """So many more codes of the model are looked at where several of them are answered as one."""
-
-DOUBTFUL = 1.0
-"""Under this confidence of the model's first code, codes that it does not know may take part."""
 
 REPEATED = "the same text in the history"
 
@@ -48,12 +46,13 @@ class LearnedRanker:
     given, such as the class of a UNSPSC commodity; the confidences of codes that are answered as
     one are summed.
 
-    A code that the model does not know, by example or by title, takes part with the confidence
-    that its titles give it, times how often codes without examples come up and the chance that the
-    model's first code is wrong. Codes that were taught by title are left to the model: on labelled
-    US notices after 3,000 examples, letting the titles speak for them too put .507 of the right
-    codes among the first 10 and not .523. Where the model knows nothing of a text, the titles alone
-    answer. A model of nothing but its history answers alone, and so does one that knows all codes.
+    A code that the model does not know, by example or by title, takes part where the model is in
+    great doubt or the text is its title, with the confidence that its titles give it, times how
+    often codes without examples come up and the chance that the model's first code is wrong. Codes
+    that were taught by title are left to the model: on labelled US notices after 3,000 examples,
+    letting the titles speak for them too put .507 of the right codes among the first 10 and not
+    .523. Where the model knows nothing of a text, the titles alone answer. A model of nothing but
+    its history answers alone, and so does one that knows all codes.
 
     Args:
         model: what was learned.
@@ -68,22 +67,19 @@ class LearnedRanker:
         codes: list[str] = model.codes.tolist()
         self._given = np.array([_given(table, code) for code in codes])
         self._as_they_are = self._given.tolist() == codes
-        self._known = {*codes, *self._given.tolist()}
-        self._alone = model.only_history or all(
-            code in self._known or not table.assignable(code) for code in table.titles
-        )
+        self._untaught = Untaught(table, {*codes, *self._given.tolist()}, model.unseen)
+        self._alone = model.only_history or not self._untaught
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return the best codes of each text, best first; none where nothing speaks for any."""
         if not texts:
             return []
         ranked = self._learned(texts, top)
-        if self._alone:
-            return ranked
-        doubtful = [place for place, found in enumerate(ranked) if _doubtful(found)]
-        by_title = self._by_title([texts[place] for place in doubtful], top)
-        for place, found in zip(doubtful, by_title, strict=True):
-            ranked[place] = self._blended(ranked[place], found, top)
+        asked = [] if self._alone else self._untaught.concerned(texts, ranked)
+        if asked:
+            by_title = self._titles().rank([texts[place] for place in asked], top)
+            for place, found in zip(asked, by_title, strict=True):
+                ranked[place] = self._untaught.blended(ranked[place], found, top)
         return ranked
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
@@ -125,30 +121,9 @@ class LearnedRanker:
         titles = self._table.titles
         return tuple(Match(code, titles[code], round(min(1.0, sure), 4)) for code, sure in best)
 
-    def _by_title(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        return self._titles().rank(texts, top) if texts else []
-
-    def _blended(
-        self, learned: tuple[Match, ...], by_title: tuple[Match, ...], top: int
-    ) -> tuple[Match, ...]:
-        doubt = (1 - learned[0].confidence) * self._model.unseen if learned else 1.0
-        best = {match.code: match for match in learned}
-        for match in by_title:
-            sure = round(match.confidence * doubt, 4)
-            known = best.get(match.code)
-            if match.code in self._known and learned:
-                continue
-            if known is None or known.confidence < sure:
-                best[match.code] = Match(match.code, match.title, sure)
-        return tuple(sorted(best.values(), key=lambda match: -match.confidence)[:top])
-
 
 def _given(table: CodeTable, code: str) -> str:
     """Return the code itself or the nearest above it that may be given; "" if there is none."""
     if code not in table:
         code = parent(table.system, code, table.titles)
     return code if code and table.assignable(code) else ""
-
-
-def _doubtful(found: Sequence[Match]) -> bool:
-    return not found or found[0].confidence < DOUBTFUL

@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from pipeline.answers import Match
+from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load
-from pipeline.engine.learned import Examples, Model, train
+from pipeline.codes.levels import parent
+from pipeline.engine.learned import Examples, Model, train, untaught
 from pipeline.engine.learned.ranker import LearnedRanker
 from tests.engine.learned.lessons import history, ignored, taught
 
@@ -41,6 +43,13 @@ def model() -> Model:
     return replace(learned, unseen=0.5)
 
 
+@pytest.fixture
+def in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every confidence of a model a low one."""
+    monkeypatch.setattr(untaught, "DOUBTFUL", 1.1)
+
+
+@pytest.mark.usefixtures("in_doubt")
 def test_the_model_answers_first_and_a_code_that_it_does_not_know_behind_it(model: Model) -> None:
     ((first, *others),) = LearnedRanker(model, load("cpv"), Titles(VESSELS)).rank(
         ["wheat grain seeds"], 4
@@ -50,6 +59,31 @@ def test_the_model_answers_first_and_a_code_that_it_does_not_know_behind_it(mode
     assert ships.confidence == pytest.approx(0.5 * 0.5 * (1 - first.confidence), abs=2e-4)
 
 
+def test_titles_are_asked_only_of_doubtful_texts_and_of_titles_that_nobody_taught(
+    model: Model,
+) -> None:
+    titles = Titles(VESSELS)
+    title = load("cpv").titles["34512000"]
+    texts = ["wheat grain seeds", "жюфц", f"  {title.upper()} ", "Musical instruments"]
+    ranked = LearnedRanker(model, load("cpv"), titles).rank(texts, 4)
+    assert titles.asked == [texts[1], texts[2]]
+    assert [VESSELS.code in [match.code for match in found] for found in ranked] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_model_that_knows_all_codes_never_asks_the_titles(model: Model) -> None:
+    titles = Titles(VESSELS)
+    known = {code: load("cpv").titles[code] for code in model.codes.tolist()}
+    ranker = LearnedRanker(model, some_codes(known), titles)
+    assert ranker.rank(["жюфц", "wheat"], 4)[0] == ()
+    assert titles.asked == []
+
+
+@pytest.mark.usefixtures("in_doubt")
 def test_titles_do_not_speak_for_a_code_that_was_taught(model: Model) -> None:
     with_titles, without = (
         LearnedRanker(model, load("cpv"), titles).rank(["wheat grain"], 4)
@@ -72,14 +106,68 @@ def test_a_model_of_nothing_but_its_history_answers_alone() -> None:
     assert ranker.rank(["жюфц"], 5) == [()]
 
 
-def test_a_code_that_the_table_has_no_more_is_not_given(model: Model) -> None:
-    titles = {code: title for code, title in load("cpv").titles.items() if code != "03111000"}
-    table = CodeTable("cpv", "today", "a test", "none", titles, dict.fromkeys(titles, ""))
-    (matches,) = LearnedRanker(model, table, Titles()).rank(["wheat grain"], 2)
-    assert len(matches) == 2
-    assert "03111000" not in [match.code for match in matches]
+def some_codes(titles: dict[str, str], system: System = "cpv") -> CodeTable:
+    parents = {code: parent(system, code, titles) for code in titles}
+    return CodeTable(system, "today", "a test", "none", titles, parents)
 
 
+def test_codes_that_the_table_lacks_are_answered_as_one_by_the_nearest_above_that_it_has(
+    model: Model,
+) -> None:
+    whole = LearnedRanker(model, load("cpv"), Titles())
+    (apart,) = whole.rank(["asphalt office wheat"], 4)
+    sure = {match.code: match.confidence for match in apart}
+    table = some_codes({"03000000": "Farming", "45200000": "Works", "90910000": "Cleaning"})
+    (matches,) = LearnedRanker(model, table, Titles()).rank(["asphalt office wheat"], 4)
+    found = {match.code: match.confidence for match in matches}
+    assert found["03000000"] == pytest.approx(sure["03111000"], abs=2e-4)
+    assert found["45200000"] == pytest.approx(sure["45233140"], abs=2e-4)
+    assert all(match.title == table.titles[match.code] for match in matches)
+
+
+def test_confidences_of_codes_that_are_answered_as_one_are_summed(model: Model) -> None:
+    renamed = replace(model, codes=np.array([f"4523314{n}" for n in range(len(model.codes))]))
+    table = some_codes({"45233000": "Roads", "45000000": "Works"})
+    (apart,) = LearnedRanker(
+        renamed, some_codes(dict.fromkeys(renamed.codes.tolist(), "x")), Titles()
+    ).rank(["wheat office"], 9)
+    ((match,),) = LearnedRanker(renamed, table, Titles()).rank(["wheat office"], 4)
+    assert match.code == "45233000"
+    assert match.confidence == pytest.approx(min(1, sum(m.confidence for m in apart)), abs=5e-4)
+    ranker = LearnedRanker(renamed, table, Titles())
+    assert set(ranker.why(["wheat, office"], ["45233000"])[0].split(", ")) <= {"wheat", "office"}
+
+
+@pytest.mark.parametrize(
+    ("table", "given"),
+    [
+        (["44103103", "44103100", "44100000", "44000000"], "44103103"),
+        (["44103100", "44100000", "44000000"], "44103100"),
+        (["44100000", "44000000"], "44100000"),
+        (["44000000"], "44000000"),
+        (["43000000"], None),
+    ],
+)
+def test_a_commodity_is_answered_by_its_class_family_or_segment_until_the_table_has_it(
+    model: Model, table: list[str], given: str | None
+) -> None:
+    renamed = replace(
+        model, system="unspsc", codes=np.array(["44103103", "10101501", "20101501", "30101501"])
+    )
+    codes = some_codes({code: f"title of {code}" for code in table}, "unspsc")
+    (matches,) = LearnedRanker(renamed, codes, Titles()).rank(["wheat grain seeds"], 1)
+    assert [match.code for match in matches] == ([given] if given else [])
+    assert all(match.title == f"title of {match.code}" for match in matches)
+
+
+def test_a_code_without_one_above_that_may_be_given_is_left_out(model: Model) -> None:
+    renamed = replace(model, system="psc", codes=np.array(["J015", "J016", "R425", "S201"]))
+    table = some_codes({"J": "Maintenance", "J0": "Of equipment", "S201": "Cleaning"}, "psc")
+    (matches,) = LearnedRanker(renamed, table, Titles()).rank(["wheat office asphalt"], 4)
+    assert [match.code for match in matches] == ["S201"]
+
+
+@pytest.mark.usefixtures("in_doubt")
 def test_confidence_falls_along_at_most_top_distinct_codes(model: Model) -> None:
     ranker = LearnedRanker(model, load("cpv"), Titles(VESSELS, ROAD))
     for matches in ranker.rank(history(30, seed=4)[0], 3):
