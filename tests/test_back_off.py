@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from pipeline.answers import Answer, Failed, Match, Matched, Pending, System
+from pipeline.answers import Answer, Explained, Failed, Match, Matched, Pending, System
 from pipeline.back_off import BackOff, backed_off
 from pipeline.codes import load
 from pipeline.settings import Settings
@@ -80,6 +81,16 @@ def test_what_was_paid_stays_with_the_answer() -> None:
     answer = BackOff(load("cpv"), 0.8).answer(paid)
     assert isinstance(answer, Matched)
     assert answer.cost_usd == paid.cost_usd
+
+
+def test_what_spoke_for_the_best_match_is_kept() -> None:
+    (road, *_) = matched(("45233140", 0.5)).matches
+    answer = BackOff(load("cpv"), 0.3).answer(
+        Explained((replace(road, confidence=0.2),) * 2, why="asphalt")
+    )
+    assert answer == Explained(
+        (Match("45233140", load("cpv").titles["45233140"], 0.4),), why="asphalt"
+    )
 
 
 def test_confidences_of_a_service_may_be_anything() -> None:
