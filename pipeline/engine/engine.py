@@ -70,7 +70,8 @@ class Engine:
 
     def _in_parallel(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         for asked in self._systems:
-            ranker(*asked)  # so that the index is built once and not by every process
+            # Of this nothing is known, so all that may be needed is built here, and once.
+            ranker(*asked).rank(["?"], 1)
         waiting: deque[Future[BatchAnswers]] = deque()
         executor = ProcessPoolExecutor(max_workers=self._jobs, timeout=IDLE)
         try:
