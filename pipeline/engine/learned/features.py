@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +13,7 @@ from scipy import sparse
 
 from pipeline.engine.learned.arrays import Ints
 from pipeline.engine.reasons import Parts
+from pipeline.engine.noise import meaning, readable
 
 __all__ = ["BITS", "BLOCKS", "Counts", "count", "parts", "tokens"]
 
@@ -26,14 +25,11 @@ BLOCKS = 3
 
 GRAM_LENGTHS = (3, 4, 5)
 
-MAX_CHARS = 6_000
 MAX_TOKENS = 250
 
 HALF_AT_TOKEN = 20
 """The token at this place counts half as much as the first: a notice says first what it wants."""
 
-TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
-ADDRESS = re.compile(r"https?://\S+|www\.\S+|\S+@\S+")
 TOKEN = re.compile(r"(?<!\d)\d{4}-?\d{2}-?\d{3}-?\d{4}(?!\d)|[^\W\d_]{2,40}|(?<!\d)\d{1,4}(?!\d)")
 """NATO stock numbers, which begin with the supply class; words; numbers of up to four digits."""
 
@@ -51,14 +47,9 @@ class Counts(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """Return words and short numbers, without case, accents, HTML and addresses."""
-    text = text[:MAX_CHARS]
-    if "<" in text or "&" in text:
-        text = TAG.sub(" ", html.unescape(text))
-    text = unicodedata.normalize("NFKD", ADDRESS.sub(" ", text)).casefold()
-    if not text.isascii():
-        text = "".join(c for c in text if not unicodedata.combining(c))
-    return TOKEN.findall(text)[:MAX_TOKENS]
+    """Return words and short numbers of what says what is wanted, without case and accents."""
+    text = readable(text)
+    return (TOKEN.findall(meaning(text)) or TOKEN.findall(text))[:MAX_TOKENS]
 
 
 def count(texts: Sequence[str]) -> Counts:

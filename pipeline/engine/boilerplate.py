@@ -1,0 +1,170 @@
+"""The phrases by which notices say how to bid rather than what is wanted.
+
+All of them as `pipeline.engine.noise` reads texts: without case and accents.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["FORMULA", "OPENING", "POSTAL", "REFERENCE", "SUBJECT"]
+
+
+def _any_of(lines: str) -> str:
+    """Return the alternation of patterns that stand one a line; lines of `#` say whose they are."""
+    patterns = [line.strip() for line in lines.splitlines()]
+    return "|".join(line for line in patterns if line and not line.startswith("#"))
+
+
+REFERENCE = re.compile(
+    r"""
+      \b (?= [a-z]{0,5}\d ) (?:
+          [a-z0-9]{6} -? \d\d -? [a-z] -? (?= [a-z]{0,3}\d ) [a-z0-9]{4,5}  # W912DY-24-R-0001
+        | (?:19|20)\d\d / s \s? \d{1,3} \s? - \s? \d{5,8}                   # 2024/S 123-456789
+        | (?<! \w[.,/-] ) (?:
+              \d{1,2} [./-] \s? \d{1,2} [./-] \s? (?:19|20)\d\d             # 15.03.2024
+            | (?:19|20)\d\d - \d\d - \d\d                                   # 2024-03-15
+          ) (?! -? \w )
+        | \d{1,3} (?: [., ] \d{3} ){1,4} [.,] \d\d \s? (?:eur|usd|\u20ac|\$)  # 125.000,00 EUR
+      ) (?! \w )
+    | [$\u20ac\u00a3] \s? \d{1,3} (?: [., ]? \d{3} ){0,4} (?: [.,] \d\d? )? \b  # $19,000.00
+    | \b (?= [ftmp] ) (?: tel(?:e[fp]h?on[eo]?)? | phone | fax | mobile ) \b \.? \s? :? \s?
+        [(+]? \d [\d ()/.-]{5,20} \d                                        # tel.: 01 23 45 67 89
+    | \( \d{3} \) \s? \d{3} [ .-] \d{4} \b                                  # (478) 555-0134
+    | \+ \d{1,3} [ (/-] [\d ()/-]{6,20} \d                                  # +49 30 1234567-89
+    """,
+    re.VERBOSE,
+)
+"""Numbers of notices, dates, amounts and telephones: unlike stock numbers they say nothing.
+
+Every part is bounded, so that the search is linear in the text.
+"""
+
+OPENING = re.compile(
+    r"""
+    \s (?=
+        this\ (?: (?:is|is\ not)\ an?\ (?:combined|solicitation|request|sources|pre|notice|synopsis)
+          | (?:notice|announcement|solicitation|synopsis|acquisition|procurement)\ (?:is|constitutes
+              |does|will|incorporates|document|of\ intent) )
+      | the\ (?:government\ (?:intends|reserves|will|does)|solicitation\ (?:number|document)
+          |associated\ naics|naics|small\ business\ size|proposed\ contract|anticipated\ award)
+      | (?:all\ )?(?:responsible|interested)\ (?:sources|parties|persons|vendors|offerors)
+      | (?:point\ of\ contact|primary\ contact|contracting\ officer\ ?:|naics\ (?:code|is|\d))
+    )
+    """,
+    re.VERBOSE,
+)
+"""Where boilerplate begins though no full stop stands before it."""
+
+FORMULA = re.compile(
+    r"\W(?:"
+    + _any_of(
+        r"""
+    # Federal notices of the United States
+    combined synopsis
+    only solicitation
+    written (?:solicitation|request)
+    far (?:sub)?part \d
+    subpart 12\.6
+    d?far[s ]{0,2} ?\d{2,3}\.\d
+    (?:52|252|352|552|852)\.2\d\d-\d
+    federal acquisition (?:circular|regulation)
+    incorporated (?:herein )?by reference
+    additional information included in
+    set[ -]aside
+    small business(?:es)? (?:concern|size|set|program|under)
+    size standard
+    naics (?:code|\d|is)
+    system for award management
+    sam\.gov|registered in sam\b|active (?:sam )?registration
+    request for (?:quot|competitive|proposal|tender)
+    contracting officer|contract specialist|points? of contact|primary contact
+    intent is not|not a (?:solicitation|request)
+    solicit(?:ation)? (?:and negotiate|number|no\b)
+    (?:all|any) (?:responsible|interested) (?:sources|parties|persons|vendors|offerors)
+    (?:shall|will) be considered (?:by|solely)
+    discretion of the government
+    responses? (?:due|date|to this)|due (?:date|no later)|no later than
+    (?:quotes?|quotations|offers|proposals|bids|submissions|responses) (?:are|is) (?:due|rece|cons)
+    (?:quotes?|quotations|offers|proposals) (?:will|must|shall|should) be (?:due|subm|rece|cons)
+    (?:bids|submissions|responses) (?:will|must|shall|should) be (?:due|subm|rece|cons)
+    responsible (?:offeror|bidder|vendor)
+    technically acceptable
+    wide area work ?flow|wawf\b
+    costs incurred|pay for any information
+    amendments? will be posted|point of entry
+    contract disputes act
+    # German
+    vergabeunterlagen|vergabeplattform|vergabeportal|vergabekammer|vergabeverfahren
+    siehe (?:leistungs|vergabe|ausschreibungs|anlage|beschreibung)
+    angebotsfrist|bieterfragen|nebenangebote|eigenerklarung|ausschlussgrund
+    zuschlag (?:wird|erfolgt|erteilt)|zuschlagskriterien
+    (?:nach|gemass) (?:\u00a7+ ?\d|vob|vgv|uvgo|gwb)
+    ansprechpartner|kontaktstelle|aktenzeichen|vergabenummer
+    angebote (?:sind|mussen|konnen|werden)
+    # French
+    dossier de consultation|reglement de (?:la )?consultation|profil d.acheteur
+    remise des offres|reception des offres|code de la commande publique
+    variantes (?:ne )?sont|attribution separee|emission de bons de commande
+    pouvoir adjudicateur se|tribunal administratif|procedure adaptee
+    prestations sont reglees|personne a contacter|formulaires? dc\d
+    # Spanish
+    conforme (?:al|a lo|a los|con el) (?:pliego|establecido|dispuesto)
+    pliegos? de (?:clausulas|condiciones|prescripciones)
+    plataforma de contratacion|presentacion de (?:ofertas|proposiciones)
+    recurso especial|garantia definitiva|organo de contratacion|persona de contacto
+    expediente n|documento europeo unico
+    # Portuguese
+    caderno de encargos|codigo dos contratos publicos|entidade adjudicante
+    propostas devem|prestar caucao|plataforma eletronica|concurso publico n
+    # Italian
+    disciplinare di gara|capitolato speciale|stazione appaltante|codice dei contratti
+    responsabile (?:unico )?del pro|offerte devono|operatore economico
+    cig:? [0-9a-z]{10}
+    # Polish
+    specyfikacj[aei] (?:istotnych )?warunkow|skladania ofert|skladac za posrednictwem
+    prawo zamowien publicznych|ofert wariantowych|oferty nale|wniesc wadium
+    osoba do kontaktow|podlegaja wykluczeniu|udzielenie zamowienia|oceny ofert
+    # Czech and Slovak
+    zadavaci dokumentac|podani nabidek|nabidky se podavaji|zakladni zpusobilost
+    zadavatel si vyhrazuje|zakona? o zadavani|kontaktni osoba|sutaznych podklad
+    # Dutch
+    aanbestedingsstukken|aanbestedingsdocument|inschrijvingen (?:dienen|moeten)
+    varianten zijn|aanbestedende dienst behoudt|via tenderned|contactpersoon
+    # Romanian and Estonian
+    depunere a ofertelor|solicita clarificari|hanke alusdokument
+    # Contact lines
+    (?:e-?mail|phone|telephone|telefono?|tel|tfno|fax) ?[.:]
+    """
+    )
+    + ")"
+)
+"""A sentence in which one of these stands, after a space, says how to bid."""
+
+POSTAL = re.compile(r"\W*\d{1,5} [^\n]{3,80}, [a-z]{2}\.? \d{5}(?:-\d{4})?\W*\Z")
+"""A line that is a postal address of the United States and nothing else."""
+
+SUBJECT = re.compile(
+    _any_of(
+        r"""
+    # English
+    for the (?:purchase|procurement|acquisition|provision|supply|delivery)
+    for the purpose of (?:pur|pro|acq)
+    for the (?:construction|repair|maintenance|installation|renovation|replacement|design|following)
+    (?:requirements?|need|quotations?|\(?rf[pq]\)?) (?:is )?for (?!compet|comm|propo|quot)
+    (?:is|are) (?:seeking|looking for|soliciting)|intends? to (?:purchase|procure|acquire|buy)
+    scope of (?:work|the contract)|statement of work|consists? of|to provide\b
+    support(?:ing|s| of)\b
+    # German, French, Spanish, Portuguese, Italian, Polish, Czech, Dutch
+    gegenstand|lieferung|beschaffung|ausfuhrung von|erbringung|leistungen (?:der|zur|fur)
+    (?:pour|a) (?:objet|la fourniture|la realisation)|porte sur|fourniture|travaux (?:de|d)
+    (?:por|tiene|el) objeto|suministro|servicios? de|obras de|ejecucion de
+    aquisicao|fornecimento|prestacao de|empreitada
+    fornitura|affidamento|lavori di|servizio di|oggetto
+    przedmiot|dostaw|uslug|robot
+    predmet|dodavk|dodani|rekonstrukce|stavebni
+    levering|uitvoering|opdracht (?:betreft|omvat)|onderhoud
+    """
+    )
+)
+"""A sentence in which one of these stands says what is wanted too, whatever else it says."""
