@@ -99,7 +99,7 @@ FORMULA = re.compile(
     siehe (?:leistungs|vergabe|ausschreibungs|anlage|beschreibung)
     angebotsfrist|bieterfragen|nebenangebote|eigenerklarung|ausschlussgrund
     zuschlag (?:wird|erfolgt|erteilt)|zuschlagskriterien
-    (?:nach|gemass) (?:\u00a7+ ?\d|vob|vgv|uvgo|gwb)
+    (?:nach|gemass) (?:\u00a7{1,2} ?\d|vob|vgv|uvgo|gwb)
     ansprechpartner|kontaktstelle|aktenzeichen|vergabenummer
     angebote (?:sind|mussen|konnen|werden)
     # French

@@ -39,7 +39,7 @@ BLOCK = re.compile(r"</?(?:p|br|div|li|tr|td|th|h\d|ul|ol|table)\b[^<>]*>", re.I
 TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
 LINK = re.compile(r"https?://\S+|www\.\S+")
 MAIL = re.compile(r"(?<!\S)[^\s@]+@\S+")
-STOP = re.compile(r"\s(?:(?<=\n)|(?<=\w\w[.!?;)]\s)|(?<=[\d)\"'][.!?;]\s))")
+STOP = re.compile(r"\s(?:(?<=\n)|(?<=[^\W\d]{2}[.!?;)]\s)|(?<=[\d)\"'][.!?;]\s))")
 PIECE = re.compile(rf"\S.{{0,{LONGEST}}}(?!\S)|\S{{{LONGEST}}}", re.DOTALL)
 WORD = re.compile(r"[^\W\d_]{2,60}")
 DIGITS = re.compile(r"\d\d")
@@ -64,16 +64,20 @@ def readable(text: str) -> str:
 def meaning(text: str) -> str:
     """Return the sentences that say what is wanted, without numbers that say nothing.
 
-    If they are but a word, the others follow.
+    If those are but a word, the others follow, so that a text with words always keeps some.
 
     Args:
         text: as `readable` returns it.
     """
-    title = len(text) <= TITLE and "\n" not in text
+    if len(text) > TITLE or "\n" in text:
+        text = _telling(text)
     if DIGITS.search(text):
-        text = REFERENCE.sub(" ", text)
-    if title:
-        return text
+        without = REFERENCE.sub(" ", text)
+        text = without if WORD.search(without) else text
+    return text
+
+
+def _telling(text: str) -> str:
     telling, others, length = [], [], 0
     for sentence in _sentences(text):
         if _says_how_to_bid(sentence):

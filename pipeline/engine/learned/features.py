@@ -48,8 +48,7 @@ class Counts(NamedTuple):
 
 def tokens(text: str) -> list[str]:
     """Return words and short numbers of what says what is wanted, without case and accents."""
-    text = readable(text)
-    return (TOKEN.findall(meaning(text)) or TOKEN.findall(text))[:MAX_TOKENS]
+    return TOKEN.findall(meaning(readable(text)))[:MAX_TOKENS]
 
 
 def count(texts: Sequence[str]) -> Counts:

@@ -204,3 +204,21 @@ def test_the_titles_say_why_where_the_code_is_theirs(model: Model) -> None:
 def code(ranker: LearnedRanker, text: str) -> str:
     ((match,),) = ranker.rank([text], 1)
     return match.code
+def test_boilerplate_contacts_and_markup_round_a_text_do_not_change_its_code() -> None:
+    """The clauses are full of words of another code's examples, which a clean text lacks."""
+    formulas = (
+        "This is a combined synopsis/solicitation; the office of the contracting officer is on the "
+        "north road. Offers for the annual school phase are due no later than noon. "
+        "Interested parties of the district must be registered in SAM, see office windows."
+    )
+    contacts = "Point of contact: Ann Office, phone: (478) 555-0134\nEmail: office.road@x.example"
+    model = taught().model
+    for wanted in ("wheat grain seeds", "asphalt kerbs", "cleaning windows"):
+        noisy = [
+            f"{formulas * 20} {wanted}.",
+            f"{wanted.upper()}. {formulas * 20}",
+            f"{contacts}\n{wanted}\n{contacts}",
+            f"<p>{formulas}</p><p>RFQ 36C24824Q0123 &ndash; {wanted}</p><p>{contacts}</p>",
+        ]
+        clean, *rest = model.codes[model.predict([wanted, *noisy], 1)[0][:, 0]].tolist()
+        assert rest == [clean] * len(noisy)

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pipeline.engine import boilerplate, noise
+from pipeline.engine.noise import ENOUGH, LONGEST, MAX_CHARS, TITLE, meaning, readable
+
+WANTED = (
+    "Twelve drum kits, four pairs of cymbals and two xylophones for the brass band of the naval "
+    "school, with cases, sticks and spare skins, tuned in the hall on the island."
+)
+
+FORMULAS = {
+    "en": "This is a combined synopsis/solicitation for commercial products prepared in accordance "
+    "with FAR subpart 12.6. Offers are due no later than noon. Vendors must be registered in SAM.",
+    "de": "Angebote sind in Textform einzureichen. Die Vergabeunterlagen stehen zum Abruf bereit.",
+    "fr": "Les variantes ne sont pas autorisées. La date limite de remise des offres est fixée au "
+    "règlement de la consultation.",
+    "es": "Todo ello conforme al pliego. Las ofertas se presentarán en la Plataforma de "
+    "Contratación del Sector Público.",
+    "pt": "As propostas devem cumprir o Caderno de Encargos.",
+    "it": "Si rinvia al disciplinare di gara. La stazione appaltante si riserva di non procedere.",
+    "pl": "Termin składania ofert podano w SWZ. Zamawiający nie dopuszcza ofert wariantowych.",
+    "cs": "Podrobnosti jsou v zadávací dokumentaci. Lhůta pro podání nabídek končí v deset hodin.",
+    "nl": "Inschrijvingen dienen te worden ingediend via TenderNed. Zie de aanbestedingsstukken.",
+    "contact": "Contracting Officer: Ann Example\nPhone: (478) 555-0134\nEmail: ann@x.example\n"
+    "12 Sample Street, Bldg 3, Exampletown, GA 31098-1867",
+}
+
+
+def meant(text: str) -> list[str]:
+    return meaning(readable(text)).split()
+
+
+@pytest.mark.parametrize("formulas", FORMULAS.values(), ids=FORMULAS.keys())
+@pytest.mark.parametrize("shape", ["{noise}\n{text}", "{text} {noise}", "{noise} {text} {noise}"])
+def test_formulas_round_a_text_are_left_out_in_every_language(formulas: str, shape: str) -> None:
+    if formulas == FORMULAS["contact"]:
+        shape = shape.replace(" ", "\n")  # contacts stand on lines of their own
+    assert meant(shape.format(noise=formulas, text=WANTED)) == meant(WANTED)
+    capitals = shape.format(noise=formulas, text=WANTED).upper()
+    assert meant(capitals) == meant(WANTED)
+
+
+def test_clauses_as_long_as_a_book_do_not_hide_what_stands_behind_them() -> None:
+    clauses = "The contractor shall comply with all applicable laws and regulations. " * 700
+    assert len(clauses) > 40_000
+    assert meant(clauses + WANTED) == meant(WANTED)
+
+
+def test_a_sentence_that_says_what_is_wanted_stays_though_a_formula_stands_in_it() -> None:
+    text = f"{WANTED} This request for quotation is for the purchase of tubas and trombones."
+    assert meant(text) == readable(text).split()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("RFQ 36C24824Q0123 - drum kits", "rfq - drum kits"),
+        ("W912DY-24-R-0001: drum kits", ": drum kits"),
+        ("2024/S 123-456789 drum kits", "drum kits"),
+        ("drum kits 15.03.2024 or 3/15/2024 or 2024-03-15", "drum kits or or"),
+        ("drum kits (125.000,00 EUR, $19,000.00, € 5,50)", "drum kits ( , , )"),
+        ("drum kits, tél. 01 23 45 67 89, +49 30 1234567-89", "drum kits, ,"),
+    ],
+)
+def test_numbers_of_notices_dates_amounts_and_telephones_are_left_out(text: str, left: str) -> None:
+    assert meant(text) == left.split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "valve 4820-01-234-5678, 12 each",
+        "spare parts for C-130H and F-16, p/n 185A500-100",
+        "cisco c9407-96-bndl",
+        "school in 2024, phase 3, lots 4-8",
+        "fax machines and phone systems, 220/400 V",
+        "36C24824Q0123",
+        "15.03.2024",
+    ],
+)
+def test_stock_numbers_types_and_quantities_stay_and_numbers_that_are_all_there_is(
+    text: str,
+) -> None:
+    assert meaning(readable(text)) == readable(text)
+
+
+def test_a_title_is_not_searched_for_boilerplate() -> None:
+    title = "Legal advice on offers, proposals, solicitations and small business set-aside awards"
+    assert len(title) <= TITLE
+    assert meaning(readable(title)) == readable(title)
+
+
+def test_markup_is_left_out_and_keeps_lines_apart() -> None:
+    page = (
+        "<html><style>p.x {color: red}</style><script>var a = 1;</script>"
+        f"<p>{FORMULAS['contact'].replace(chr(10), '<br/>')}</p><p>{WANTED}</p></html>"
+    )
+    assert meant(page) == meant(WANTED)
+
+
+def test_of_a_text_that_is_nothing_but_boilerplate_all_stays() -> None:
+    for formulas in FORMULAS.values():
+        text = f"{formulas} " * 3
+        left = boilerplate.REFERENCE.sub(" ", readable(text)).split()
+        assert sorted(meant(text)) == sorted(left)
+
+
+SENTENCES = st.sampled_from([*FORMULAS.values(), "Drums.", "lot 3", "W912DY-24-R-0001", "5", "x"])
+
+
+@given(st.lists(st.one_of(SENTENCES, st.text()), max_size=8).map(" ".join))
+@example("email: Drums.")
+def test_a_text_that_has_words_keeps_some_and_gets_none(text: str) -> None:
+    seen = readable(text)
+    words, left = noise.WORD.findall(seen), noise.WORD.findall(meaning(seen))
+    assert bool(left) == bool(words)
+    assert set(left) <= set(words)
+
+
+@given(st.lists(st.sampled_from(["drums", "cymbals", "of", "brass", "2024"]), max_size=80))
+def test_a_text_without_boilerplate_stays_as_it_is(words: list[str]) -> None:
+    text = " ".join(words)
+    assert meant(text) == text.split()
+
+
+PATTERNS = [
+    *(boilerplate.FORMULA, boilerplate.OPENING, boilerplate.REFERENCE, boilerplate.SUBJECT),
+    *(noise.STOP, noise.DIGITS),
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.pattern[:20])
+def test_no_pattern_that_is_looked_for_everywhere_repeats_without_bound(
+    pattern: re.Pattern[str],
+) -> None:
+    """What is tried at each place of a text takes bounded time there: linear in all."""
+    bare = re.sub(r"  # .*|\\.|\[[^]]*\]", "_", pattern.pattern)  # no comments, no classes
+    assert not re.search(r"[*+]|\{\d+,\}", bare)
+
+
+def test_no_sentence_is_longer_than_the_patterns_that_are_tried_on_it_may_see() -> None:
+    for text in ("x" * 5_000, "drum " * 1_000, "a, " * 2_000, "1 234 " * 900):
+        assert max(map(len, noise._sentences(text))) <= LONGEST + 1
+
+
+def test_no_more_is_read_than_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    judged = noise._says_how_to_bid
+
+    def judging(sentence: str) -> bool:
+        seen.append(sentence)
+        return judged(sentence)
+
+    monkeypatch.setattr(noise, "_says_how_to_bid", judging)
+    meaning("Drums and cymbals for the band. " * 3_000)
+    assert sum(map(len, seen)) <= ENOUGH + LONGEST
+    assert len(readable("drums " * 10_000_000)) <= MAX_CHARS
