@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import re
-import unicodedata
 from collections.abc import Container, Sequence
 from functools import lru_cache
 from zlib import crc32
@@ -12,6 +10,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
+from pipeline.engine.noise import meaning, readable
 from pipeline.engine.reasons import Parts
 
 __all__ = ["FEATURES", "parts", "term_counts", "words"]
@@ -26,32 +25,22 @@ GRAM_LENGTHS = (4, 5)
 MAX_WORDS = 400
 """A text says what it wants in its first words; what follows in a long notice is terms."""
 
-MAX_CHARS = 100_000
-"""Nothing behind this place of a text is looked at, so that a huge cell costs little."""
-
 HALF_AT_WORD = 20
 """The word at this place counts half as much as the first."""
 
 LIGHTER = 0.25
 """How much a word counts that does not say what is wanted; see `buying_words`."""
 
-TAG = re.compile(r"<[a-zA-Z/!][^<>]*>")
 WORD = re.compile(r"[^\W\d_]{2,60}")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text: letters only, without case, accents, HTML tags and entities."""
-    text = text[:MAX_CHARS]
-    if "<" in text or "&" in text:
-        text = TAG.sub(" ", html.unescape(text))  # in this order: feeds escape their tags
-    decomposed = unicodedata.normalize("NFKD", text).casefold()  # NFKD makes capitals: TM of "™"
-    if not decomposed.isascii():
-        decomposed = "".join(c for c in decomposed if not unicodedata.combining(c))
-    return WORD.findall(decomposed)[:MAX_WORDS]
+    """Return the words of a text: letters only, without case, accents, HTML and addresses."""
+    return WORD.findall(readable(text))[:MAX_WORDS]
 
 
 def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.csr_matrix:
-    """Count features, earlier words more than later ones.
+    """Count features of what says what is wanted, earlier words more than later ones.
 
     Args:
         texts: what to count in.
@@ -65,7 +54,8 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
     weights: list[float] = []
     ends = [0]
     for text in texts:
-        for place, word in enumerate(words(text)):
+        wanted = WORD.findall(meaning(readable(text)))[:MAX_WORDS]
+        for place, word in enumerate(wanted):
             columns.append(vocabulary.setdefault(word, len(vocabulary)))
             weight = HALF_AT_WORD / (HALF_AT_WORD + place)
             weights.append(weight * LIGHTER if word in lighter else weight)

@@ -10,12 +10,12 @@ from pipeline.engine.features import (
     FEATURES,
     HALF_AT_WORD,
     LIGHTER,
-    MAX_CHARS,
     MAX_WORDS,
     parts,
     term_counts,
     words,
 )
+from pipeline.engine.noise import MAX_CHARS
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pipeline.codes.levels import parent
 from pipeline.engine import lexical, ranker
 from pipeline.engine.index import build_index
 from pipeline.engine.lexical import LexicalRanker
+from pipeline.engine.rankers import Ranker
 
 WORDS = ["road", "construction", "of", "wheat", "farming", "steel", "bridges", "büro", "12", "<b>"]
 
@@ -29,7 +30,7 @@ def small(titles: dict[str, str]) -> LexicalRanker:
     return LexicalRanker(table, build_index([list(titles.values())]))
 
 
-def codes(found: LexicalRanker, text: str, top: int) -> list[str]:
+def codes(found: Ranker, text: str, top: int) -> list[str]:
     (matches,) = found.rank([text], top)
     return [match.code for match in matches]
 
@@ -206,3 +207,13 @@ def test_the_words_that_stand_in_the_titles_are_named_as_the_text_writes_them() 
 def test_a_word_of_a_title_above_speaks_for_a_code_too() -> None:
     titles = {"10000000": "Vessels", "10100000": "Ferry boats"}
     assert small(titles).why(["vessels"], ["10100000"]) == ["vessels"]
+
+
+def test_boilerplate_round_a_text_does_not_change_its_codes() -> None:
+    clean = "Drum kits for the school band"
+    formulas = (
+        "Offers are due no later than noon. The solicitation number is W912DY-24-R-0001. " * 9
+    )
+    for shape in ("{0}{1}", "{1}. {0}", "{0}{1}. {0}"):
+        noisy = shape.format(formulas, clean)
+        assert codes(ranker("cpv"), noisy, 3) == codes(ranker("cpv"), clean, 3)

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.learned.arrays import Ints
-from pipeline.engine.reasons import Parts
 from pipeline.engine.noise import meaning, readable
+from pipeline.engine.reasons import Parts
 
 __all__ = ["BITS", "BLOCKS", "Counts", "count", "parts", "tokens"]
 

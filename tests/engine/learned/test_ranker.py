@@ -204,6 +204,8 @@ def test_the_titles_say_why_where_the_code_is_theirs(model: Model) -> None:
 def code(ranker: LearnedRanker, text: str) -> str:
     ((match,),) = ranker.rank([text], 1)
     return match.code
+
+
 def test_boilerplate_contacts_and_markup_round_a_text_do_not_change_its_code() -> None:
     """The clauses are full of words of another code's examples, which a clean text lacks."""
     formulas = (
