@@ -201,7 +201,7 @@ def _classify(
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
     folders = opened(_paths(models), parse_systems(options["systems"]))
-    named = {str(model.path): model.sha256 for model in folders}
+    named = {str(model.path): model.sha256 for model in folders.values()}
     settings, display = _settings(**options, models=named), _display(progress)
     if service is not None:
         settings.check_for_service()

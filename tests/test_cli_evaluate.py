@@ -23,7 +23,7 @@ def labelled(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    save(taught().model, tmp_path / "model", {})
+    save([taught().model], tmp_path / "model", {})
     return tmp_path / "model"
 
 
@@ -37,10 +37,18 @@ def test_the_engine_is_evaluated_where_no_other_is_named(
     said = capsys.readouterr().out
     assert said.startswith(f"cpv, 6 rows of {labelled}\n")
     assert "embedded engine\nright code" in said
-    assert "as far as stated" in said
     assert "\nde " in said
     assert "not in the code table, but right at its levels: 1 row: 45999999 (1)" in said
     assert "left out because their code is none: 1 row: road (1)" in said
+
+
+def test_titles_alone_are_evaluated_and_right_as_far_as_the_truth_goes_is_told(
+    command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("evaluate", labelled, *CPV, "--engine", "lexical") == 0
+    said = capsys.readouterr().out
+    assert "titles alone\nright code" in said
+    assert "as far as stated" in said
 
 
 def test_with_json_what_is_left_out_is_told_beside_it(

@@ -51,10 +51,10 @@ def test_a_history_becomes_a_model_and_a_summary(
 ) -> None:
     assert command("train", written(tmp_path / "h.csv", rows()), *ONLY) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("learned 40 of 40 rows: 3 codes from examples, 0 from")
-    assert lines[1].startswith("held back 4 rows")
+    assert lines[0] == "cpv: learned 40 rows with 3 codes; answers with 3"
+    assert lines[1].startswith("  held back 4 rows")
     assert lines[-1] == "model: model"
-    model = load_model(model_folder(Path("model")))
+    model = load_model(model_folder(Path("model")), "cpv")
     assert model.codes.tolist() == ["03111000", "45233140", "90910000"]
     assert model.only_history
 
@@ -77,7 +77,7 @@ def test_rows_that_cannot_be_learned_from_are_counted_and_named(
     assert "for want of text: 1 row" in caplog.text
 
 
-def test_titles_are_taught_along_unless_only_the_history_is_wanted(
+def test_a_history_answers_beside_the_shipped_model_unless_it_is_to_answer_alone(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = load("psc")
@@ -85,8 +85,42 @@ def test_titles_are_taught_along_unless_only_the_history_is_wanted(
     path = written(tmp_path / "h.csv", titles)
     assert command("train", path, "--system", "psc", "--output", "model", "--json") == 0
     about = json.loads(capsys.readouterr().out)
-    assignable = sum(table.assignable(code) for code in table.titles)
-    assert (about["codes"], about["codes_by_title"]) == (3, assignable - 3)
+    assert about["codes_from_examples"] == 3
+    assert about["codes"] > 2_000
+    assert 0 < about["weight_of_the_history"] < 1
+    alone = ("--output", "alone", "--only-history", "--json")
+    assert command("train", path, "--system", "psc", *alone) == 0
+    about = json.loads(capsys.readouterr().out)
+    assert (about["codes"], about["weight_of_the_history"]) == (3, 1)
+
+
+def test_a_model_trained_beside_other_models_than_these_says_so(
+    command: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path / "h.csv", rows())
+    assert command("train", path, "--system", "cpv", "--output", "model") == 0
+    load_model(model_folder(Path("model")), "cpv")
+    assert "beside other models" not in caplog.text
+    about = json.loads(Path("model/model.json").read_text("utf-8"))
+    about["systems"]["cpv"]["beside"] = "0" * 64
+    Path("model/model.json").write_text(json.dumps(about), "utf-8")
+    load_model(model_folder(Path("model")), "cpv")
+    assert "trained beside other models of the package" in caplog.text
+
+
+@pytest.mark.parametrize("given", [[], ["h.csv", "--recipe", "r.toml"]])
+def test_either_a_history_or_a_recipe_teaches(
+    command: Command, capsys: pytest.CaptureFixture[str], given: list[str]
+) -> None:
+    assert command("train", *given, "--system", "cpv", "--output", "model") == 2
+    assert "Give a history" in capsys.readouterr().err
+
+
+def test_a_history_whose_system_is_not_said_is_refused(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("train", written(tmp_path / "h.csv", rows()), "--output", "model") == 2
+    assert "Give --system cpv|psc" in capsys.readouterr().err
 
 
 def test_parquet_whose_codes_are_numbers_keeps_its_leading_zeros(
@@ -96,7 +130,7 @@ def test_parquet_whose_codes_are_numbers_keeps_its_leading_zeros(
     table = pa.table({"description": texts, "code": [int(code) for code in codes]})
     pq.write_table(table, tmp_path / "h.parquet")
     assert command("train", tmp_path / "h.parquet", *ONLY) == 0
-    assert "03111000" in load_model(model_folder(Path("model"))).codes.tolist()
+    assert "03111000" in load_model(model_folder(Path("model")), "cpv").codes.tolist()
 
 
 def test_too_few_rows_are_an_error_and_leave_no_folder(

@@ -34,7 +34,7 @@ from pipeline.evaluation import (
     write_page,
 )
 from pipeline.progress import bar, log_lines
-from pipeline.settings import FORMATS, CsvOptions, Settings
+from pipeline.settings import ENGINES, FORMATS, CsvOptions, Settings
 from pipeline.tables import Reader, open_reader
 
 __all__ = ["evaluate"]
@@ -64,6 +64,13 @@ log = logging.getLogger("pipeline")
     "model_folder",
     type=click.Path(path_type=Path),
     help="Evaluate a learned model, see train.  [default: the embedded engine]",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="learned",
+    show_default=True,
+    help="Evaluate the engine by its models, or by the titles of the codes alone.",
 )
 @click.option(
     "--compare",
@@ -175,18 +182,19 @@ def _subjects(context: click.Context, system: System, values: dict[str, Any]) ->
     """
     compared: tuple[str, str] | None = values["compare"]
     typed = context.get_parameter_source("base_url") == ParameterSource.COMMANDLINE
-    named = [values["model_folder"] is not None, compared is not None]
+    titles = values["engine"] == "lexical"
+    named = [values["model_folder"] is not None, compared is not None, titles]
     if sum(named) + typed > 1:
         raise SettingsError(
-            "--model, --base-url and --compare each say who is evaluated.",
+            "--model, --engine lexical, --base-url and --compare each say who is evaluated.",
             "Give one of them; --compare A B can name a model's folder and a service's address.",
         )
     if compared is not None:
         return _compared(compared, system, values)
     if values["model_folder"] is not None:
         return [model(values["model_folder"], system)]
-    how = purchase_settings(values)
-    return [Embedded() if how is None else Paid(how)]
+    how = None if titles else purchase_settings(values)
+    return [Embedded(values["engine"]) if how is None else Paid(how)]
 
 
 def _compared(words: tuple[str, str], system: System, values: dict[str, Any]) -> list[Subject]:

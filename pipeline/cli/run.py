@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import click
 
 from pipeline import job
-from pipeline.answers import SYSTEMS, Matcher
+from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.cli.options import Names, option, say, settings_file
 from pipeline.cli.paid import described, paid_options, planned, purchase, purchase_settings
@@ -140,7 +140,7 @@ class _Table:
     target: FileTarget
     settings: Settings
     files: Files
-    models: tuple[ModelFolder, ...]
+    models: Mapping[System, ModelFolder]
 
 
 def _with_table(values: dict[str, Any], command: _Command) -> int:
@@ -157,7 +157,7 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
         jobs=values["jobs"],
         column_prefix=values["column_prefix"],
         limit_rows=values["limit_rows"],
-        models={str(model.path): model.sha256 for model in models},
+        models={str(model.path): model.sha256 for model in models.values()},
         engine=values["engine"],
         explain=values["explain"],
     )
@@ -181,8 +181,8 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
 
 def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
     log.info("%s: %s, %s", values["input_path"], ", ".join(table.settings.systems), _who(how))
-    for model in table.models:
-        log.info("%s: learned model %s", model.system, model.path)
+    for system, model in table.models.items():
+        log.info("%s: learned model %s", system, model.path)
     if how is None:
         engine = embedded(table.settings, table.models)
         summary = _job(table, engine, None, values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,29 @@ from typing import Any
 import click
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.cli.held_back import by_level, by_source
 from pipeline.cli.options import say
+from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load
 from pipeline.engine.learned import (
-    Examples,
+    Course,
     Labels,
     Lessons,
+    Recipe,
     Trained,
     check_free,
+    history_course,
+    history_recipe,
+    load_model,
     save,
-    title_examples,
+    shipped_models,
     work,
 )
 from pipeline.engine.learned import (
     train as learn,
 )
-from pipeline.errors import InputError
+from pipeline.engine.learned.scorer import Blend
+from pipeline.errors import InputError, SettingsError
 from pipeline.placing import check_place
 from pipeline.progress import bar, log_lines
 from pipeline.settings import FORMATS, CsvOptions
@@ -46,8 +53,8 @@ log = logging.getLogger("pipeline")
 
 
 @click.command(short_help="Learn from your own history of tenders and their codes.")
-@click.argument("history", type=click.Path(path_type=Path))
-@click.option("--system", required=True, type=click.Choice(SYSTEMS), help="Whose codes they are.")
+@click.argument("history", required=False, type=click.Path(path_type=Path))
+@click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @click.option(
     "--text-column",
     "text_columns",
@@ -65,7 +72,19 @@ log = logging.getLogger("pipeline")
     type=click.Path(path_type=Path),
     help="The folder for the model; an older model in it is replaced.",
 )
-@click.option("--only-history", is_flag=True, help="Do not teach the titles of the codes along.")
+@click.option("--only-history", is_flag=True, help="Let nothing but the history answer.")
+@click.option(
+    "--recipe",
+    type=click.Path(path_type=Path),
+    help="Instead of a history: a file that says what teaches several systems together.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Networks that learn at once, in processes of their own.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace a folder that is no model.")
 @click.option("--input-format", type=click.Choice(FORMATS), help="Where the name does not tell.")
 @click.option("--delimiter", help="CSV: what separates the fields.  [default: found out]")
@@ -75,23 +94,71 @@ def train(**values: Any) -> int:
     """Learn the codes of one system from HISTORY, a CSV or Parquet table of tenders with codes.
 
     The model goes into a folder, which is complete or not there. Use it: tender-pipeline run
-    --model DIR. A tenth of the rows is held back from a first model, to see how good it is; the
-    model that is kept has learned all of them.
+    --model DIR. It answers together with the model that comes with this tool, with the weight that
+    suits a tenth of the rows best. That tenth is held back from a first model, to see how good it
+    is; the model that is kept has learned all of them.
     """
     form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
     logging.basicConfig(format=form, stream=sys.stderr)
     log.setLevel(logging.INFO)
-    path, system = values["history"], values["system"]
+    _check(values)
     check_free(values["output"], values["overwrite"])
     check_place(values["output"].resolve())
+    about = _from_recipe(values) if values["recipe"] else _from_history(values)
+    say(json.dumps(about) if values["as_json"] else _summary(about, values["output"]))
+    return 0
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    if (values["history"] is None) == (values["recipe"] is None):
+        raise SettingsError(
+            "Nothing says what to learn from, or two things do.",
+            "Give a history (tender-pipeline train HISTORY --system cpv --output DIR) or a recipe "
+            "(--recipe FILE).",
+        )
+    if values["history"] is not None and values["system"] is None:
+        raise SettingsError(
+            "Nothing says whose codes the history has.", f"Give --system {'|'.join(SYSTEMS)}."
+        )
+
+
+def _from_history(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Learn a history, keep the model, and return what is to be said of it."""
+    path, system = values["history"], values["system"]
     options = CsvOptions(delimiter=values["delimiter"], encoding=values["encoding"])
     reader = open_reader(path, values["text_columns"], options, values["input_format"])
     lessons = _lessons(reader, path, system, values["code_column"])
-    trained = _trained(system, lessons, values["only_history"])
-    about = _about(lessons, trained)
-    save(trained.model, values["output"], about, values["overwrite"])
-    say(json.dumps(about) if values["as_json"] else _summary(about, values["output"]))
-    return 0
+    examples = lessons.examples()
+    beside = None if values["only_history"] else load_model(shipped_models(), system).scores
+    course = history_course(system, examples, beside)
+    (trained,) = _trained([course], history_recipe(len(examples)), values["jobs"])
+    about = _about(lessons, course, trained)
+    save([trained.model], values["output"], about, values["overwrite"])
+    return about
+
+
+def _from_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Learn what a recipe says, keep the models, and return what is to be said of them."""
+    prepared = read_recipe(values["recipe"])
+    trained = _trained(prepared.courses, prepared.recipe, values["jobs"])
+    about: dict[str, Any] = {
+        course.system: {
+            **_about(lessons, course, each),
+            "learned_by_source": dict(learned.most_common()),
+            "by_source": by_source(each, sources),
+            "by_level": by_level(each, course.system),
+        }
+        for course, lessons, sources, learned, each in zip(
+            prepared.courses,
+            prepared.lessons,
+            prepared.sources,
+            prepared.learned,
+            trained,
+            strict=True,
+        )
+    }
+    save([each.model for each in trained], values["output"], about, values["overwrite"])
+    return about
 
 
 def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons:
@@ -112,18 +179,13 @@ def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons
     return lessons
 
 
-def _trained(system: System, lessons: Lessons, only_history: bool) -> Trained:
-    examples = lessons.examples()
-    table = lessons.labels.table
-    titles = Examples.of([], []) if only_history else title_examples(table, examples)
-    own_count, others = len(examples.codes), len(titles.codes)
-    log.info(
-        "learning from %s rows and %s titles, each read several times",
-        f"{own_count:,}",
-        f"{others:,}",
-    )
-    with (bar if sys.stderr.isatty() else log_lines)(work(own_count, others)) as advance:
-        return learn(system, examples, titles, advance)
+def _trained(courses: Sequence[Course], recipe: Recipe, jobs: int) -> list[Trained]:
+    rows = sum(len(each.taught) + len(each.held_back) for each in courses)
+    phrases = sum(len(each.phrases) for each in courses)
+    named = f"{rows:,} rows" + (f" and {phrases:,} titles and phrases" if phrases else "")
+    log.info("learning from %s, each read several times", named)
+    with (bar if sys.stderr.isatty() else log_lines)(work(courses, recipe)) as advance:
+        return learn(courses, recipe, advance, jobs)
 
 
 def _place(names: Sequence[str], wanted: str, path: Path) -> int:
@@ -163,44 +225,61 @@ def _left_out(lessons: Lessons) -> Iterator[str]:
             f"{lessons.labels.table.system} table lacks or that is no full code: {named}"
             + (f" and {more:,} more" if more else "")
         )
-    if lessons.generalised:
-        yield f"learned by class, as the table lacks the commodity: {_rows(lessons.generalised)}"
+    if lessons.beyond:
+        yield (
+            f"{_rows(lessons.beyond)} with commodities that the table lacks: answered by their "
+            "class until the full table is added (tender-pipeline codes add unspsc FILE)"
+        )
 
 
 def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{number:,} rows"
 
 
-def _about(lessons: Lessons, trained: Trained) -> dict[str, Any]:
+def _about(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]:
     """Return what is kept with the model and printed as JSON."""
+    scores = trained.model.scores
     return {
+        "system": course.system,
         "rows": lessons.rows,
-        "learned_rows": len(lessons.examples().codes),
+        "learned_rows": len(course.taught) + len(course.held_back),
         "rows_without_text": lessons.without_text,
         "rows_without_code": lessons.without_code,
         "unknown_codes": dict(lessons.unknown.most_common()),
-        "rows_by_class": lessons.generalised,
-        "codes": int(trained.model.exampled.sum()),
-        "codes_by_title": int((~trained.model.exampled).sum()),
+        "rows_beyond_the_table": lessons.beyond,
+        "phrases": len(course.phrases),
+        "codes": len(trained.model.codes),
+        "codes_from_examples": len(set(course.examples(whole=True).codes.tolist())),
+        "weight_of_the_history": scores.weight if isinstance(scores, Blend) else 1.0,
         "held_back": {
-            "rows": trained.held_back,
+            "rows": len(trained.truth),
             "repeats": trained.repeats,
-            "right": {str(top): round(share, 4) for top, share in trained.right.items()},
+            "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
             "calibration_error": round(trained.error, 4),
         },
     }
 
 
-def _summary(about: dict[str, Any], output: Path) -> str:
+def _summary(about: Mapping[str, Any], output: Path) -> str:
+    systems = [about] if "held_back" in about else list(about.values())
+    return "\n".join([*(line for each in systems for line in _said(each)), f"model: {output}"])
+
+
+def _said(about: Mapping[str, Any]) -> Iterator[str]:
+    """Say what was learned of one system."""
     held = about["held_back"]
     right = held["right"]
-    return "\n".join(
-        [
-            f"learned {about['learned_rows']:,} of {about['rows']:,} rows: {about['codes']:,} codes"
-            f" from examples, {about['codes_by_title']:,} from their titles alone",
-            f"held back {held['rows']:,} rows, {held['repeats']:,} of them texts learned too",
-            f"right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
-            f"among 10: {right['10']:.0%}; confidence off by {held['calibration_error']:.3f}",
-            f"model: {output}",
-        ]
+    yield (
+        f"{about['system']}: learned {about['learned_rows']:,} rows with "
+        f"{about['codes_from_examples']:,} codes; answers with {about['codes']:,}"
+    )
+    if about["weight_of_the_history"] < 1:
+        yield (
+            f"  answers: {about['weight_of_the_history']:.0%} the history, the rest the model that "
+            "comes with this tool"
+        )
+    yield f"  held back {held['rows']:,} rows, {held['repeats']:,} of them texts learned too"
+    yield (
+        f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
+        f"among 10: {right['10']:.0%}; confidence off by {held['calibration_error']:.3f}"
     )

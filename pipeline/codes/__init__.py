@@ -6,11 +6,22 @@ from collections.abc import Sequence
 
 from pipeline.answers import System
 from pipeline.codes.added import add, added, remove
+from pipeline.codes.phrases import phrases
 from pipeline.codes.shipped import cpv_titles, shipped
 from pipeline.codes.spelling import spelt
 from pipeline.codes.table import CodeTable
 
-__all__ = ["CodeTable", "add", "cpv_titles", "load", "remove", "spelt", "titles_by_language"]
+__all__ = [
+    "CodeTable",
+    "add",
+    "cpv_titles",
+    "load",
+    "phrases",
+    "remove",
+    "shipped",
+    "spelt",
+    "titles_by_language",
+]
 
 
 def load(system: System) -> CodeTable:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeAlias
 
 from loky import ProcessPoolExecutor
 
-from pipeline.answers import Answer, BatchAnswers, Explained, Match, Matched, System
+from pipeline.answers import BatchAnswers, Explained, Matched, System
 from pipeline.engine.learned import ModelFolder
+from pipeline.engine.learned.encoder import AT_ONCE
 from pipeline.engine.rankers import Ranker, ranker
 from pipeline.errors import EngineError
 from pipeline.settings import EngineName, Settings
@@ -36,8 +37,8 @@ class Engine:
         systems: the systems to answer for.
         top: how many matches an answer has at most.
         jobs: how many processes work; one means this one.
-        models: learned models, at most one a system.
-        engine: how the systems without such a model are answered; see `ranker`.
+        models: models that answer in place of those that are shipped.
+        engine: by what the systems are answered; see `ranker`.
         explain: whether answers say what spoke for them.
     """
 
@@ -46,11 +47,11 @@ class Engine:
         systems: Sequence[System],
         top: int = 10,
         jobs: int = 1,
-        models: Sequence[ModelFolder] = (),
+        models: Mapping[System, ModelFolder] | None = None,
         engine: EngineName = "learned",
         explain: bool = False,
     ) -> None:
-        by_system = {model.system: model for model in models}
+        by_system = models or {}
         self._systems = tuple((system, engine, by_system.get(system)) for system in systems)
         self._top = top
         self._explain = explain
@@ -91,7 +92,7 @@ class Engine:
             executor.shutdown(wait=True, kill_workers=True)
 
 
-def embedded(settings: Settings, models: Sequence[ModelFolder] = ()) -> Engine:
+def embedded(settings: Settings, models: Mapping[System, ModelFolder]) -> Engine:
     """Return the engine that a job asks for, with the models that its settings name."""
     return Engine(
         settings.systems,
@@ -108,20 +109,20 @@ def _answer(
 ) -> BatchAnswers:
     """Answer one batch; a text that stands in it several times is ranked once."""
     distinct = list(dict.fromkeys(text for text in texts if text))
-    answers: dict[System, Sequence[Answer | None]] = {}
-    for asked in systems:
-        ranks = ranker(*asked)
-        ranked = ranks.rank(distinct, top) if distinct else []
-        found: Sequence[Matched]
-        found = _explained(ranks, distinct, ranked) if explain else [*map(Matched, ranked)]
-        by_text = dict(zip(distinct, found, strict=True))
-        answers[asked[0]] = [by_text.get(text) for text in texts]
-    return answers
+    by_text: dict[System, dict[str, Matched]] = {asked[0]: {} for asked in systems}
+    for at in range(0, len(distinct), AT_ONCE):
+        some = distinct[at : at + AT_ONCE]
+        # All the systems of some texts before the next, so that what they share is found once.
+        for asked in systems:
+            found = _matched(ranker(*asked), some, top, explain)
+            by_text[asked[0]].update(zip(some, found, strict=True))
+    return {system: [found.get(text) for text in texts] for system, found in by_text.items()}
 
 
-def _explained(
-    ranks: Ranker, texts: Sequence[str], ranked: Sequence[tuple[Match, ...]]
-) -> list[Matched]:
+def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Sequence[Matched]:
+    ranked = ranks.rank(texts, top)
+    if not explain:
+        return [*map(Matched, ranked)]
     best = {text: found[0].code for text, found in zip(texts, ranked, strict=True) if found}
     whys = dict(zip(best, ranks.why(list(best), list(best.values())), strict=True))
     both = zip(texts, ranked, strict=True)

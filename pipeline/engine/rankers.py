@@ -9,7 +9,7 @@ from typing import Protocol
 from pipeline.answers import Match, System
 from pipeline.codes import load
 from pipeline.engine.index import kept_index
-from pipeline.engine.learned import ModelFolder, load_model
+from pipeline.engine.learned import ModelFolder, load_model, shipped_models
 from pipeline.engine.learned.ranker import LearnedRanker
 from pipeline.engine.lexical import LexicalRanker
 from pipeline.settings import EngineName
@@ -37,15 +37,16 @@ def ranker(
 
     Args:
         system: whose codes to rank.
-        engine: ``learned`` answers by a model where there is one; ``lexical`` by titles alone.
-        model: a learned model of that system.
+        engine: ``learned`` answers by a model; ``lexical`` by titles alone.
+        model: a model of that system in place of the one that is shipped.
 
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.
     """
-    if engine == "learned" and model is not None:
-        return LearnedRanker(load_model(model), load(system), partial(_by_title, system))
-    return _by_title(system)
+    if engine == "lexical":
+        return _by_title(system)
+    learned = load_model(model or shipped_models(), system)
+    return LearnedRanker(learned, load(system), partial(_by_title, system))
 
 
 @cache

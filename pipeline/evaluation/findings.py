@@ -54,7 +54,7 @@ class Evaluated:
     """
 
     name: str
-    kind: Literal["engine", "lexical", "model", "service"]
+    kind: Literal["learned", "lexical", "model", "service"]
     figures: Figures
     cost: Cost | None = None
     model_sha256: str | None = None

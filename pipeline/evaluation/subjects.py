@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from pipeline.answers import Matcher, System
 from pipeline.buy import PurchaseSettings
 from pipeline.engine import Engine
 from pipeline.engine.learned import ModelFolder, opened
 from pipeline.errors import SettingsError
-from pipeline.settings import MAX_TOP
+from pipeline.settings import MAX_TOP, EngineName
 
 __all__ = ["Embedded", "Paid", "Subject", "is_address", "model", "offline"]
 
@@ -21,11 +21,11 @@ class Embedded:
     """The embedded engine, offline and free.
 
     Attributes:
-        engine: ``engine`` answers as ``run`` does, ``lexical`` by the titles of the codes alone.
-        model: a learned model that answers in its place.
+        engine: ``learned`` answers as ``run`` does, ``lexical`` by the titles of the codes alone.
+        model: a learned model that answers in place of the shipped one.
     """
 
-    engine: Literal["engine", "lexical"] = "engine"
+    engine: EngineName = "learned"
     model: ModelFolder | None = None
 
     @property
@@ -33,13 +33,12 @@ class Embedded:
         """What it is called in a report."""
         if self.model is not None:
             return f"model {self.model.path.name or self.model.path}"
-        return "embedded engine" if self.engine == "engine" else "titles alone"
+        return "embedded engine" if self.engine == "learned" else "titles alone"
 
     def matcher(self, system: System, jobs: int) -> Matcher:
         """Return what answers for a system."""
-        # Without a model the engine has nothing but titles, so both words mean the same as yet.
-        models = () if self.model is None else (self.model,)
-        return Engine((system,), MAX_TOP, jobs, models)
+        models = {} if self.model is None else {system: self.model}
+        return Engine((system,), MAX_TOP, jobs, models, self.engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ def offline(word: str, system: System) -> Embedded:
         SettingsError: it is none of them, or the model is of another system or damaged.
     """
     if word in ("engine", "lexical"):
-        return Embedded("engine" if word == "engine" else "lexical")
+        return Embedded("learned" if word == "engine" else "lexical")
     if not Path(word).is_dir():
         raise SettingsError(
             f"There is nothing to evaluate by the name {word!r}.",
@@ -84,8 +83,7 @@ def model(folder: Path, system: System) -> Embedded:
     Raises:
         SettingsError: it is none, damaged, or of another system.
     """
-    (found,) = opened([str(folder)], [system])
-    return Embedded(model=found)
+    return Embedded(model=opened([str(folder)], [system])[system])
 
 
 def is_address(word: str) -> bool:

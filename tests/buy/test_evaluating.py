@@ -113,10 +113,10 @@ def test_only_the_sample_is_bought_and_a_larger_one_buys_the_rest(
     assert len(first) < len(service.asked) == len(set(service.asked)) <= 6
 
 
-def test_a_service_is_compared_with_the_engine_and_has_its_price(
+def test_a_service_is_compared_with_the_titles_and_has_its_price(
     evaluate: Evaluating, service: Service, address: str
 ) -> None:
-    assert evaluate("--compare", "engine", address, "--json") == 0
+    assert evaluate("--compare", "lexical", address, "--json") == 0
     comparison = evaluate.found["comparison"]
     assert comparison["paid"] == "b"
     assert Decimal(comparison["answers_usd"]) == service.charged

@@ -28,9 +28,10 @@ def test_a_code_is_found_however_it_is_written(
     assert spelt(load(system), written) == code
 
 
-def test_a_commodity_that_the_table_lacks_is_learned_as_its_class() -> None:
+def test_a_commodity_that_the_table_lacks_is_learned_if_its_segment_is_there() -> None:
     labels = Labels(load("unspsc"))
-    assert labels.code("43211599") == "43211500"
+    assert labels.code("4321-1599") == "43211599"
+    assert labels.code("43211500") == "43211500"
     assert labels.code("99999999") is None
 
 

@@ -36,7 +36,7 @@ def test_its_text_is_what_the_command_prints() -> None:
 
 
 def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
-    save(taught().model, tmp_path / "model", {})
+    save([taught().model], tmp_path / "model", {})
     found = pipeline.evaluate(
         frame(), system="cpv", subject=tmp_path / "model", against="lexical", progress=True
     )

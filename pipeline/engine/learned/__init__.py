@@ -1,5 +1,7 @@
 """The learned engine: a low-rank softmax on hashed features, with memory and calibration."""
 
+from pipeline.engine.learned.course import Course, Recipe, history_course, history_recipe
+from pipeline.engine.learned.examples import Examples
 from pipeline.engine.learned.folder import (
     ModelFolder,
     check_free,
@@ -8,25 +10,33 @@ from pipeline.engine.learned.folder import (
     model_folder,
     opened,
     save,
+    shipped_models,
 )
-from pipeline.engine.learned.lessons import Labels, Lessons, title_examples
+from pipeline.engine.learned.lessons import Labels, Lessons
 from pipeline.engine.learned.model import Model
-from pipeline.engine.learned.train import Examples, Trained, train, work
+from pipeline.engine.learned.network import Settings as NetworkSettings
+from pipeline.engine.learned.train import train, work
+from pipeline.engine.learned.trial import Trained
 
 __all__ = [
+    "Course",
     "Examples",
     "Labels",
     "Lessons",
     "Model",
     "ModelFolder",
+    "NetworkSettings",
+    "Recipe",
     "Trained",
     "check_free",
+    "history_course",
+    "history_recipe",
     "is_model",
     "load_model",
     "model_folder",
     "opened",
     "save",
-    "title_examples",
+    "shipped_models",
     "train",
     "work",
 ]

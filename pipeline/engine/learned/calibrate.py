@@ -8,21 +8,38 @@ import numpy as np
 
 from pipeline.engine.learned.arrays import Bools, Floats
 
-__all__ = ["Calibration", "calibrate", "calibration_error", "evidence"]
+__all__ = ["Calibration", "calibrate", "calibration_error", "evidence", "fitted_spread"]
 
 SHRINKAGE = 1.0
 BINS = 10
+SPREADS = np.arange(0, 1.01, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A logistic regression of "the first code is right" on `evidence`; intercept first."""
+    """How likely codes are right.
+
+    Attributes:
+        weights: of a logistic regression of "the first code is right" on `evidence`; intercept
+            first.
+        spread: how far doubt about the first code goes to the others, from 0 to 1.
+    """
 
     weights: Floats
+    spread: float = 0.0
 
     def confidence(self, evidence: Floats) -> Floats:
         """Return how likely each text's first code is right."""
         return _logistic(self.weights[0] + evidence @ self.weights[1:])
+
+    def others(self, best: Floats, first: Floats) -> Floats:
+        """Return how likely the codes behind the first are right.
+
+        Args:
+            best: texts x codes, their shares, highest first.
+            first: how likely each text's first code is right.
+        """
+        return _others(best, first, self.spread)
 
 
 def evidence(best: Floats, second: Floats, known: Floats) -> Floats:
@@ -40,11 +57,31 @@ def calibrate(evidence: Floats, right: Bools) -> Calibration:
     return Calibration(weights)
 
 
+def fitted_spread(best: Floats, first: Floats, hits: Floats) -> float:
+    """Return the spread with which the codes behind the first are right as often as they say.
+
+    Args:
+        best: texts x codes, their shares, highest first.
+        first: how likely each text's first code is right.
+        hits: texts x codes, 1 where the code is right.
+    """
+    right = hits[:, 1:].sum()
+    off = [abs(_others(best, first, spread).sum() - right) for spread in SPREADS]
+    return float(SPREADS[int(np.argmin(off))])
+
+
 def calibration_error(confidence: Floats, right: Bools) -> float:
     """Return the expected calibration error: how far tenths of the scale are off, on average."""
     tenth = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
     off = np.bincount(tenth, confidence, BINS) - np.bincount(tenth, right, BINS)
     return float(np.abs(off).sum() / max(1, len(right)))
+
+
+def _others(best: Floats, first: Floats, spread: float) -> Floats:
+    top = np.clip(best[:, 0].astype(np.float64), 1e-6, 1 - 1e-6)
+    kept = (first / top) ** (1 - spread) * ((1 - first) / (1 - top)) ** spread
+    others: Floats = np.minimum(best[:, 1:] * kept[:, None], first[:, None])
+    return others
 
 
 def _fitted(evidence: Floats, right: Bools) -> Floats:

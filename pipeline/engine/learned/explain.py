@@ -13,35 +13,46 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.learned.arrays import Bools, Floats, Ints
+from pipeline.engine.learned.encoder import AT_ONCE
 from pipeline.engine.learned.features import count, parts, tokens
-from pipeline.engine.learned.model import AT_ONCE, Model
 from pipeline.engine.learned.network import softmax
-from pipeline.engine.learned.nibbles import unpack
+from pipeline.engine.learned.scorer import Blend, Scorer, Scores
 from pipeline.engine.reasons import Reasons, strongest
 
 __all__ = ["explain"]
 
 
-def explain(model: Model, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
     """Return the strongest words for the code of each text; none where the model knows none.
 
     Args:
-        model: what gave the codes.
+        scores: what gave the codes.
         texts: what it gave them to.
-        places: for each text the place of its code in the model, or the places of several codes
-            that were answered as one.
+        places: for each text the place of its code among the codes of the scores, or the places
+            of several codes that were answered as one.
     """
     found: list[Reasons] = []
     for at in range(0, len(texts), AT_ONCE):
-        found += _explain(model, texts[at : at + AT_ONCE], places[at : at + AT_ONCE])
+        some = texts[at : at + AT_ONCE], places[at : at + AT_ONCE]
+        found += _of_blend(scores, *some) if isinstance(scores, Blend) else _of(scores, *some)
     return found
 
 
-def _explain(model: Model, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
-    vectors, _ = model.vocabulary.vectors(count(texts))
+def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    """Let the side answer that says more of a text: the history if it knows the code at all."""
+    own = [each[each < len(blend.own.codes)] for each in places]
+    other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
+    answers = zip(_of(blend.own, texts, own), _of(blend.other, texts, other), strict=True)
+    return [by_own or by_other for by_own, by_other in answers]
+
+
+def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    if not isinstance(scores, Scorer):
+        return [()] * len(texts)
+    vectors, used, _ = scores.encoder.compact(count(texts))
     vectors.sort_indices()
-    pulls = _pulls(model, vectors, places)
-    features = model.vocabulary.features[vectors.indices]
+    pulls = _pulls(scores, vectors, scores.encoder.weights.rows(used), places)
+    features = scores.encoder.vocabulary.features[used[vectors.indices]]
     ends = zip(vectors.indptr[:-1], vectors.indptr[1:], strict=True)
     return [
         strongest(text, parts(text), features[start:end], pulls[start:end], tokens)
@@ -49,34 +60,34 @@ def _explain(model: Model, texts: Sequence[str], places: Sequence[Ints]) -> list
     ]
 
 
-def _pulls(model: Model, vectors: sparse.csr_matrix, places: Sequence[Ints]) -> Floats:
+def _pulls(
+    scorer: Scorer, vectors: sparse.csr_matrix, weights: Floats, places: Sequence[Ints]
+) -> Floats:
     """Return how much each feature of each text speaks for its code, in the order of the data."""
-    used, local = np.unique(vectors.indices, return_inverse=True)
-    weights = unpack(model.packed[used], model.scales[used], model.directions.shape[1])
-    shape = (vectors.shape[0], len(used))
-    hidden = sparse.csr_matrix((vectors.data, local, vectors.indptr), shape) @ weights
-    scores = hidden @ model.directions.T + model.prior
-    towards = np.array([_towards(model, *each) for each in zip(scores, places, strict=True)])
+    scores = vectors @ weights @ scorer.directions.T + scorer.prior
+    towards = np.array([_towards(scorer, *each) for each in zip(scores, places, strict=True)])
     row = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
-    pulls: Floats = vectors.data * _products(weights, local, towards, row)
+    pulls: Floats = vectors.data * _products(weights, vectors.indices, towards, row)
     return pulls
 
 
-def _towards(model: Model, scores: Floats, places: Ints) -> Floats:
+def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
     """Return the way from where the other codes lie, by their shares, to a code or several.
 
     Not from where all codes lie: next to a share of one, nothing would be left but rounding.
     """
     own = np.zeros(len(scores), np.bool_)
     own[places] = True
-    way: Floats = _centre(model, scores, own) - _centre(model, scores, ~own)
+    if not own.any():
+        return np.zeros(scorer.directions.shape[1], np.float32)
+    way: Floats = _centre(scorer, scores, own) - _centre(scorer, scores, ~own)
     return way
 
 
-def _centre(model: Model, scores: Floats, some: Bools) -> Floats:
+def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
     if not some.any():
-        return np.zeros(model.directions.shape[1], np.float32)
-    centre: Floats = softmax(scores[None, some])[0] @ model.directions[some]
+        return np.zeros(scorer.directions.shape[1], np.float32)
+    centre: Floats = softmax(scores[None, some])[0] @ scorer.directions[some]
     return centre
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.learned.arrays import Ints
+from pipeline.engine.learned.exceptions import clauses
 from pipeline.engine.noise import meaning, readable
 from pipeline.engine.reasons import Parts
 
@@ -30,6 +31,10 @@ MAX_TOKENS = 250
 HALF_AT_TOKEN = 20
 """The token at this place counts half as much as the first: a notice says first what it wants."""
 
+EXCLUDED = "except "
+"""Begins the tokens of an exception: "bakeries (except retail)" has nothing in common with retail,
+and its own features say what is excluded. No n-grams of them are counted."""
+
 TOKEN = re.compile(r"(?<!\d)\d{4}-?\d{2}-?\d{3}-?\d{4}(?!\d)|[^\W\d_]{2,40}|(?<!\d)\d{1,4}(?!\d)")
 """NATO stock numbers, which begin with the supply class; words; numbers of up to four digits."""
 
@@ -47,8 +52,16 @@ class Counts(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """Return words and short numbers of what says what is wanted, without case and accents."""
-    return TOKEN.findall(meaning(readable(text)))[:MAX_TOKENS]
+    """Return words and short numbers of what says what is wanted, without case and accents.
+
+    Short numbers alone say nothing of it. What is excluded is marked; see `EXCLUDED`.
+    """
+    found = [
+        EXCLUDED + token if excluded else token
+        for clause, excluded in clauses(meaning(readable(text)))
+        for token in TOKEN.findall(clause)
+    ][:MAX_TOKENS]
+    return found if any(len(token) > 4 or not token.isdigit() for token in found) else []
 
 
 def count(texts: Sequence[str]) -> Counts:
@@ -96,7 +109,7 @@ def _spelling(token: str) -> Ints:
     if len(token) > 4 and token[0].isdigit():
         return np.array([_feature(f"nsn{token[:4]}"), _feature(f"nsg{token[:2]}")], np.uint32)
     features = [_feature(f"={token}")]
-    if not token[0].isdigit():
+    if not token[0].isdigit() and not token.startswith(EXCLUDED):
         marked = f"<{token}>"
         features += [
             _feature(marked[start : start + length], 2)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,24 +17,37 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.engine.learned.calibrate import Calibration
-from pipeline.engine.learned.memory import Memory, unit
+from pipeline.engine.learned import stored
+from pipeline.engine.learned.encoder import Encoder
 from pipeline.engine.learned.model import Model
-from pipeline.engine.learned.nibbles import pack, unpack
-from pipeline.engine.learned.repeats import Repeats
-from pipeline.engine.learned.vocabulary import Vocabulary
+from pipeline.engine.learned.scorer import Scores
+from pipeline.engine.learned.stored import Arrays
 from pipeline.errors import OutputError, SettingsError
 from pipeline.placing import sync, translated
 
-__all__ = ["ModelFolder", "check_free", "is_model", "load_model", "model_folder", "opened", "save"]
+__all__ = [
+    "ModelFolder",
+    "check_free",
+    "is_model",
+    "load_model",
+    "model_folder",
+    "opened",
+    "save",
+    "shipped_models",
+]
 
-FORM = 1
+FORM = 2
 """Raised when the arrays, or the way the features are computed, change."""
+
+log = logging.getLogger(__name__)
 
 KIND = "tender-pipeline model"
 ABOUT = "model.json"
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+SHARED = "encoder"
+
+SHIPPED = Path(__file__).parent.parent / "shipped"
+"""The models that come with the package."""
 
 DAMAGE = (OSError, ValueError, EOFError, LookupError, TypeError, AttributeError)
 """What reading raises where a file is missing or torn, or was not written by us."""
@@ -40,24 +55,26 @@ DAMAGE = (OSError, ValueError, EOFError, LookupError, TypeError, AttributeError)
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A model on disk.
+    """A model on disk, of one system or of several that share an encoder.
 
     Attributes:
         path: its folder.
-        system: whose codes it gives.
+        systems: whose codes it gives.
         sha256: of what the folder says of itself, the checksums of its arrays included.
     """
 
     path: Path
-    system: System
+    systems: tuple[System, ...]
     sha256: str
 
 
-def save(model: Model, folder: Path, about: Mapping[str, Any], overwrite: bool = False) -> None:
-    """Write a model beside its place and move it there at once; an older model is replaced.
+def save(
+    models: Sequence[Model], folder: Path, about: Mapping[str, Any], overwrite: bool = False
+) -> None:
+    """Write models beside their place and move them there at once; older ones are replaced.
 
     Args:
-        model: what to keep.
+        models: what to keep: one a system, with one encoder.
         folder: where.
         about: JSON types to keep with it, such as how it was trained.
         overwrite: whether a folder that is no model may be replaced.
@@ -74,7 +91,7 @@ def save(model: Model, folder: Path, about: Mapping[str, Any], overwrite: bool =
         with translated(folder):
             draft = rubbish / "new"
             draft.mkdir()
-            _write(model, draft, about)
+            _write(models, draft, about)
             _put(draft, place, rubbish / "old")
             sync(place.parent)
     finally:
@@ -136,12 +153,20 @@ def model_folder(path: Path) -> ModelFolder:
             f"The model {path} has form {about.get('form')}, and this version reads form {FORM}.",
             "Train it again with this version (tender-pipeline train), or use the other version.",
         )
-    if about.get("system") not in SYSTEMS:
-        raise _damaged(path, f"there is no system {about.get('system')!r}")
-    return ModelFolder(path, about["system"], sha256(text).hexdigest())
+    systems = about.get("systems") or {}
+    for system in systems:
+        if system not in SYSTEMS:
+            raise _damaged(path, f"there is no system {system!r}")
+    return ModelFolder(path, tuple(systems), sha256(text).hexdigest())
 
 
-def opened(folders: Sequence[str], systems: Sequence[System]) -> tuple[ModelFolder, ...]:
+@cache
+def shipped_models() -> ModelFolder:
+    """Return the models that come with the package."""
+    return model_folder(SHIPPED)
+
+
+def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, ModelFolder]:
     """Return the models in some folders, after having loaded each once to see that it is whole.
 
     Args:
@@ -152,87 +177,96 @@ def opened(folders: Sequence[str], systems: Sequence[System]) -> tuple[ModelFold
         SettingsError: one is no model, damaged, or not of a system that is asked for.
     """
     models: dict[System, ModelFolder] = {}
-    for folder in folders:
-        model = model_folder(Path(folder))
-        if model.system in models:
+    for name in folders:
+        folder = model_folder(Path(name))
+        asked = [system for system in folder.systems if system in systems]
+        if not asked:
             raise SettingsError(
-                f"{models[model.system].path} and {folder} are both models of {model.system}.",
-                "Give one model a system: --model DIR.",
+                f"{name} is a model of {', '.join(folder.systems)}, which is not asked for.",
+                f"Ask for it (--systems {','.join(folder.systems)}), or leave the model out.",
             )
-        if model.system not in systems:
-            raise SettingsError(
-                f"{folder} is a model of {model.system}, which is not asked for.",
-                f"Ask for it (--systems {model.system}), or leave the model out.",
-            )
-        load_model(model)
-        models[model.system] = model
-    return tuple(models.values())
+        for system in asked:
+            if system in models:
+                raise SettingsError(
+                    f"{models[system].path} and {name} are both models of {system}.",
+                    "Give one model a system: --model DIR.",
+                )
+            load_model(folder, system)
+            models[system] = folder
+    return models
 
 
-def load_model(folder: ModelFolder) -> Model:
-    """Map a model into memory; only its head and memory are unpacked.
+@cache
+def load_model(folder: ModelFolder, system: System) -> Model:
+    """Map one system of a model into memory, once a process; its head and memory are unpacked.
 
     Raises:
         SettingsError: it is damaged, or was replaced since it was opened.
     """
-    path = folder.path
-    if model_folder(path) != folder:
-        raise SettingsError(f"The model {path} was replaced meanwhile.", "Run the command again.")
+    if model_folder(folder.path) != folder:
+        raise SettingsError(
+            f"The model {folder.path} was replaced meanwhile.", "Run the command again."
+        )
     try:
-        about = json.loads((path / ABOUT).read_text("utf-8"))
-        arrays = {name: np.load(path / f"{name}.npy", mmap_mode="r") for name in about["arrays"]}
-        for name, checksum in about["arrays"].items():
-            if _checksum(arrays[name]) != checksum:
-                raise ValueError(f"{name}.npy is not as it was written")
-        return _model(about, arrays)
+        about = json.loads((folder.path / ABOUT).read_text("utf-8"))
+        values = about["systems"][system]
+        beside = _beside(folder, system, values)
+        arrays = _read(folder, about["arrays"], system)
+        return stored.model(system, arrays, values, _encoder(folder), beside)
     except DAMAGE as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged(folder.path, str(error)) from error
 
 
-def _model(about: Mapping[str, Any], arrays: Arrays) -> Model:
-    width = int(about["width"])
-    memory = unpack(arrays["memory"], arrays["memory_scales"], width)
-    directions = arrays["directions"].astype(np.float32)
-    return Model(
-        about["system"],
-        arrays["codes"].astype("U8"),
-        np.asarray(arrays["exampled"]),
-        bool(about["only_history"]),
-        Vocabulary(arrays["features"], arrays["rarity"]),
-        arrays["weights"],
-        arrays["scales"],
-        directions * arrays["direction_scales"].astype(np.float32)[:, None],
-        np.asarray(arrays["prior"]),
-        Memory(unit(memory), arrays["memory_labels"].astype(np.intp), arrays["memory_texts"]),
-        Repeats(
-            arrays["repeat_hashes"],
-            arrays["repeat_labels"],
-            arrays["repeat_usual"],
-            arrays["repeat_seen"],
-            float(about["trust"]),
-        ),
-        Calibration(np.array(about["calibration"], np.float64)),
-        float(about["unseen"]),
-    )
+def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> Scores | None:
+    """Return the shipped model's scores, for a model that answers together with them."""
+    if values["weight"] is None:
+        return None
+    shipped = shipped_models()
+    if values["beside"] != shipped.sha256:
+        log.warning(
+            "the model %s was trained beside other models of the package than this version's: "
+            "its confidence may be off, until it is trained again",
+            folder.path,
+        )
+    return load_model(shipped, system).scores
 
 
-def _write(model: Model, folder: Path, about: Mapping[str, Any]) -> None:
+@cache
+def _encoder(folder: ModelFolder) -> Encoder:
+    """Return what the systems of a model share."""
+    about = json.loads((folder.path / ABOUT).read_text("utf-8"))
+    return stored.encoder(_read(folder, about["arrays"], SHARED))
+
+
+def _read(folder: ModelFolder, checksums: Mapping[str, str], part: str) -> Arrays:
+    """Map the arrays of a system, or those that all share; a shipped model is taken as it is.
+
+    (A test compares its checksums, and reading 40 MB first would take longer than most runs.)
+    """
+    arrays = {}
+    for name, checksum in checksums.items():
+        if name.startswith(f"{part}."):
+            array = np.load(folder.path / f"{name}.npy", mmap_mode="r")
+            if folder.path != SHIPPED and _checksum(array) != checksum:
+                raise ValueError(f"{name}.npy is not as it was written")
+            arrays[name.partition(".")[2]] = array
+    return arrays
+
+
+def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> None:
     """Write one array a file, so that each can be mapped into memory."""
-    if model.calibration is None:
-        raise ValueError("a model is calibrated before it is kept")
-    arrays = _arrays(model)
+    shared = stored.encoder_arrays(stored.own(models[0]).encoder)
+    arrays = {f"{SHARED}.{name}": array for name, array in shared.items()}
+    for model in models:
+        its_own = stored.model_arrays(model)
+        arrays |= {f"{model.system}.{name}": array for name, array in its_own.items()}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
         sync(folder / f"{name}.npy")
     text = {
         "kind": KIND,
         "form": FORM,
-        "system": model.system,
-        "only_history": model.only_history,
-        "width": model.directions.shape[1],
-        "trust": model.repeats.trust,
-        "calibration": model.calibration.weights.tolist(),
-        "unseen": model.unseen,
+        "systems": {model.system: _values(model) for model in models},
         "about": dict(about),
         "arrays": {name: _checksum(array) for name, array in arrays.items()},
     }
@@ -241,30 +275,9 @@ def _write(model: Model, folder: Path, about: Mapping[str, Any]) -> None:
     folder.chmod(0o755)
 
 
-def _arrays(model: Model) -> Arrays:
-    largest = np.abs(model.directions).max(axis=1, initial=0)
-    direction_scales = (largest / 127 + 1e-9).astype(np.float32)
-    memory, memory_scales = pack(model.memory.vectors)
-    levels = np.rint(model.directions / direction_scales[:, None])
-    return {
-        "codes": model.codes.astype("S8"),
-        "exampled": model.exampled,
-        "features": model.vocabulary.features.astype(np.uint32),
-        "rarity": model.vocabulary.rarity.astype(np.float16),
-        "weights": model.packed,
-        "scales": model.scales,
-        "directions": levels.astype(np.int8),
-        "direction_scales": direction_scales,
-        "prior": model.prior.astype(np.float32),
-        "memory": memory,
-        "memory_scales": memory_scales,
-        "memory_labels": model.memory.labels.astype(np.uint32),
-        "memory_texts": model.memory.texts.astype(np.float32),
-        "repeat_hashes": model.repeats.hashes.astype(np.uint64),
-        "repeat_labels": model.repeats.labels.astype(np.uint32),
-        "repeat_usual": model.repeats.usual.astype(np.uint32),
-        "repeat_seen": model.repeats.seen.astype(np.uint32),
-    }
+def _values(model: Model) -> dict[str, Any]:
+    values = stored.model_values(model)
+    return values | {"beside": shipped_models().sha256} if values["weight"] is not None else values
 
 
 def _checksum(array: npt.NDArray[Any]) -> str:

@@ -6,14 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipeline.codes import CodeTable, spelt, titles_by_language
-from pipeline.engine.learned.train import Examples
+from pipeline.codes import CodeTable, spelt
+from pipeline.engine.learned.examples import Examples
 
-__all__ = ["Labels", "Lessons", "title_examples"]
-
-MOST_CODES = 20_000
-"""Titles of a larger table (the full UNSPSC) are taught for the codes of the history only: the
-others are found by their titles all the same, and learning them would take hours."""
+__all__ = ["Labels", "Lessons"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +23,16 @@ class Labels:
     table: CodeTable
 
     def code(self, written: str) -> str | None:
-        """Return the code to learn, None if the table lacks it.
+        """Return the code to learn, None if the table lacks it or it is no full code.
 
-        A UNSPSC commodity that the table lacks goes to its class, if that is there.
+        A UNSPSC commodity that the table lacks is learned all the same, if its segment is there:
+        it is given once the full table was added, and what stands above it until then.
         """
         found = spelt(self.table, written)
         if found is None and self.table.system == "unspsc":
             digits = written.strip().replace("-", "")
-            if len(digits) == 8 and digits.isdigit():
-                found = spelt(self.table, digits[:6])
+            if len(digits) == 8 and digits.isdigit() and f"{digits[:2]}000000" in self.table:
+                return digits
         return found if found is None or self.table.assignable(found) else None
 
 
@@ -49,7 +46,7 @@ class Lessons:
         without_text: rows left out because they have no text.
         without_code: rows left out because they have no code.
         unknown: how many rows had each code that is unknown or no full code; left out too.
-        generalised: rows whose commodity the table lacks; their class is learned.
+        beyond: rows whose commodity the table lacks.
     """
 
     labels: Labels
@@ -57,20 +54,22 @@ class Lessons:
     without_text: int = 0
     without_code: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
-    generalised: int = 0
+    beyond: int = 0
     _parts: list[Examples] = field(default_factory=list)
 
-    def read(self, texts: Sequence[str], codes: Sequence[str]) -> None:
-        """Take in some rows; "" stands for no text or no code."""
-        kept_texts, kept_codes = [], []
+    def read(self, texts: Sequence[str], codes: Sequence[str]) -> list[bool]:
+        """Take in some rows; "" stands for no text or no code. Tell which can be learned."""
+        kept_texts, kept_codes, kept = [], [], []
         for text, written in zip(texts, codes, strict=True):
             self.rows += 1
             code = self._code(text, written.strip())
+            kept.append(code is not None)
             if code is not None:
                 kept_texts.append(text)
                 kept_codes.append(code)
         if kept_texts:
             self._parts.append(Examples.of(kept_texts, kept_codes))
+        return kept
 
     def examples(self) -> Examples:
         """Return what can be learned."""
@@ -86,20 +85,6 @@ class Lessons:
         code = self.labels.code(written)
         if code is None:
             self.unknown[written] += 1
-        elif self.labels.table.system == "unspsc" and spelt(self.labels.table, written) is None:
-            self.generalised += 1
+        elif code not in self.labels.table:
+            self.beyond += 1
         return code
-
-
-def title_examples(table: CodeTable, examples: Examples) -> Examples:
-    """Return the titles of a table's assignable codes, in every language there is."""
-    wanted = {code for code in table.titles if table.assignable(code)}
-    if len(wanted) > MOST_CODES:
-        wanted &= set(examples.codes.tolist())
-    titles, codes = [], []
-    for language in titles_by_language(table):
-        for code, title in zip(table.titles, language, strict=True):
-            if code in wanted and title:
-                titles.append(title)
-                codes.append(code)
-    return Examples.of(titles, codes)

@@ -6,29 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from pipeline.answers import System
-from pipeline.engine.learned.arrays import Bools, Floats, Ints, Texts
+from pipeline.engine.learned.arrays import Floats, Ints, Texts
 from pipeline.engine.learned.calibrate import Calibration, evidence
-from pipeline.engine.learned.features import Counts, count
-from pipeline.engine.learned.memory import Memory
-from pipeline.engine.learned.network import Network, softmax
-from pipeline.engine.learned.nibbles import pack, unpack
+from pipeline.engine.learned.encoder import encoded, portions
 from pipeline.engine.learned.repeats import Repeats, hashes
-from pipeline.engine.learned.vocabulary import Vocabulary
+from pipeline.engine.learned.scorer import Read, Scores, familiarity
 
-__all__ = ["Model", "build"]
-
-FROM_MEMORY = 0.3
-"""Share of the memory in the answer; the rest is the network's."""
-
-FAMILIAR = 0.5
-"""A text of which less than this share of the features is known is trusted less, down to nothing:
-confidence 0 means no match. No labelled row shows this, so it is a rule and not measured."""
-
-AT_ONCE = 256
-"""Texts scored in one matrix; bounds the memory."""
+__all__ = ["Model", "highest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,70 +23,47 @@ class Model:
 
     Attributes:
         system: whose codes it gives.
-        codes: the codes it can give.
-        exampled: which of them an example named; the others it knows by their titles only.
-        only_history: whether nothing but the examples was learned from.
-        vocabulary: the features it knows.
-        packed: the network's features in four bits; see `nibbles`.
-        scales: the scale of each of them.
-        directions: codes x dimensions.
-        prior: what speaks for each code before anything is read.
-        memory: what the texts of each code looked like.
+        scores: tells how likely each code is.
         repeats: the examples' texts, to know them again.
+        only_history: whether nothing but the examples was learned from.
         calibration: None while the model is being made.
-        unseen: how often a held-back example had a code that no other example named.
+        unseen: how often a held-back example had a code that the model does not know.
     """
 
     system: System
-    codes: Texts
-    exampled: Bools
-    only_history: bool
-    vocabulary: Vocabulary
-    packed: Ints
-    scales: Floats
-    directions: Floats
-    prior: Floats
-    memory: Memory
+    scores: Scores
     repeats: Repeats
+    only_history: bool
     calibration: Calibration | None = None
     unseen: float = 0.0
 
-    def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Return (texts x dimensions, share of each text's features that is known)."""
-        vectors, known = self.vocabulary.vectors(counts)
-        used, local = np.unique(vectors.indices, return_inverse=True)
-        weights = unpack(self.packed[used], self.scales[used], self.directions.shape[1])
-        shape = (len(known), len(used))
-        return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape) @ weights, known
-
-    def shares(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Return (texts x codes, rows that sum to one; share of each text's features known)."""
-        hidden, known = self.hidden(counts)
-        shares = softmax(hidden @ self.directions.T + self.prior)
-        shares *= 1 - FROM_MEMORY
-        shares += FROM_MEMORY * self.memory.shares(hidden, len(self.codes))
-        return shares, known
+    @property
+    def codes(self) -> Texts:
+        """The codes it can give."""
+        return self.scores.codes
 
     def predict(self, texts: Sequence[str], top: int) -> tuple[Ints, Floats]:
         """Return (texts x places of the top codes, best first; their confidence)."""
         width = min(top, len(self.codes))
         places = np.empty((len(texts), width), np.intp)
         confidence = np.empty((len(texts), width))
-        for at in range(0, len(texts), AT_ONCE):
-            part = slice(at, at + AT_ONCE)
-            seen = hashes(texts[part])
-            places[part], confidence[part] = self.ranked(count(texts[part]), seen, width)
+        start = 0
+        for portion in portions(texts):
+            part = slice(start, start + len(portion))
+            read = _reader(portion)
+            places[part], confidence[part] = self.ranked(read, hashes(portion), width)
+            start += len(portion)
         return places, confidence
 
-    def ranked(self, counts: Counts, seen: Ints, top: int) -> tuple[Ints, Floats]:
-        """Rank the codes of texts that were counted and hashed already; see `predict`."""
-        shares, known = self.shares(counts)
-        places, best = _best(shares, max(top, 2))
+    def ranked(self, read: Read, seen: Ints, top: int) -> tuple[Ints, Floats]:
+        """Rank the codes of texts that are read and hashed elsewhere; see `predict`."""
+        shares, known = self.scores.shares(read)
+        places, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
             first = self.calibration.confidence(evidence(best[:, 0], second, known))
-            first *= np.minimum(1, known / FAMILIAR)
-            best = best * (first / best[:, 0])[:, None]
+            first *= familiarity(known)  # nothing is known: confidence 0, which means no match
+            best = np.column_stack([first, self.calibration.others(best, first)])
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
 
@@ -116,32 +79,14 @@ class Model:
             confidence[row] = [sure[row], *np.minimum(left, sure[row])]
 
 
-def _best(shares: Floats, count: int) -> tuple[Ints, Floats]:
+def _reader(texts: tuple[str, ...]) -> Read:
+    return lambda encoder: encoded(encoder, texts)
+
+
+def highest(shares: Floats, count: int) -> tuple[Ints, Floats]:
     """Return (where each row's highest shares stand, those shares), of equals the first."""
     count = min(count, shares.shape[1])
     some = np.sort(np.argpartition(-shares, count - 1, axis=1)[:, :count], axis=1)
     best = np.take_along_axis(shares, some, axis=1).astype(np.float64)
     order = np.argsort(-best, axis=1, kind="stable")
     return np.take_along_axis(some, order, axis=1), np.take_along_axis(best, order, axis=1)
-
-
-def build(
-    about: tuple[System, Texts, Bools, bool],
-    vocabulary: Vocabulary,
-    network: Network,
-    memory: Memory,
-    repeats: Repeats,
-) -> Model:
-    """Return the model of a network, quantised, not calibrated yet.
-
-    Args:
-        about: the system, its codes, which have examples, whether examples are all there is.
-        vocabulary: the features of the network.
-        network: what was learned.
-        memory: what the texts of each code looked like.
-        repeats: the examples' texts.
-    """
-    packed, scales = pack(network.features)
-    return Model(
-        *about, vocabulary, packed, scales, network.directions, network.prior, memory, repeats
-    )

@@ -1,8 +1,8 @@
-"""Learns a low-rank softmax: texts become short dense vectors, codes are directions among them."""
+"""Learns low-rank softmaxes: texts become short dense vectors, codes are directions among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +10,12 @@ from scipy import sparse
 
 from pipeline.engine.learned.arrays import Floats, Ints
 
-__all__ = ["Lesson", "Network", "Settings", "fit", "softmax"]
+__all__ = ["Head", "Lesson", "Network", "Settings", "fit", "softmax"]
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """Labelled texts.
+    """Labelled texts of one system.
 
     Attributes:
         vectors: texts x features, rows of unit length.
@@ -34,7 +34,12 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to learn; rates fall to nothing towards the end."""
+    """How to learn; rates fall to nothing towards the end.
+
+    Scores of whole texts are multiplied by (1 - dropout) to the power of ``softness``: all features
+    speak in them, and learning heard only those that dropout had left. 1/2 would keep the length of
+    the texts, 1 the mean score.
+    """
 
     dimensions: int = 128
     epochs: int = 4
@@ -43,7 +48,21 @@ class Settings:
     trait_rate: float = 0.05
     dropout: float = 0.3
     shrinkage: float = 0.01
+    softness: float = 0.0
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is a system's own.
+
+    Attributes:
+        directions: codes x dimensions.
+        prior: what speaks for each code before anything is read.
+    """
+
+    directions: Floats
+    prior: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +71,11 @@ class Network:
 
     Attributes:
         features: features x dimensions.
-        directions: codes x dimensions.
-        prior: what speaks for each code before anything is read.
+        heads: one for each system.
     """
 
     features: Floats
-    directions: Floats
-    prior: Floats
+    heads: tuple[Head, ...]
 
 
 class _Adagrad:
@@ -88,54 +105,61 @@ def softmax(scores: Floats) -> Floats:
     return scores
 
 
-def fit(lesson: Lesson, settings: Settings, advance: Callable[[int], None]) -> Network:
+def fit(lessons: Sequence[Lesson], settings: Settings, advance: Callable[[int], None]) -> Network:
     """Learn by stochastic gradients (Adagrad).
 
     Args:
-        lesson: what to learn.
+        lessons: what to learn, of one system or of several, which then share what they teach of
+            the features; all over the same features.
         settings: how to learn it.
         advance: told how many more texts were read.
     """
     random = np.random.default_rng(settings.seed)
-    shape = (lesson.vectors.shape[1], settings.dimensions)
+    shape = (lessons[0].vectors.shape[1], settings.dimensions)
     start = random.standard_normal(shape, dtype=np.float32) * np.float32(0.1)
     features = _Adagrad(start, by_row=True)
-    nothing = np.zeros((lesson.tree.shape[1], settings.dimensions), np.float32)
-    traits = _Adagrad(nothing, by_row=False)
-    prior = _prior(lesson)
-    steps = settings.epochs * (lesson.shares.sum() / settings.batch + 1)
+    learners = [_Learner(lesson, features, settings) for lesson in lessons]
+    steps = settings.epochs * sum(each.shares.sum() / settings.batch + 1 for each in lessons)
     done = 0
     for _ in range(settings.epochs):
-        for rows in _batches(lesson, settings.batch, random):
-            _learn(lesson, rows, (features, traits), prior, settings, 1 - done / steps, random)
+        for learner, rows in _batches(learners, settings.batch, random):
+            learner.step(rows, max(0.0, 1 - done / steps), random)
             done += 1
             advance(len(rows))
-    return Network(features.weights, lesson.tree @ traits.weights, prior)
+    return Network(features.weights, tuple(learner.head() for learner in learners))
 
 
-def _learn(
-    lesson: Lesson,
-    rows: Ints,
-    weights: tuple[_Adagrad, _Adagrad],
-    prior: Floats,
-    settings: Settings,
-    left: float,
-    random: np.random.Generator,
-) -> None:
-    """Take one step on some texts; ``left`` is the share of the way that is still to go."""
-    features, traits = weights
-    rate = max(0.0, left)
-    vectors, used = _compact(_thinned(lesson.vectors[rows], settings.dropout, random))
-    known = features.weights[used]
-    directions = lesson.tree @ traits.weights
-    hidden = vectors @ known
-    error = softmax(hidden @ directions.T + prior)
-    error[np.arange(len(rows)), lesson.labels[rows]] -= 1
-    error *= (lesson.weights[rows] / lesson.shares[rows])[:, None].astype(np.float32)
-    back = error @ directions
-    traits.step(slice(None), lesson.tree.T @ (error.T @ hidden), rate * settings.trait_rate)
-    gradient = vectors.T.tocsr() @ back + settings.shrinkage * known
-    features.step(used, gradient, rate * settings.feature_rate)
+class _Learner:
+    """Learns the codes of one system, and the features that it shares with the others."""
+
+    def __init__(self, lesson: Lesson, features: _Adagrad, settings: Settings) -> None:
+        self.lesson = lesson
+        self._features = features
+        self._settings = settings
+        nothing = np.zeros((lesson.tree.shape[1], settings.dimensions), np.float32)
+        self._traits = _Adagrad(nothing, by_row=False)
+        self._prior = _prior(lesson)
+
+    def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
+        """Take one step on some texts, at a share of the full rates."""
+        lesson, settings = self.lesson, self._settings
+        vectors, used = _compact(_thinned(lesson.vectors[rows], settings.dropout, random))
+        known = self._features.weights[used]
+        directions = lesson.tree @ self._traits.weights
+        hidden = vectors @ known
+        error = softmax(hidden @ directions.T + self._prior)
+        error[np.arange(len(rows)), lesson.labels[rows]] -= 1
+        error *= (lesson.weights[rows] / lesson.shares[rows])[:, None].astype(np.float32)
+        back = error @ directions
+        by_trait = lesson.tree.T @ (error.T @ hidden)
+        self._traits.step(slice(None), by_trait, rate * settings.trait_rate)
+        gradient = vectors.T.tocsr() @ back + settings.shrinkage * known
+        self._features.step(used, gradient, rate * settings.feature_rate)
+
+    def head(self) -> Head:
+        """Return what was learned of the codes."""
+        softer = np.float32((1 - self._settings.dropout) ** self._settings.softness)
+        return Head(self.lesson.tree @ self._traits.weights * softer, self._prior)
 
 
 def _prior(lesson: Lesson) -> Floats:
@@ -146,11 +170,18 @@ def _prior(lesson: Lesson) -> Floats:
     return prior
 
 
-def _batches(lesson: Lesson, size: int, random: np.random.Generator) -> Iterator[Ints]:
-    taking_part = np.flatnonzero(random.random(len(lesson.labels)) < lesson.shares)
-    order = random.permutation(taking_part)
-    for at in range(0, len(order), size):
-        yield order[at : at + size]
+def _batches(
+    learners: Sequence[_Learner], size: int, random: np.random.Generator
+) -> Iterator[tuple[_Learner, Ints]]:
+    """Return the batches of one epoch, those of the systems in turn by chance."""
+    batches: list[tuple[_Learner, Ints]] = []
+    for learner in learners:
+        lesson = learner.lesson
+        taking_part = np.flatnonzero(random.random(len(lesson.labels)) < lesson.shares)
+        order = random.permutation(taking_part)
+        batches += [(learner, order[at : at + size]) for at in range(0, len(order), size)]
+    for place in random.permutation(len(batches)):
+        yield batches[place]
 
 
 def _thinned(

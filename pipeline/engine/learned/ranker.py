@@ -87,7 +87,9 @@ class LearnedRanker:
         learned = [place for place, code in enumerate(codes) if code in self._places]
         whys = dict.fromkeys(range(len(texts)), "")
         own = [texts[place] for place in learned]
-        reasons = explain(self._model, own, [self._places[codes[place]] for place in learned])
+        reasons = explain(
+            self._model.scores, own, [self._places[codes[place]] for place in learned]
+        )
         repeated, labels, _ = self._model.repeats.find(hashes(own))
         for place, found, again, label in zip(learned, reasons, repeated, labels, strict=True):
             is_repeat = again and self._given[label] == codes[place]

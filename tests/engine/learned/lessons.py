@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
-from pipeline.engine.learned import Examples, Trained, train
+from pipeline.engine.learned import Examples, Trained, history_course, history_recipe, train
+from pipeline.engine.learned.scorer import Scores
 
 WORDS = {
     "03111000": ["wheat", "barley", "seeds", "grain"],
@@ -35,10 +36,15 @@ def history(rows: int, seed: int = 0, noise: float = 0.0) -> tuple[list[str], li
     return texts, codes
 
 
-NOTHING = Examples.of([], [])
+def learned(texts: Sequence[str], codes: Sequence[str], beside: Scores | None = None) -> Trained:
+    """Return what a CPV history teaches, alone or beside another model."""
+    examples = Examples.of(texts, codes)
+    course = history_course("cpv", examples, beside)
+    (trained,) = train([course], history_recipe(len(examples)), ignored)
+    return trained
 
 
 @cache
 def taught(rows: int = 300, noise: float = 0.0) -> Trained:
     """Return what a history teaches; the same each time."""
-    return train("cpv", Examples.of(*history(rows, noise=noise)), NOTHING, ignored)
+    return learned(*history(rows, noise=noise))

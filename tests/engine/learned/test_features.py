@@ -17,6 +17,7 @@ from pipeline.engine.learned.features import BITS, MAX_TOKENS, count, tokens
             ["road", "marking", "see", "or"],
         ),
         ("valve 4820-01-234-5678, 12345678 of 2024", ["valve", "4820-01-234-5678", "of", "2024"]),
+        ("Cafés (except mobile) with bars", ["cafes", "except mobile", "with", "bars"]),
     ],
 )
 def test_tokens_are_words_short_numbers_and_stock_numbers(text: str, found: list[str]) -> None:
@@ -52,3 +53,11 @@ def test_earlier_words_count_more_and_pairs_know_their_order() -> None:
     words = one.matrix.toarray()[0][(one.present >> BITS) == 0]
     assert sorted(words.tolist()) == pytest.approx([20 / 21, 1.0])
     assert np.all(np.diff(one.present) > 0)
+
+
+def test_what_a_text_excludes_has_nothing_in_common_with_what_it_is_about() -> None:
+    about, excluded = count(["mobile"]), count(["cafes (except mobile)"])
+    assert not set(about.present.tolist()) & set(excluded.present.tolist())
+    alike = count(["bars (except mobile)"])
+    words = [set(c.present[(c.present >> BITS) == 0].tolist()) for c in (excluded, alike)]
+    assert len(words[0] & words[1]) == 1

@@ -1,0 +1,51 @@
+"""Says how good a model was on the rows held back: source by source and level by level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.answers import System
+from pipeline.codes import levels
+from pipeline.engine.learned import Trained
+from pipeline.engine.learned.arrays import Bools
+from pipeline.engine.learned.calibrate import calibration_error
+
+__all__ = ["by_level", "by_source"]
+
+
+def by_source(trained: Trained, sources: pa.Table) -> dict[str, dict[str, Any]]:
+    """Return how many rows each source has, how often they were right, and what was said.
+
+    Args:
+        trained: what was found for the rows.
+        sources: a column ``source`` with a value for each of them.
+    """
+    source = np.array(sources["source"].to_pylist())
+    return {name: _figures(trained, source == name) for name in sorted(set(source.tolist()))}
+
+
+def by_level(trained: Trained, system: System) -> dict[str, dict[str, float]]:
+    """Return how often the first code is right down to each level, of the rows that state it."""
+    truths = [levels.stem(system, code) for code in trained.truth.tolist()]
+    found = [levels.stem(system, code) for code in trained.found[:, 0].tolist()]
+    figures = {}
+    for digits, name in levels.LEVELS[system].items():
+        right = [
+            truth[:digits] == given[:digits]
+            for truth, given in zip(truths, found, strict=True)
+            if len(truth) >= digits
+        ]
+        figures[name] = {"rows": len(right), "right_1": round(float(np.mean(right or [False])), 4)}
+    return figures
+
+
+def _figures(trained: Trained, rows: Bools) -> dict[str, Any]:
+    hits, sure = trained.hits()[rows], trained.sure[rows]
+    right = {f"right_{top}": float(hits[:, :top].any(axis=1).mean()) for top in (1, 5, 10)}
+    error = calibration_error(sure, hits[:, 0])
+    figures = right | {"says": float(sure.mean()), "calibration_error": error}
+    rounded = {name: round(value, 4) for name, value in figures.items()}
+    return {"rows": int(rows.sum())} | rounded

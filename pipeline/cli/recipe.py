@@ -1,0 +1,203 @@
+"""Reads a recipe: which files teach the models of several systems together, and how."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.codes import phrases, shipped, titles_by_language
+from pipeline.engine.learned import (
+    Course,
+    Examples,
+    Labels,
+    Lessons,
+    NetworkSettings,
+    Recipe,
+)
+from pipeline.engine.learned.arrays import Floats
+from pipeline.errors import InputError, SettingsError
+from pipeline.tables import open_reader
+
+__all__ = ["Prepared", "read_recipe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a file.
+
+    Attributes:
+        file: its path, from the recipe's folder.
+        text: the columns that are joined to a text.
+        code: the column of the code.
+        split: what separates several phrases in one text.
+        where: what some columns must say for a row to be taken.
+    """
+
+    file: str
+    text: Sequence[str] = ("text",)
+    code: str = "code"
+    split: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a recipe says of one system.
+
+    Attributes:
+        taught: files of labelled texts, with a column ``source``.
+        held_back: files that try a first model and are then taught, too.
+        phrases: files of further wordings of codes.
+        most_of_a_source: texts of a larger source weigh less, so that they count as this together.
+        title_weight, title_share: how much a title counts; how likely it takes part in an epoch.
+        phrase_weight: how much a phrase counts, be it from a file or of those that are shipped.
+        remembers: whether typical texts of each code are kept.
+    """
+
+    taught: Sequence[str]
+    held_back: Sequence[str]
+    phrases: Sequence[Mapping[str, Any]] = ()
+    most_of_a_source: int = 10_000
+    title_weight: float = 0.3
+    title_share: float = 1.0
+    phrase_weight: float = 0.3
+    remembers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A recipe whose files were read.
+
+    Attributes:
+        recipe: how the networks learn.
+        courses: what they learn.
+        lessons: what was taken and left out of the labelled texts of each system.
+        sources: of the rows that are held back, the source and language of each.
+        learned: how many rows of each source are learned in the end, for each system.
+    """
+
+    recipe: Recipe
+    courses: list[Course]
+    lessons: list[Lessons]
+    sources: list[pa.Table]
+    learned: list[Counter[str]]
+
+
+def read_recipe(path: Path) -> Prepared:
+    """Read a recipe and all the files it names.
+
+    Raises:
+        SettingsError: the recipe is not one.
+        InputError: a file is not there, or lacks a column.
+    """
+    try:
+        text = tomllib.loads(path.read_text("utf-8"))
+        systems = {system: Lines(**lines) for system, lines in text["systems"].items()}
+        networks = text["network"]
+        seeds = range(networks.pop("count"))
+        settings = tuple(NetworkSettings(**networks, seed=seed) for seed in seeds)
+        recipe = Recipe(settings, **text["model"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SettingsError(
+            f"{path} is no recipe: {error}.",
+            "See pipeline/engine/shipped/recipe.toml in the source for one that works.",
+        ) from error
+    unknown = set(systems) - set(SYSTEMS)
+    if unknown:
+        raise SettingsError(
+            f"{path} names the system {min(unknown)}.", f"Systems are {', '.join(SYSTEMS)}."
+        )
+    read = [_course(path.parent, system, lines) for system, lines in systems.items()]
+    courses, lessons, sources, learned = (list(each) for each in zip(*read, strict=True))
+    return Prepared(recipe, courses, lessons, sources, learned)
+
+
+def _course(
+    folder: Path, system: System, lines: Lines
+) -> tuple[Course, Lessons, pa.Table, Counter[str]]:
+    labels = Labels(shipped(system))
+    taught, held_back = Lessons(labels), Lessons(labels)
+    sources = _labelled(folder, lines.taught, taught)
+    tried = _labelled(folder, lines.held_back, held_back)
+    titles = _titles(system)
+    others = _phrases(folder, system, lines, labels)
+    all_sources = [*sources["source"].to_pylist(), *tried["source"].to_pylist()]
+    course = Course(
+        system,
+        taught.examples(),
+        held_back.examples(),
+        Examples.joined([titles, others]),
+        _weights(all_sources, lines),
+        np.repeat([lines.title_weight, lines.phrase_weight], [len(titles), len(others)]),
+        np.repeat([lines.title_share, 1.0], [len(titles), len(others)]),
+        lines.remembers,
+        recognises=False,
+    )
+    return course, taught, tried, Counter(all_sources)
+
+
+def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> pa.Table:
+    """Teach the rows of labelled files; return source and language of those that are taken."""
+    about = []
+    for name in files:
+        for texts, rows in _batches(folder / name, ["text"], ["code", "source", "lang"]):
+            codes = [code or "" for code in rows["code"].to_pylist()]
+            taken = lessons.read(texts, codes)
+            about.append(rows.filter(pa.array(taken)).select(["source", "lang"]))
+    return pa.Table.from_batches(about)
+
+
+def _titles(system: System) -> Examples:
+    table = shipped(system)
+    titles, codes = [], []
+    for language in titles_by_language(table):
+        for code, title in zip(table.titles, language, strict=True):
+            if table.assignable(code) and title:
+                titles.append(title)
+                codes.append(code)
+    return Examples.of(titles, codes)
+
+
+def _phrases(folder: Path, system: System, lines: Lines, labels: Labels) -> Examples:
+    lessons = Lessons(labels)
+    own = phrases(system)
+    lessons.read([phrase for _, phrase in own], [code for code, _ in own])
+    for each in lines.phrases:
+        rows = Rows(**each)
+        columns = [rows.code, *rows.where]
+        for texts, found in _batches(folder / rows.file, rows.text, columns):
+            pairs = [
+                (part.strip(), row[rows.code])
+                for text, row in zip(texts, found.to_pylist(), strict=True)
+                for part in (text.split(rows.split) if rows.split else [text])
+                if all(row[name] == value for name, value in rows.where.items())
+            ]
+            lessons.read([text for text, _ in pairs], [code for _, code in pairs])
+    return lessons.examples()
+
+
+def _batches(
+    path: Path, text: Sequence[str], columns: Sequence[str]
+) -> Iterator[tuple[Sequence[str], pa.RecordBatch]]:
+    """Return (the texts, the other columns) of a file's batches."""
+    reader = open_reader(path, text)
+    missing = [name for name in columns if name not in reader.schema.names]
+    if missing:
+        raise InputError(f"{path} has no column {missing[0]!r}.", "Name its columns in the recipe.")
+    for batch in reader.batches():
+        yield batch.texts, batch.to_arrow().select(list(columns))
+
+
+def _weights(sources: Sequence[str], lines: Lines) -> Floats:
+    """Return how much each row counts."""
+    _, source, rows = np.unique(np.array(sources), return_inverse=True, return_counts=True)
+    weights: Floats = np.minimum(1, lines.most_of_a_source / rows[source]).astype(np.float32)
+    return weights

@@ -1,0 +1,65 @@
+"""Turns texts into short dense vectors: what all the systems of a model share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import sparse
+
+from pipeline.engine.learned.arrays import Floats, Ints
+from pipeline.engine.learned.codebook import Codebook
+from pipeline.engine.learned.features import Counts, count
+from pipeline.engine.learned.vocabulary import Vocabulary
+
+__all__ = ["AT_ONCE", "Encoder", "encoded", "portions"]
+
+AT_ONCE = 256
+"""Texts scored in one matrix; bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoder:
+    """The features that a model knows and their weights.
+
+    Attributes:
+        vocabulary: the features.
+        weights: features x dimensions.
+    """
+
+    vocabulary: Vocabulary
+    weights: Codebook
+
+    def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Return (texts x dimensions, share of each text's features that is known)."""
+        vectors, used, known = self.compact(counts)
+        return vectors @ self.weights.rows(used), known
+
+    def compact(self, counts: Counts) -> tuple[sparse.csr_matrix, Ints, Floats]:
+        """Return (texts x known features that occur, which those are, share known)."""
+        vectors, known = self.vocabulary.vectors(counts)
+        used, local = np.unique(vectors.indices, return_inverse=True)
+        shape = (len(known), len(used))
+        return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape), used, known
+
+
+@lru_cache(maxsize=1)
+def counted(texts: tuple[str, ...]) -> Counts:
+    """Count texts once for all the models that are asked about them."""
+    return count(texts)
+
+
+@lru_cache(maxsize=2)
+def encoded(encoder: Encoder, texts: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """Return `Encoder.hidden` of texts, found once for all the systems that are asked about them.
+
+    Two are kept, for the shipped model and one of a history beside it.
+    """
+    return encoder.hidden(counted(texts))
+
+
+def portions(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return texts in portions whose scores fit in one matrix."""
+    return [tuple(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)]

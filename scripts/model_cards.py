@@ -1,0 +1,166 @@
+"""Writes a card beside the shipped models for each system: data, terms, figures, limits.
+
+    python -m scripts.model_cards
+
+The figures are those that the models say of themselves: see ``about`` in ``model.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.engine.learned import shipped_models
+
+__all__: list[str] = []
+
+NAMES = {
+    "cpv": "CPV 2008",
+    "psc": "PSC, April 2025",
+    "naics": "NAICS 2022",
+    "unspsc": "UNSPSC",
+}
+
+DATA = {
+    "cpv": """Notices of Tenders Electronic Daily (reuse allowed, source: © European Union,
+TED), of national portals of the European Union, of Public Contracts Scotland and Find a Tender
+(Open Government Licence v3.0), of the Portuguese BASE portal, of Spain's PLACSP and the Basque
+country's open data, and of the Czech NEN and ISVZ, 2014 to 2026, in 24 languages, most of them
+Spanish, German, Portuguese, French, Polish and English.""",
+    "psc": """Notices and awards of the United States: SAM.gov 2014 to 2026, FPDS 2019 to 2025,
+USAspending, and item names of the Defense Logistics Agency with their supply class. They are works
+of the federal government and in the public domain.""",
+    "naics": """Notices and awards of the United States: SAM.gov 2014 to 2026, FPDS and USAspending
+2019 to 2026, a forecast of the Department of State. They are works of the federal government and in
+the public domain, as are the Census Bureau's descriptions of industries and its index (2022), which
+were taught along, and its relation of products to industries.""",
+    "unspsc": """Contracts of AusTender 2023 and 2024 (Commonwealth of Australia, CC BY 3.0 AU),
+the catalogue of Paraguay's DNCP, framework agreements of ChileCompra, and a few contracts of
+Colombia's SECOP and of New South Wales and Paraguay as Open Contracting data.""",
+}
+
+LIMITS = {
+    "cpv": """- Buyers do not agree: of the labelled texts many state a division or group only,
+  and two buyers often give two codes to the same thing. A code by the model is a suggestion.
+- Notices of years and publishers that the model has not seen are harder: compare the sources.
+- Codes that no labelled text names are known by their titles and our phrases alone, and are seldom
+  found first. Bulgarian, Greek, Maltese, Irish and Baltic texts with labels were few.""",
+    "psc": """- English only. Terse titles of awards ("IGF::OT::IGF ...") often name no object.
+- Services that differ in who does them (R408, R425, R499, ...) are confused most.
+- Codes that no labelled text names are known by their titles and our phrases alone.""",
+    "naics": """- English only. Buyers choose the industry that fits the set-aside and size standard
+  as often as the one that makes the thing, so manufacturers and wholesalers are confused.
+- Forecasts of the Department of State, which name projects rather than objects, do badly.""",
+    "unspsc": """- English of Australian agencies and Spanish of Latin American catalogues; others
+  will find it weaker. Agencies mostly state classes, catalogues commodities.
+- Only segments, families and classes that buyers use have titles in this package. A commodity that
+  the model knows is answered by its class until the official table was added
+  (`tender-pipeline codes add unspsc FILE`).""",
+}
+
+CARD = """# The model for {name}
+
+<!-- Written by scripts/model_cards.py from what the model says of itself. -->
+
+Answers `tender-pipeline run` for {name} where no service and no other model is given.
+
+A low-rank softmax on hashed words, pairs of words and parts of words ({dimensions} dimensions,
+shared by the four systems), with weights in {bits} bits each{memory}.
+Nothing else is kept of the texts.
+
+## What it learned
+
+- {learned:,} labelled texts with {codes_from_examples:,} codes;
+- {phrases:,} titles, descriptions and phrases, which word the codes as a buyer would; the phrases
+  were written for this project.
+
+It can answer with {codes:,} codes.
+
+{data}
+
+| source | texts |
+|---|---|
+{sources}
+
+Repeat it with such data: `tender-pipeline train --recipe recipe.toml --output MODELS --jobs 2`
+(the recipe stands beside this card). A source with many texts weighs no more than the recipe says.
+
+## How good it is
+
+On {rows:,} labelled texts of the "held back" files, before they were taught too: a model that had
+not seen them. Exact code, every row counts. What fits the confidence are the same rows.
+
+| | first code right | among 5 | among 10 | calibration error |
+|---|---|---|---|---|
+| all | {first} | {five} | {ten} | {error} |
+
+| source held back | texts | first | among 5 | among 10 | it says | calibration error |
+|---|---|---|---|---|---|---|
+{by_source}
+
+First code right down to a level, of the texts whose own code goes that deep:
+
+| level | texts | first |
+|---|---|---|
+{by_level}
+
+The settings were chosen on these rows, so texts of other publishers and years will do worse.
+`tender-pipeline evaluate` tells on yours.
+
+## Limits
+
+{limits}
+"""
+
+
+def main() -> None:
+    """Write the cards."""
+    folder = shipped_models().path
+    said = json.loads((folder / "model.json").read_text("utf-8"))
+    for system, about in said["about"].items():
+        Path(folder, f"{system}.md").write_text(_card(system, about), "utf-8")
+
+
+def _card(system: str, about: Mapping[str, Any]) -> str:
+    held = about["held_back"]
+    return CARD.format(
+        name=NAMES[system],
+        dimensions=256,
+        bits=2,
+        memory="" if system == "cpv" else ", and\ntypical vectors of each code's texts",
+        learned=about["learned_rows"],
+        codes_from_examples=about["codes_from_examples"],
+        phrases=about["phrases"],
+        codes=about["codes"],
+        data=DATA[system],
+        sources="\n".join(
+            f"| {name} | {rows:,} |" for name, rows in about["learned_by_source"].items()
+        ),
+        rows=held["rows"],
+        first=_share(held["right"]["1"]),
+        five=_share(held["right"]["5"]),
+        ten=_share(held["right"]["10"]),
+        error=_share(held["calibration_error"]),
+        by_source="\n".join(_sources(about["by_source"])),
+        by_level="\n".join(
+            f"| {name} | {each['rows']:,} | {_share(each['right_1'])} |"
+            for name, each in about["by_level"].items()
+        ),
+        limits=LIMITS[system],
+    )
+
+
+def _sources(by_source: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    for name, each in by_source.items():
+        shares = ("right_1", "right_5", "right_10", "says", "calibration_error")
+        yield f"| {name} | {each['rows']:,} | " + " | ".join(_share(each[s]) for s in shares) + " |"
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0") if value < 1 else "1.000"
+
+
+if __name__ == "__main__":
+    main()

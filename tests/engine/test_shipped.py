@@ -1,0 +1,100 @@
+"""The models that come with the package."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.codes import load
+from pipeline.engine.learned import load_model, shipped_models
+from pipeline.engine.learned.folder import _checksum
+from pipeline.engine.learned.stored import own
+from pipeline.engine.rankers import ranker
+
+FOLDER = shipped_models().path
+
+MOST = 45_000_000
+"""Bytes of all the models together."""
+
+
+def test_every_system_has_a_model_and_all_together_are_small() -> None:
+    assert set(shipped_models().systems) == set(SYSTEMS)
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) <= MOST
+
+
+def test_the_arrays_are_as_they_were_written() -> None:
+    checksums = json.loads((FOLDER / "model.json").read_text("utf-8"))["arrays"]
+    assert {f"{name}.npy" for name in checksums} == {path.name for path in FOLDER.glob("*.npy")}
+    for name, checksum in checksums.items():
+        assert _checksum(np.load(FOLDER / f"{name}.npy")) == checksum, name
+
+
+def test_the_systems_share_one_encoder_whose_weights_stay_on_disk() -> None:
+    encoders = {id(own(load_model(shipped_models(), system)).encoder) for system in SYSTEMS}
+    assert len(encoders) == 1
+    weights = own(load_model(shipped_models(), "psc")).encoder.weights
+    assert isinstance(weights.places, np.memmap)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_code_of_the_table_is_known_and_every_answer_has_a_title(system: System) -> None:
+    table = load(system)
+    assignable = {code for code in table.titles if table.assignable(code)}
+    assert assignable <= set(load_model(shipped_models(), system).codes.tolist())
+    texts = ["supply of toner", "works", "Lieferung von Medikamenten", "??", "x1 y2"]
+    for matches in ranker(system).rank(texts, 20):
+        assert all(table.titles[match.code] == match.title for match in matches)
+
+
+@pytest.mark.parametrize(
+    ("system", "text", "start"),
+    [
+        ("cpv", "Asphalt road surfacing works", "45"),
+        ("cpv", "Entretien des espaces verts de la commune", "773"),
+        ("cpv", "Servicio de limpieza de los edificios municipales", "909"),
+        ("cpv", "Lieferung von Feuerwehrfahrzeugen", "34"),
+        ("cpv", "Dostawa komputerów i monitorów dla szkoły", "302"),
+        ("psc", "JANITORIAL SERVICES, VA CLINIC", "S201"),
+        ("psc", "VALVE, BALL", "4820"),
+        ("naics", "Janitorial services for the courthouse", "561720"),
+        ("naics", "Dredging of the navigation channel", "237990"),
+        ("unspsc", "Legal Services", "8012"),
+        ("unspsc", "Provision of temporary ICT labour hire", "80"),
+    ],
+)
+def test_what_any_buyer_would_call_it_is_found(system: System, text: str, start: str) -> None:
+    ((best, *_),) = ranker(system).rank([text], 5)
+    assert best.code.startswith(start)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("text", ["", "!!", "123", "道路の維持補修工事", "ქართული ტექსტი"])
+def test_a_text_of_which_nothing_is_known_gets_no_match(system: System, text: str) -> None:
+    assert ranker(system).rank([text], 5) == [()]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_text_of_a_kind_never_seen_gets_little_confidence(system: System) -> None:
+    for matches in ranker(system).rank(["xyzzy plugh qwrt", "wnioskodawczyniom zzgl"], 1):
+        assert all(match.confidence < 0.25 for match in matches)
+
+
+def test_the_recipe_names_every_system() -> None:
+    recipe = tomllib.loads((FOLDER / "recipe.toml").read_text("utf-8"))
+    assert set(recipe["systems"]) == set(SYSTEMS)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_card_of_each_model_tells_what_the_model_says_of_itself(system: System) -> None:
+    about = json.loads((FOLDER / "model.json").read_text("utf-8"))["about"][system]
+    card = Path(FOLDER, f"{system}.md").read_text("utf-8")
+    right = about["held_back"]["right"]
+    for top in ("1", "5", "10"):
+        assert f"{right[top]:.3f}".lstrip("0") in card
+    for source, figures in about["by_source"].items():
+        assert f"| {source} | {figures['rows']:,} |" in card

@@ -1,0 +1,116 @@
+"""`tender-pipeline train --recipe` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.engine.learned import load_model, model_folder
+from tests.engine.learned.lessons import history
+from tests.test_cli_train import Command, command
+
+__all__ = ["command"]
+
+RECIPE = """
+[network]
+count = 2
+dimensions = 16
+epochs = 2
+batch = 512
+feature_rate = 0.5
+dropout = 0.5
+
+[model]
+at_least = 2
+width = 16
+columns = 4
+
+[systems.naics]
+taught = ["taught.csv"]
+held_back = ["tried.csv"]
+phrases = [{ file = "more.csv", text = ["entry"], split = ";", where = { kind = "index" } }]
+most_of_a_source = 50
+
+[systems.unspsc]
+taught = ["taught_unspsc.csv"]
+held_back = ["tried_unspsc.csv"]
+remembers = false
+"""
+
+NAICS = {"03111000": "111140", "45233140": "237310", "90910000": "561720"}
+UNSPSC = {"03111000": "10151700", "45233140": "72141003", "90910000": "76111500"}
+
+
+def labelled(path: Path, seed: int, codes: dict[str, str], rows: int) -> None:
+    texts, cpv = history(rows, seed)
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(("text", "code", "lang", "source"))
+        for number, (text, code) in enumerate(zip(texts, cpv, strict=True)):
+            lines.writerow((text, codes[code], "en", "one" if number % 3 else "two"))
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    for suffix, codes in (("", NAICS), ("_unspsc", UNSPSC)):
+        labelled(tmp_path / f"taught{suffix}.csv", 1, codes, 60)
+        labelled(tmp_path / f"tried{suffix}.csv", 2, codes, 30)
+    (tmp_path / "more.csv").write_text(
+        "entry,code,kind\nquay walls; mooring dolphins,237990,index\nquay walls,111140,other\n"
+    )
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    return tmp_path / "recipe.toml"
+
+
+def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
+    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("train", "--recipe", recipe, "--output", "model", "--json") == 0
+    about = json.loads(capsys.readouterr().out)
+    assert about["naics"]["held_back"]["rows"] == 30
+    assert about["naics"]["held_back"]["right"]["10"] > 0.9
+    assert about["unspsc"]["learned_by_source"] == {"one": 60, "two": 30}
+    sources = about["unspsc"]["by_source"]
+    assert (sources["one"]["rows"], sources["two"]["rows"]) == (20, 10)
+    assert list(about["naics"]["by_level"])[:2] == ["sector", "subsector"]
+    levels = [figures["right_1"] for figures in about["naics"]["by_level"].values()]
+    assert levels == sorted(levels, reverse=True)
+    folder = model_folder(Path("model"))
+    assert folder.systems == ("naics", "unspsc")
+    codes = {system: set(load_model(folder, system).codes.tolist()) for system in folder.systems}
+    assert {"237990", "561720"} <= codes["naics"]
+    assert "72141003" in codes["unspsc"]  # a commodity, which the shipped table lacks
+    assert {file.name.partition(".")[0] for file in folder.path.iterdir()} == {
+        "encoder",
+        "model",
+        "naics",
+        "unspsc",
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[model]", "[mode]", "is no recipe: 'model'"),
+        ("at_least = 2", "at_last = 2", "at_last"),
+        ("systems.naics", "systems.sitc", "names the system sitc"),
+        ('text = ["entry"]', 'text = ["phrase"]', "phrase"),
+        ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),
+        ("[network]", "[network", "is no recipe"),
+    ],
+)
+def test_a_recipe_that_is_none_is_refused_with_what_is_wrong(
+    command: Command,
+    recipe: Path,
+    capsys: pytest.CaptureFixture[str],
+    old: str,
+    new: str,
+    said: str,
+) -> None:
+    recipe.write_text(RECIPE.replace(old, new))
+    assert command("train", "--recipe", recipe, "--output", "model") == 2
+    assert said in capsys.readouterr().err
+    assert not Path("model").exists()
