@@ -35,14 +35,21 @@ class Memory:
     def shares(self, hidden: Floats, codes: int) -> Floats:
         """Return texts x codes: which codes the texts' neighbours have."""
         near = unit(hidden) @ self.vectors.T
-        count = min(NEAREST, near.shape[1])
-        places = np.argpartition(near, -count, axis=1)[:, -count:]
-        closeness = np.take_along_axis(near, places, axis=1)
-        pull = np.exp(SHARPNESS * (closeness - 1)) * self.texts[places]
-        found = np.zeros((len(hidden), codes), np.float32)
-        np.add.at(found, (np.arange(len(hidden))[:, None], self.labels[places]), pull)
-        shares: Floats = found / (found.sum(axis=1, keepdims=True) + 1e-12)
+        # Partitioning values is three times as fast as partitioning places.
+        row, place = np.nonzero(near >= _largest(near, NEAREST))
+        pull = np.exp(SHARPNESS * (near[row, place] - 1)) * self.texts[place]
+        shape = (len(hidden), codes)
+        found = np.bincount(row * codes + self.labels[place], pull, codes * len(hidden))
+        shares: Floats = found.reshape(shape).astype(np.float32)
+        shares /= shares.sum(axis=1, keepdims=True) + 1e-12
         return shares
+
+
+def _largest(rows: Floats, count: int) -> Floats:
+    """Return the last of each row's ``count`` largest values, as a column."""
+    count = min(count, rows.shape[1])
+    last: Floats = np.partition(rows, -count, axis=1)[:, -count, None]
+    return last
 
 
 def unit(rows: Floats) -> Floats:
