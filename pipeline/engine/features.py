@@ -54,8 +54,7 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
     weights: list[float] = []
     ends = [0]
     for text in texts:
-        wanted = WORD.findall(meaning(readable(text)))[:MAX_WORDS]
-        for place, word in enumerate(wanted):
+        for place, word in enumerate(_telling_words(text)):
             columns.append(vocabulary.setdefault(word, len(vocabulary)))
             weight = HALF_AT_WORD / (HALF_AT_WORD + place)
             weights.append(weight * LIGHTER if word in lighter else weight)
@@ -68,6 +67,11 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
     counts = by_word @ features
     columns = present[counts.indices]
     return sparse.csr_matrix((counts.data, columns, counts.indptr), (len(texts), FEATURES))
+
+
+def _telling_words(text: str) -> list[str]:
+    """Return the words of what says what is wanted."""
+    return WORD.findall(meaning(readable(text)))[:MAX_WORDS]
 
 
 def _word_features(vocabulary: Sequence[str]) -> tuple[sparse.csr_matrix, Columns]:
@@ -95,7 +99,7 @@ def _features(word: str) -> Columns:
 
 def parts(text: str, lighter: Container[str] = ()) -> Parts:
     """Take a text apart: what `term_counts` counts of it, and from which word."""
-    found = words(text)
+    found = _telling_words(text)
     features = [_features(word) for word in found]
     weights = HALF_AT_WORD / (HALF_AT_WORD + np.arange(len(found)))
     weights *= [LIGHTER if word in lighter else 1.0 for word in found]

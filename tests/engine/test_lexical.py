@@ -209,6 +209,12 @@ def test_a_word_of_a_title_above_speaks_for_a_code_too() -> None:
     assert small(titles).why(["vessels"], ["10100000"]) == ["vessels"]
 
 
+def test_boilerplate_before_a_text_does_not_hide_the_words_that_spoke() -> None:
+    bidding = "Questions about the submission of offers are due by email no later than noon. " * 40
+    titles = {"10000000": "Drum kits", "20000000": "Chairs"}
+    assert small(titles).why([f"{bidding}Drum kits."], ["10000000"]) == ["Drum, kits"]
+
+
 def test_boilerplate_round_a_text_does_not_change_its_codes() -> None:
     clean = "Drum kits for the school band"
     formulas = (
