@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.buy import Purchase, PurchaseSettings
-from pipeline.cli.options import say
+from pipeline.cli.options import csv_options, log_to_stderr, say
 from pipeline.cli.paid import buying, buying_options, purchase_settings
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
@@ -34,8 +34,8 @@ from pipeline.evaluation import (
     write_page,
 )
 from pipeline.progress import bar, log_lines
-from pipeline.settings import ENGINES, FORMATS, CsvOptions, Settings
-from pipeline.tables import Reader, open_reader
+from pipeline.settings import ENGINES, FORMATS, Settings
+from pipeline.tables import open_reader
 
 __all__ = ["evaluate"]
 
@@ -112,9 +112,7 @@ def evaluate(context: click.Context, /, **values: Any) -> int:
     a paid service answers is bought on the terms of run: planned, asked for on a terminal, kept
     in the ledger and never bought twice. --sample 200 is enough to see whether it is worth it.
     """
-    form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
-    logging.basicConfig(format=form, stream=sys.stderr)
-    log.setLevel(logging.INFO)
+    log_to_stderr()
     settings = _settings(values)
     page: Path | None = values["page"]
     if page is not None:
@@ -159,19 +157,8 @@ def _found(
                 log.warning("%s", line)
 
     progress = bar if sys.stderr.isatty() else log_lines
-    reader = _reader(path, settings, values)
+    reader = open_reader(path, settings.text_columns, csv_options(values), values["input_format"])
     return evaluated(reader, str(path), settings, subjects, open_purchase, progress, told)
-
-
-def _reader(path: Path, settings: EvaluationSettings, values: dict[str, Any]) -> Reader:
-    options = CsvOptions(
-        delimiter=values["delimiter"],
-        encoding=values["encoding"],
-        line_end=values["line_end"],
-        quote_escape=values["quote_escape"],
-        header=not values["no_header"],
-    )
-    return open_reader(path, settings.text_columns, options, values["input_format"])
 
 
 def _subjects(context: click.Context, system: System, values: dict[str, Any]) -> list[Subject]:

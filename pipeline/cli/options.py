@@ -1,8 +1,9 @@
-"""What the commands share: options that a variable or a file can set too, and printing."""
+"""What the commands share: options that a variable or a file can set too, logging and printing."""
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
 import tomllib
@@ -15,8 +16,9 @@ from typing import Any, TypeVar
 import click
 
 from pipeline.errors import OutputError, SettingsError
+from pipeline.settings import CsvOptions
 
-__all__ = ["Names", "option", "say", "settings_file"]
+__all__ = ["Names", "csv_options", "log_to_stderr", "option", "say", "settings_file"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -40,6 +42,24 @@ def option(name: str, *more: str, **attributes: Any) -> Callable[[Command], Comm
     """Declare an option with its variable: ``--text-column`` is ``TENDER_PIPELINE_TEXT_COLUMN``."""
     variable = "TENDER_PIPELINE_" + name.removeprefix("--").replace("-", "_").upper()
     return click.option(name, *more, envvar=variable, show_default=True, **attributes)
+
+
+def csv_options(values: Mapping[str, Any]) -> CsvOptions:
+    """Return how the options of a command say that a CSV file is written."""
+    return CsvOptions(
+        delimiter=values["delimiter"],
+        encoding=values["encoding"],
+        line_end=values["line_end"],
+        quote_escape=values["quote_escape"],
+        header=not values["no_header"],
+    )
+
+
+def log_to_stderr() -> None:
+    """Show what the package logs: with the time, unless somebody sits before it."""
+    form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
+    logging.basicConfig(format=form, stream=sys.stderr)
+    logging.getLogger("pipeline").setLevel(logging.INFO)
 
 
 def say(text: str) -> None:

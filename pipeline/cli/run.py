@@ -16,7 +16,14 @@ import click
 from pipeline import job
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.buy import Purchase, PurchaseSettings
-from pipeline.cli.options import Names, option, say, settings_file
+from pipeline.cli.options import (
+    Names,
+    csv_options,
+    log_to_stderr,
+    option,
+    say,
+    settings_file,
+)
 from pipeline.cli.paid import described, paid_options, planned, purchase, purchase_settings
 from pipeline.engine import embedded
 from pipeline.engine.learned import ModelFolder, opened
@@ -25,7 +32,7 @@ from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
-from pipeline.settings import ENGINES, FORMATS, CsvOptions, Format, Settings, parse_systems
+from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems
 from pipeline.tables import Reader, format_of, open_reader, spooled
 
 __all__ = ["plan", "run"]
@@ -144,9 +151,7 @@ class _Table:
 
 
 def _with_table(values: dict[str, Any], command: _Command) -> int:
-    form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
-    logging.basicConfig(format=form, stream=sys.stderr)
-    log.setLevel(logging.INFO)
+    log_to_stderr()
     models = opened(values["models"], parse_systems(values["systems"]))
     settings = Settings(
         systems=values["systems"],
@@ -163,13 +168,7 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
     )
     if values["base_url"]:
         settings.check_for_service()
-    options = CsvOptions(
-        delimiter=values["delimiter"],
-        encoding=values["encoding"],
-        line_end=values["line_end"],
-        quote_escape=values["quote_escape"],
-        header=not values["no_header"],
-    )
+    options = csv_options(values)
     how = purchase_settings(values)
     with _file(values["input_path"]) as path:
         reader = open_reader(path, settings.text_columns, options, values["input_format"])

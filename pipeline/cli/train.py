@@ -14,7 +14,7 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.held_back import by_level, by_source
-from pipeline.cli.options import say
+from pipeline.cli.options import log_to_stderr, say
 from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load
 from pipeline.engine.learned import (
@@ -98,9 +98,7 @@ def train(**values: Any) -> int:
     suits a tenth of the rows best. That tenth is held back from a first model, to see how good it
     is; the model that is kept has learned all of them.
     """
-    form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
-    logging.basicConfig(format=form, stream=sys.stderr)
-    log.setLevel(logging.INFO)
+    log_to_stderr()
     _check(values)
     check_free(values["output"], values["overwrite"])
     check_place(values["output"].resolve())
