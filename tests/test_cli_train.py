@@ -133,6 +133,14 @@ def test_parquet_whose_codes_are_numbers_keeps_its_leading_zeros(
     assert "03111000" in load_model(model_folder(Path("model")), "cpv").codes.tolist()
 
 
+def test_a_column_of_fractions_is_an_error_with_a_hint(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pq.write_table(pa.table({"description": ["wheat"], "code": [0.5]}), tmp_path / "h.parquet")
+    assert command("train", tmp_path / "h.parquet", *ONLY) == 2
+    assert "Name the column that is meant: --code-column NAME." in capsys.readouterr().err
+
+
 def test_too_few_rows_are_an_error_and_leave_no_folder(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,6 @@ import json
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.placing import check_place
 from pipeline.progress import bar, log_lines
 from pipeline.settings import FORMATS, CsvOptions
-from pipeline.tables import Reader, open_reader
+from pipeline.tables import Reader, find_column, labels, open_reader
 
 __all__ = ["train"]
 
@@ -161,11 +160,10 @@ def _from_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons:
     """Read a history; what cannot be learned from it is said at once."""
-    place = _place(reader.schema.names, column, path)
+    place = find_column(reader.schema.names, column, path, "--code-column")
     lessons = Lessons(Labels(load(system)))
     for batch in reader.batches():
-        written = batch.to_arrow().column(place).to_pylist()
-        lessons.read(batch.texts, [_text(value, system) for value in written])
+        lessons.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
     for line in _left_out(lessons):
         log.warning("%s", line)
     kept = len(lessons.examples().codes)
@@ -184,28 +182,6 @@ def _trained(courses: Sequence[Course], recipe: Recipe, jobs: int) -> list[Train
     log.info("learning from %s, each read several times", named)
     with (bar if sys.stderr.isatty() else log_lines)(work(courses, recipe)) as advance:
         return learn(courses, recipe, advance, jobs)
-
-
-def _place(names: Sequence[str], wanted: str, path: Path) -> int:
-    """Return where the column of the codes stands."""
-    times = list(names).count(wanted)
-    if times == 1:
-        return list(names).index(wanted)
-    close = get_close_matches(wanted, names, n=1, cutoff=0.0)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise InputError(
-        f"{path} has {times or 'no'} columns named {wanted!r}.",
-        f"{hint}Name the column that holds the code: --code-column NAME.",
-    )
-
-
-def _text(value: Any, system: System) -> str:
-    """Return a code as text; a whole number lost the zero that some CPV codes begin with."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, int) and system == "cpv" and len(str(value)) == 7:
-        return f"0{value}"
-    return "" if value is None else str(value)
 
 
 def _left_out(lessons: Lessons) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from hashlib import blake2b
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ from pipeline.codes import CodeTable
 from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.usable import LeftOut, usable
-from pipeline.tables import ArrowBatch, Reader
+from pipeline.tables import ArrowBatch, Reader, find_column
 
 __all__ = ["Labelled", "labelled"]
 
@@ -83,9 +82,8 @@ def labelled(reader: Reader, settings: EvaluationSettings, codes: CodeTable, nam
     Raises:
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """
-    _place(reader, settings.code_column, "code", name)
-    if settings.language_column is not None:
-        _place(reader, settings.language_column, "language", name)
+    for option, column in settings.label_columns.items():
+        find_column(reader.schema.names, column, name, option)
     left_out = LeftOut()
     for batch in usable(reader, settings, left_out):
         for code in batch.batch.column("code").to_pylist():
@@ -119,17 +117,3 @@ def _sample(rows: int, settings: EvaluationSettings) -> list[int] | None:
 
 def _picked(batch: ArrowBatch, places: Sequence[int]) -> ArrowBatch:
     return ArrowBatch([batch.texts[place] for place in places], batch.batch.take(pa.array(places)))
-
-
-def _place(reader: Reader, wanted: str, holds: str, name: str) -> None:
-    """Refuse a column that is not there, or that is there twice."""
-    names = reader.schema.names
-    times = names.count(wanted)
-    if times == 1:
-        return
-    close = get_close_matches(wanted, names, n=1, cutoff=0.0)
-    hint = f"Did you mean {close[0]!r}? " if close and not times else ""
-    raise InputError(
-        f"{name} has {times or 'no'} columns named {wanted!r}.",
-        f"{hint}Name the column that holds the {holds}: --{holds}-column NAME.",
-    )

@@ -49,6 +49,14 @@ class EvaluationSettings:
             _column("language_column", self.language_column)
 
     @property
+    def label_columns(self) -> dict[str, str]:
+        """The columns of the codes and, if there is one, of the languages, by their options."""
+        columns = {"--code-column": self.code_column}
+        if self.language_column is not None:
+            columns["--language-column"] = self.language_column
+        return columns
+
+    @property
     def asked(self) -> Settings:
         """The same as a job's settings: as many matches as there can be, for one system."""
         return Settings((self.system,), self.text_columns, top=MAX_TOP, jobs=self.jobs)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from pipeline.errors import InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.truths import code_of
-from pipeline.tables import ArrowBatch, Reader, column_texts
+from pipeline.tables import ArrowBatch, Reader, labels
 
 __all__ = ["LeftOut", "usable"]
 
@@ -45,10 +44,11 @@ class LeftOut:
 
 def usable(reader: Reader, settings: EvaluationSettings, left_out: LeftOut) -> Iterator[ArrowBatch]:
     """Yield the rows that have a text and a code, and count the others."""
-    wanted = [settings.code_column, *filter(None, [settings.language_column])]
-    places = [reader.schema.names.index(name) for name in wanted]
+    names = reader.schema.names
+    places = {option: names.index(name) for option, name in settings.label_columns.items()}
     for batch in reader.batches():
-        columns = [_said(batch.to_arrow(), place) for place in places]
+        original = batch.to_arrow()
+        columns = [labels(original, place, option) for option, place in places.items()]
         said, spoken = columns if len(columns) == 2 else (columns[0], [""] * len(batch.texts))
         rows = []
         for text, written, language in zip(batch.texts, said, spoken, strict=True):
@@ -74,29 +74,3 @@ def _code(text: str, said: str, settings: EvaluationSettings, left_out: LeftOut)
     if code is None:
         left_out.no_codes[said] += 1
     return code
-
-
-def _said(batch: pa.RecordBatch, place: int) -> list[str]:
-    """Return a column as text, without white space around it; "" for null.
-
-    Raises:
-        InputError: it holds neither text nor whole numbers.
-    """
-    column = batch.column(place)
-    try:
-        if pa.types.is_floating(column.type):  # numbers beside empty cells, as pandas has them
-            column = column.cast(pa.int64())
-        said = [(text or "").strip() for text in column_texts(column)]
-    except (UnicodeDecodeError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        name = batch.schema.names[place]
-        raise InputError(
-            f"The column {name!r} holds {column.type}, not text or whole numbers.",
-            "Name the columns that hold the codes and the languages: --code-column NAME, "
-            "--language-column NAME.",
-        ) from error
-    return [_padded(text) for text in said] if pa.types.is_integer(column.type) else said
-
-
-def _padded(number: str) -> str:
-    """Return a number with the zero that a CPV code lost; no other system has seven digits."""
-    return f"0{number}" if len(number) == 7 else number

@@ -11,14 +11,16 @@ import pyarrow as pa
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import CsvOptions, Format
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
-from pipeline.tables.arrow_batches import ArrowBatch, column_texts
+from pipeline.tables.arrow_batches import ArrowBatch
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.csv_writer import CsvWriter
+from pipeline.tables.labels import labels
 from pipeline.tables.parquet_reader import ParquetReader
 from pipeline.tables.parquet_writer import ParquetWriter
 from pipeline.tables.streams import COMPRESSIONS, sha256_of, spooled
 from pipeline.tables.table import Batch, NewColumn, Reader, Writer
+from pipeline.tables.texts import find_column
 
 __all__ = [
     "ArrowBatch",
@@ -28,8 +30,9 @@ __all__ = [
     "NewColumn",
     "Reader",
     "Writer",
-    "column_texts",
+    "find_column",
     "format_of",
+    "labels",
     "open_reader",
     "open_writer",
     "read_table",

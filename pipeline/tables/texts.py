@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 
-__all__ = ["find_columns", "join_texts"]
+__all__ = ["find_column", "find_columns", "join_texts"]
 
 NAMES_SHOWN = 30
 
@@ -25,10 +25,21 @@ def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str)
     Raises:
         InputError: a column is not there, or more than one has its name.
     """
-    return [_find(names, name, table) for name in wanted]
+    return [find_column(names, name, table, "--text-column") for name in wanted]
 
 
-def _find(names: Sequence[str], wanted: str, table: Path | str) -> int:
+def find_column(names: Sequence[str], wanted: str, table: Path | str, option: str) -> int:
+    """Return where a wanted column stands.
+
+    Args:
+        names: of the columns there are.
+        wanted: the name that is looked for.
+        table: what an error calls the table.
+        option: what names the column, such as ``--text-column``.
+
+    Raises:
+        InputError: it is not there, or more than one has its name.
+    """
     places = [place for place, name in enumerate(names) if name == wanted]
     if len(places) == 1:
         return places[0]
@@ -39,16 +50,16 @@ def _find(names: Sequence[str], wanted: str, table: Path | str) -> int:
         )
     raise InputError(
         f"{table} has no column {wanted!r}. Its columns: {_listed(names)}.",
-        _suggestion(names, wanted),
+        _suggestion(names, wanted, option),
     )
 
 
-def _suggestion(names: Sequence[str], wanted: str) -> str:
+def _suggestion(names: Sequence[str], wanted: str, option: str) -> str:
     folded = {name.strip().casefold(): name for name in reversed(names)}
     close = get_close_matches(wanted.casefold(), folded, n=1, cutoff=0.0)
     if not close:
-        return "Name the column that holds the text: --text-column NAME."
-    return f"Did you mean {folded[close[0]]!r}? Say so: --text-column {folded[close[0]]!r}."
+        return f"Name the column that is meant: {option} NAME."
+    return f"Did you mean {folded[close[0]]!r}? Say so: {option} {folded[close[0]]!r}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -80,6 +80,8 @@ def test_a_sample_as_large_as_the_table_is_the_table() -> None:
 def test_numbers_get_back_the_zero_that_a_cpv_code_began_with() -> None:
     numbers = pa.table({"description": ["wheat", "roads"], "code": [3111000, 45233140]})
     assert codes(read(numbers)) == ["03111000", "45233140"]
+    not_a_number = pa.array([3111000.0, float("nan")])
+    assert codes(read(numbers.set_column(1, "code", not_a_number))) == ["03111000"]
     frame = pd.DataFrame({"description": ["wheat", "none"], "code": [3111000.0, None]})
     assert codes(read(pa.Table.from_pandas(frame))) == ["03111000"]
 
@@ -92,7 +94,7 @@ def test_a_short_code_in_words_is_filled_up_at_its_end() -> None:
     ("rows", "settings", "said"),
     [
         (table(), {"code_column": "Code"}, "Did you mean 'code'?"),
-        (table(), {"language_column": "language"}, "--language-column NAME"),
+        (table(), {"language_column": "language"}, "--language-column 'lang'"),
         (table([("", "45000000", "en")]), {}, "has no row with a text and a cpv code"),
         (pa.table({"description": ["x"], "code": [[1]]}), {}, "not text or whole numbers"),
         (pa.table({"description": ["x"], "code": [0.5]}), {}, "not text or whole numbers"),

@@ -81,7 +81,7 @@ def test_of_many_columns_the_first_are_listed() -> None:
 def test_without_columns_there_is_nothing_to_suggest() -> None:
     with pytest.raises(InputError) as caught:
         find_columns([], ["x"], "The table")
-    assert caught.value.hint == "Name the column that holds the text: --text-column NAME."
+    assert caught.value.hint == "Name the column that is meant: --text-column NAME."
 
 
 def test_two_columns_of_the_wanted_name_are_refused() -> None:
