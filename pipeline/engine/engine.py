@@ -12,7 +12,7 @@ from loky import ProcessPoolExecutor
 
 from pipeline.answers import BatchAnswers, Explained, Matched, System
 from pipeline.engine.learned import ModelFolder
-from pipeline.engine.learned.encoder import AT_ONCE
+from pipeline.engine.learned.encoder import portions
 from pipeline.engine.rankers import Ranker, ranker
 from pipeline.errors import EngineError
 from pipeline.settings import EngineName, Settings
@@ -110,8 +110,7 @@ def _answer(
     """Answer one batch; a text that stands in it several times is ranked once."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     by_text: dict[System, dict[str, Matched]] = {asked[0]: {} for asked in systems}
-    for at in range(0, len(distinct), AT_ONCE):
-        some = distinct[at : at + AT_ONCE]
+    for some in portions(distinct):
         # All the systems of some texts before the next, so that what they share is found once.
         for asked in systems:
             found = _matched(ranker(*asked), some, top, explain)

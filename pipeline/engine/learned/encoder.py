@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 from scipy import sparse
 
 from pipeline.engine.learned.arrays import Floats, Ints
 from pipeline.engine.learned.codebook import Codebook
 from pipeline.engine.learned.features import Counts, count
+from pipeline.engine.learned.network import compact
 from pipeline.engine.learned.vocabulary import Vocabulary
 
 __all__ = ["AT_ONCE", "Encoder", "encoded", "portions"]
@@ -40,9 +40,7 @@ class Encoder:
     def compact(self, counts: Counts) -> tuple[sparse.csr_matrix, Ints, Floats]:
         """Return (texts x known features that occur, which those are, share known)."""
         vectors, known = self.vocabulary.vectors(counts)
-        used, local = np.unique(vectors.indices, return_inverse=True)
-        shape = (len(known), len(used))
-        return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape), used, known
+        return *compact(vectors), known
 
 
 @lru_cache(maxsize=1)

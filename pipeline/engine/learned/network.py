@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pipeline.engine.learned.arrays import Floats, Ints
 
-__all__ = ["Head", "Lesson", "Network", "Settings", "fit", "softmax"]
+__all__ = ["Head", "Lesson", "Network", "Settings", "compact", "fit", "softmax"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class _Learner:
     def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
         """Take one step on some texts, at a share of the full rates."""
         lesson, settings = self.lesson, self._settings
-        vectors, used = _compact(_thinned(lesson.vectors[rows], settings.dropout, random))
+        vectors, used = compact(_thinned(lesson.vectors[rows], settings.dropout, random))
         known = self._features.weights[used]
         directions = lesson.tree @ self._traits.weights
         hidden = vectors @ known
@@ -192,7 +192,7 @@ def _thinned(
     return sparse.csr_matrix((vectors.data[kept], vectors.indices[kept], ends), vectors.shape)
 
 
-def _compact(vectors: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
+def compact(vectors: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
     """Return (texts x features that occur, which those are)."""
     used, local = np.unique(vectors.indices, return_inverse=True)
     shape = (vectors.shape[0], len(used))
