@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 
 from pipeline.answers import System
 
-__all__ = ["assignable", "cut", "level", "levels_above", "parent", "stem", "written"]
+__all__ = ["LEVELS", "assignable", "cut", "level", "levels_above", "parent", "stem", "written"]
 
 # NAICS writes three of its sectors as ranges of two-digit numbers.
 SECTORS = {

@@ -12,7 +12,7 @@ from pipeline.codes import psc
 from pipeline.codes.levels import parent
 from pipeline.codes.table import CodeTable
 
-__all__ = ["cpv_titles", "shipped"]
+__all__ = ["DATA", "cpv_titles", "shipped"]
 
 DATA = files("pipeline.codes") / "data"
 

@@ -12,7 +12,7 @@ from pipeline.evaluation.usable import LeftOut
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.money import plain
 
-__all__ = ["basis", "left_out_lines", "lines", "tongue"]
+__all__ = ["left_out_lines", "lines", "tongue"]
 
 NAMED = 10
 """Odd codes that are named, of each kind."""
@@ -26,7 +26,7 @@ SURE = (10, 25, 50, 75, 100)
 
 def lines(found: Findings) -> Iterator[str]:
     """Say what was found."""
-    yield basis(found)
+    yield _basis(found)
     yield from left_out_lines(found.left_out)
     if found.comparison is not None:
         yield ""
@@ -39,7 +39,7 @@ def lines(found: Findings) -> Iterator[str]:
     yield found.verdict
 
 
-def basis(found: Findings) -> str:
+def _basis(found: Findings) -> str:
     """Say which rows were evaluated."""
     drawn = ""
     if found.rows < found.left_out.usable:

@@ -12,7 +12,7 @@ import pytest
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import load
 from pipeline.engine.learned import load_model, shipped_models
-from pipeline.engine.learned.folder import _checksum
+from pipeline.engine.learned.folder import checksum
 from pipeline.engine.learned.stored import own
 from pipeline.engine.rankers import ranker
 
@@ -30,8 +30,8 @@ def test_every_system_has_a_model_and_all_together_are_small() -> None:
 def test_the_arrays_are_as_they_were_written() -> None:
     checksums = json.loads((FOLDER / "model.json").read_text("utf-8"))["arrays"]
     assert {f"{name}.npy" for name in checksums} == {path.name for path in FOLDER.glob("*.npy")}
-    for name, checksum in checksums.items():
-        assert _checksum(np.load(FOLDER / f"{name}.npy")) == checksum, name
+    for name, expected in checksums.items():
+        assert checksum(np.load(FOLDER / f"{name}.npy")) == expected, name
 
 
 def test_the_systems_share_one_encoder_whose_weights_stay_on_disk() -> None:

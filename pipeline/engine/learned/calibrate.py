@@ -8,10 +8,12 @@ import numpy as np
 
 from pipeline.engine.learned.arrays import Bools, Floats
 
-__all__ = ["Calibration", "calibrate", "calibration_error", "evidence", "fitted_spread"]
+__all__ = ["BINS", "Calibration", "calibrate", "calibration_error", "evidence", "fitted_spread"]
+
+BINS = 10
+"""Parts of the scale of confidence whose errors are averaged."""
 
 SHRINKAGE = 1.0
-BINS = 10
 SPREADS = np.arange(0, 1.01, 0.05)
 
 

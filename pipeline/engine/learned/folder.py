@@ -28,6 +28,7 @@ from pipeline.placing import sync, translated
 __all__ = [
     "ModelFolder",
     "check_free",
+    "checksum",
     "is_model",
     "load_model",
     "model_folder",
@@ -244,10 +245,10 @@ def _read(folder: ModelFolder, checksums: Mapping[str, str], part: str) -> Array
     (A test compares its checksums, and reading 40 MB first would take longer than most runs.)
     """
     arrays = {}
-    for name, checksum in checksums.items():
+    for name, expected in checksums.items():
         if name.startswith(f"{part}."):
             array = np.load(folder.path / f"{name}.npy", mmap_mode="r")
-            if folder.path != SHIPPED and _checksum(array) != checksum:
+            if folder.path != SHIPPED and checksum(array) != expected:
                 raise ValueError(f"{name}.npy is not as it was written")
             arrays[name.partition(".")[2]] = array
     return arrays
@@ -268,7 +269,7 @@ def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> N
         "form": FORM,
         "systems": {model.system: _values(model) for model in models},
         "about": dict(about),
-        "arrays": {name: _checksum(array) for name, array in arrays.items()},
+        "arrays": {name: checksum(array) for name, array in arrays.items()},
     }
     (folder / ABOUT).write_text(json.dumps(text, indent=1) + "\n", "utf-8")
     sync(folder / ABOUT)
@@ -280,7 +281,8 @@ def _values(model: Model) -> dict[str, Any]:
     return values | {"beside": shipped_models().sha256} if values["weight"] is not None else values
 
 
-def _checksum(array: npt.NDArray[Any]) -> str:
+def checksum(array: npt.NDArray[Any]) -> str:
+    """Return the SHA-256 of an array: of its type and shape, and of what stands in it."""
     digest = sha256(f"{array.dtype.str} {array.shape}".encode())
     digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
