@@ -72,10 +72,10 @@ def classify(
         back_off: instead of a best match under this the deepest code above it is given whose
             confidence, the sum over the matches at or below it, reaches this.
         jobs: how many processes the embedded engine uses.
-        engine: whether the embedded engine answers by learned models where there are any
-            (``learned``), or by the codes' titles alone (``lexical``).
-        models: the folder of a learned model, or several, at most one a system; see
-            ``tender-pipeline train``.
+        engine: whether the embedded engine answers by learned models (``learned``), or by the
+            codes' titles alone (``lexical``).
+        models: the folder of a learned model that answers in place of the package's, or several,
+            at most one a system; see ``tender-pipeline train``.
         explain: add ``<system>_why``: the words that spoke for the best match, by the embedded
             engine.
         column_prefix: put before the name of every new column.

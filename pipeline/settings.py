@@ -15,6 +15,7 @@ from pipeline.errors import SettingsError
 __all__ = [
     "ENGINES",
     "FORMATS",
+    "MAX_TOP",
     "CsvOptions",
     "EngineName",
     "Format",
@@ -86,9 +87,10 @@ class Settings:
         jobs: how many processes the embedded engine uses.
         column_prefix: put before the name of every column that is added.
         limit_rows: read no more than this many rows.
-        models: the folders of learned models that answer, and the SHA-256 of each.
-        engine: how the embedded engine answers: by models where there are any (``learned``), or
-            by the codes' titles alone (``lexical``).
+        models: the folders of learned models that answer in place of those of the package, and
+            the SHA-256 of each.
+        engine: how the embedded engine answers: by learned models (``learned``), or by the codes'
+            titles alone (``lexical``).
         explain: whether ``<system>_why`` is added: the words that spoke for the best match.
     """
 

@@ -75,7 +75,7 @@ log = logging.getLogger("pipeline")
     "--engine",
     type=click.Choice(ENGINES),
     default="learned",
-    help="Answer by learned models where there are any, or by the codes' titles alone.",
+    help="Answer by learned models, or by the codes' titles alone.",
 )
 @option(
     "--model",

@@ -1,4 +1,4 @@
-"""The embedded engine: classifies texts offline, by the packaged code tables or learned models."""
+"""The embedded engine: classifies texts offline, by learned models or the titles of the codes."""
 
 from pipeline.engine.engine import Engine, embedded
 from pipeline.engine.rankers import Ranker, ranker

@@ -1,4 +1,4 @@
-"""Which ranker answers for a system: the one place where a better one takes over."""
+"""Which ranker answers for a system: by a learned model, or by the titles of the codes."""
 
 from __future__ import annotations
 
