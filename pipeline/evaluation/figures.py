@@ -127,6 +127,10 @@ class Figures:
         """How often the full code is among the first 1, 5 and 10."""
         return self.depths[0].top
 
+    def at(self, depth: Depth) -> Mapping[int, Share]:
+        """Return how often the right code, as deep as this, is among the first 1, 5 and 10."""
+        return next(found.top for found in self.depths if found.depth == depth)
+
 
 def told_depths(figures: Figures) -> list[DepthFigures]:
     """Return what is worth telling: as far as stated only where a right code states less."""

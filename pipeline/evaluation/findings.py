@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from pipeline.evaluation.figures import Figures
+from pipeline.evaluation.figures import Figures, told_depths
 from pipeline.evaluation.json_types import comparison_dict, figures_dict
-from pipeline.evaluation.paired import Comparison
+from pipeline.evaluation.paired import Comparison, Difference
 from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.shares import Share
 from pipeline.evaluation.usable import LeftOut
 from pipeline.evaluation.verdict import verdict
 from pipeline.money import plain
@@ -109,6 +110,17 @@ class Findings:
         """The outcome in one sentence, or two where a price has to be told."""
         names = [subject.name for subject in self.subjects]
         return verdict(names, [subject.figures for subject in self.subjects], self.comparison)
+
+    def differences(self) -> Iterator[tuple[Difference, list[Share]]]:
+        """Yield how two subjects differ in first codes, with the share of each that is right.
+
+        Only at the depths that are worth telling; nothing of one subject.
+        """
+        figures = [subject.figures for subject in self.subjects]
+        told = {found.depth for each in figures for found in told_depths(each)}
+        for difference in self.comparison.differences if self.comparison else ():
+            if difference.top == 1 and difference.depth in told:
+                yield difference, [each.at(difference.depth)[1] for each in figures]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text. The README describes them."""

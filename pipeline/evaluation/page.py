@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pipeline.errors import OutputError
-from pipeline.evaluation.figures import LanguageFigures, told_depths, told_pairs
+from pipeline.evaluation.figures import LanguageFigures, told_pairs
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.plots import curves, levels, reliability
 from pipeline.evaluation.text import left_out_lines, tongue
@@ -136,16 +136,7 @@ def _drawn(found: Findings) -> str:
 
 
 def _differences(found: Findings) -> Iterator[_Difference]:
-    if found.comparison is None:
-        return
-    told = {each.depth for one in found.subjects for each in told_depths(one.figures)}
-    for each in found.comparison.differences:
-        if each.top != 1 or each.depth not in told:
-            continue
-        shares = [
-            next(one.top[1] for one in subject.figures.depths if one.depth == each.depth)
-            for subject in found.subjects
-        ]
+    for each, shares in found.differences():
         low, high = each.interval
         yield _Difference(
             each.depth.name,

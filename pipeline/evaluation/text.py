@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pipeline.aligned import aligned
 from pipeline.evaluation.figures import TOPS, LanguageFigures, told_depths, told_pairs
 from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.paired import Comparison
 from pipeline.evaluation.usable import LeftOut
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.money import plain
@@ -30,7 +29,7 @@ def lines(found: Findings) -> Iterator[str]:
     yield from left_out_lines(found.left_out)
     if found.comparison is not None:
         yield ""
-        yield from _differences(found.comparison, found.subjects)
+        yield from _differences(found)
     for key, subject in zip(SUBJECTS, found.subjects, strict=False):
         yield ""
         yield subject.name if found.comparison is None else f"{key}: {subject.name}"
@@ -153,18 +152,11 @@ def tongue(language: str | None) -> str:
     return "others" if language is None else readable(language) or "not named"
 
 
-def _differences(comparison: Comparison, subjects: Sequence[Evaluated]) -> Iterator[str]:
-    yield from (f"{key}: {one.name}" for key, one in zip(SUBJECTS, subjects, strict=True))
-    told = {each.depth for one in subjects for each in told_depths(one.figures)}
+def _differences(found: Findings) -> Iterator[str]:
+    yield from (f"{key}: {one.name}" for key, one in zip(SUBJECTS, found.subjects, strict=True))
     cells = []
-    for each in comparison.differences:
-        if each.top != 1 or each.depth not in told:
-            continue
+    for each, shares in found.differences():
         low, high = each.interval
-        shares = [
-            next(found.top[1] for found in subject.figures.depths if found.depth == each.depth)
-            for subject in subjects
-        ]
         cells.append(
             [
                 each.depth.name,

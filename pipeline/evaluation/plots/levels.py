@@ -78,7 +78,7 @@ def levels(subjects: Sequence[Figures]) -> LevelPlot:
         y = top + place * step
         bars = []
         for number, (name, each) in enumerate(zip("ab", subjects, strict=False)):
-            shares = next(found.top for found in each.depths if found.depth == depth)
+            shares = each.at(depth)
             low, high = shares[1].interval
             bars.append(
                 Bar(
