@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.codes import phrases, shipped, titles_by_language
+from pipeline.codes import CodeTable, phrases, shipped, titles_by_language
 from pipeline.engine.learned import (
     Course,
     Examples,
-    Labels,
     Lessons,
     NetworkSettings,
     Recipe,
@@ -123,12 +122,12 @@ def read_recipe(path: Path) -> Prepared:
 def _course(
     folder: Path, system: System, lines: Lines
 ) -> tuple[Course, Lessons, pa.Table, Counter[str]]:
-    labels = Labels(shipped(system))
-    taught, held_back = Lessons(labels), Lessons(labels)
+    table = shipped(system)
+    taught, held_back = Lessons(table), Lessons(table)
     sources = _labelled(folder, lines.taught, taught)
     tried = _labelled(folder, lines.held_back, held_back)
-    titles = _titles(system)
-    others = _phrases(folder, system, lines, labels)
+    titles = _titles(table)
+    others = _phrases(folder, table, lines)
     all_sources = [*sources["source"].to_pylist(), *tried["source"].to_pylist()]
     course = Course(
         system,
@@ -155,8 +154,7 @@ def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> pa.Table:
     return pa.Table.from_batches(about)
 
 
-def _titles(system: System) -> Examples:
-    table = shipped(system)
+def _titles(table: CodeTable) -> Examples:
     titles, codes = [], []
     for language in titles_by_language(table):
         for code, title in zip(table.titles, language, strict=True):
@@ -166,9 +164,9 @@ def _titles(system: System) -> Examples:
     return Examples.of(titles, codes)
 
 
-def _phrases(folder: Path, system: System, lines: Lines, labels: Labels) -> Examples:
-    lessons = Lessons(labels)
-    own = phrases(system)
+def _phrases(folder: Path, table: CodeTable, lines: Lines) -> Examples:
+    lessons = Lessons(table)
+    own = phrases(table.system)
     lessons.read([phrase for _, phrase in own], [code for code, _ in own])
     for each in lines.phrases:
         rows = Rows(**each)

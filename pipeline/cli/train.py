@@ -18,7 +18,6 @@ from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load
 from pipeline.engine.learned import (
     Course,
-    Labels,
     Lessons,
     Recipe,
     Trained,
@@ -161,7 +160,7 @@ def _from_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
 def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons:
     """Read a history; what cannot be learned from it is said at once."""
     place = find_column(reader.schema.names, column, path, "--code-column")
-    lessons = Lessons(Labels(load(system)))
+    lessons = Lessons(load(system))
     for batch in reader.batches():
         lessons.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
     for line in _left_out(lessons):
@@ -196,7 +195,7 @@ def _left_out(lessons: Lessons) -> Iterator[str]:
         more = len(lessons.unknown) - len(most)
         yield (
             f"left out: {_rows(lessons.unknown.total())} whose code the "
-            f"{lessons.labels.table.system} table lacks or that is no full code: {named}"
+            f"{lessons.table.system} table lacks or that is no full code: {named}"
             + (f" and {more:,} more" if more else "")
         )
     if lessons.beyond:

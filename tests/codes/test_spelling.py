@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.codes import load, spelt
-from pipeline.engine.learned import Labels
+from pipeline.engine.learned.lessons import learnable
 
 
 @pytest.mark.parametrize(
@@ -29,12 +29,12 @@ def test_a_code_is_found_however_it_is_written(
 
 
 def test_a_commodity_that_the_table_lacks_is_learned_if_its_segment_is_there() -> None:
-    labels = Labels(load("unspsc"))
-    assert labels.code("4321-1599") == "43211599"
-    assert labels.code("43211500") == "43211500"
-    assert labels.code("99999999") is None
+    table = load("unspsc")
+    assert learnable(table, "4321-1599") == "43211599"
+    assert learnable(table, "43211500") == "43211500"
+    assert learnable(table, "99999999") is None
 
 
 def test_a_code_that_no_buyer_gives_to_a_tender_is_not_learned() -> None:
-    assert Labels(load("naics")).code("31-33") is None
-    assert Labels(load("psc")).code("70") is None
+    assert learnable(load("naics"), "31-33") is None
+    assert learnable(load("psc"), "70") is None

@@ -12,7 +12,7 @@ from pipeline.engine.learned.folder import (
     save,
     shipped_models,
 )
-from pipeline.engine.learned.lessons import Labels, Lessons
+from pipeline.engine.learned.lessons import Lessons
 from pipeline.engine.learned.model import Model
 from pipeline.engine.learned.network import Settings as NetworkSettings
 from pipeline.engine.learned.train import train, work
@@ -21,7 +21,6 @@ from pipeline.engine.learned.trial import Trained
 __all__ = [
     "Course",
     "Examples",
-    "Labels",
     "Lessons",
     "Model",
     "ModelFolder",

@@ -9,31 +9,25 @@ from dataclasses import dataclass, field
 from pipeline.codes import CodeTable, spelt
 from pipeline.engine.learned.examples import Examples
 
-__all__ = ["Labels", "Lessons"]
+__all__ = ["Lessons", "learnable"]
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Reads codes as buyers wrote them.
+def learnable(table: CodeTable, written: str) -> str | None:
+    """Return the code to learn, None if the table lacks it or it is no full code.
 
-    Attributes:
+    A UNSPSC commodity that the table lacks is learned all the same, if its segment is there: it is
+    given once the full table was added, and what stands above it until then.
+
+    Args:
         table: the codes there are.
+        written: a code as a buyer wrote it.
     """
-
-    table: CodeTable
-
-    def code(self, written: str) -> str | None:
-        """Return the code to learn, None if the table lacks it or it is no full code.
-
-        A UNSPSC commodity that the table lacks is learned all the same, if its segment is there:
-        it is given once the full table was added, and what stands above it until then.
-        """
-        found = spelt(self.table, written)
-        if found is None and self.table.system == "unspsc":
-            digits = written.strip().replace("-", "")
-            if len(digits) == 8 and digits.isdigit() and f"{digits[:2]}000000" in self.table:
-                return digits
-        return found if found is None or self.table.assignable(found) else None
+    found = spelt(table, written)
+    if found is None and table.system == "unspsc":
+        digits = written.strip().replace("-", "")
+        if len(digits) == 8 and digits.isdigit() and f"{digits[:2]}000000" in table:
+            return digits
+    return found if found is None or table.assignable(found) else None
 
 
 @dataclass(slots=True)
@@ -41,7 +35,7 @@ class Lessons:
     """What was read of a history so far.
 
     Attributes:
-        labels: reads its codes.
+        table: the codes there are.
         rows: how many rows there were.
         without_text: rows left out because they have no text.
         without_code: rows left out because they have no code.
@@ -49,7 +43,7 @@ class Lessons:
         beyond: rows whose commodity the table lacks.
     """
 
-    labels: Labels
+    table: CodeTable
     rows: int = 0
     without_text: int = 0
     without_code: int = 0
@@ -82,9 +76,9 @@ class Lessons:
         if not written:
             self.without_code += 1
             return None
-        code = self.labels.code(written)
+        code = learnable(self.table, written)
         if code is None:
             self.unknown[written] += 1
-        elif code not in self.labels.table:
+        elif code not in self.table:
             self.beyond += 1
         return code
