@@ -48,9 +48,9 @@ def labelled(path: Path, seed: int, codes: dict[str, str], rows: int) -> None:
     texts, cpv = history(rows, seed)
     with path.open("w", newline="") as file:
         lines = csv.writer(file)
-        lines.writerow(("text", "code", "lang", "source"))
+        lines.writerow(("text", "code", "source"))
         for number, (text, code) in enumerate(zip(texts, cpv, strict=True)):
-            lines.writerow((text, codes[code], "en", "one" if number % 3 else "two"))
+            lines.writerow((text, codes[code], "one" if number % 3 else "two"))
 
 
 @pytest.fixture
@@ -98,6 +98,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
         ("at_least = 2", "at_last = 2", "at_last"),
         ("systems.naics", "systems.sitc", "names the system sitc"),
         ('text = ["entry"]', 'text = ["phrase"]', "phrase"),
+        ("split = ", "splits = ", "splits"),
         ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),
         ("[network]", "[network", "is no recipe"),
     ],
@@ -114,3 +115,11 @@ def test_a_recipe_that_is_none_is_refused_with_what_is_wrong(
     assert command("train", "--recipe", recipe, "--output", "model") == 2
     assert said in capsys.readouterr().err
     assert not Path("model").exists()
+
+
+def test_a_recipe_without_systems_is_refused(
+    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe.write_text(RECIPE.partition("[systems")[0] + "[systems]")
+    assert command("train", "--recipe", recipe, "--output", "model") == 2
+    assert "names no system" in capsys.readouterr().err

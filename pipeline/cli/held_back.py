@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.answers import System
 from pipeline.codes import levels
@@ -16,14 +16,14 @@ from pipeline.engine.learned.calibrate import calibration_error
 __all__ = ["by_level", "by_source"]
 
 
-def by_source(trained: Trained, sources: pa.Table) -> dict[str, dict[str, Any]]:
+def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return how many rows each source has, how often they were right, and what was said.
 
     Args:
         trained: what was found for the rows.
-        sources: a column ``source`` with a value for each of them.
+        sources: of each of them.
     """
-    source = np.array(sources["source"].to_pylist())
+    source = np.array(sources)
     return {name: _figures(trained, source == name) for name in sorted(set(source.tolist()))}
 
 

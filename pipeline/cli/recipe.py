@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ class Lines:
     """What a recipe says of one system.
 
     Attributes:
-        taught: files of labelled texts, with a column ``source``.
+        taught: files of labelled texts, with the columns ``text``, ``code`` and ``source``.
         held_back: files that try a first model and are then taught, too.
         phrases: files of further wordings of codes.
         most_of_a_source: texts of a larger source weigh less, so that they count as this together.
@@ -63,7 +64,7 @@ class Lines:
 
     taught: Sequence[str]
     held_back: Sequence[str]
-    phrases: Sequence[Mapping[str, Any]] = ()
+    phrases: Sequence[Rows] = ()
     most_of_a_source: int = 10_000
     title_weight: float = 0.3
     title_share: float = 1.0
@@ -79,14 +80,14 @@ class Prepared:
         recipe: how the networks learn.
         courses: what they learn.
         lessons: what was taken and left out of the labelled texts of each system.
-        sources: of the rows that are held back, the source and language of each.
+        sources: of the rows that are held back, for each system.
         learned: how many rows of each source are learned in the end, for each system.
     """
 
     recipe: Recipe
     courses: list[Course]
     lessons: list[Lessons]
-    sources: list[pa.Table]
+    sources: list[list[str]]
     learned: list[Counter[str]]
 
 
@@ -99,7 +100,7 @@ def read_recipe(path: Path) -> Prepared:
     """
     try:
         text = tomllib.loads(path.read_text("utf-8"))
-        systems = {system: Lines(**lines) for system, lines in text["systems"].items()}
+        systems = {system: _lines(lines) for system, lines in text["systems"].items()}
         networks = text["network"]
         seeds = range(networks.pop("count"))
         settings = tuple(NetworkSettings(**networks, seed=seed) for seed in seeds)
@@ -110,25 +111,30 @@ def read_recipe(path: Path) -> Prepared:
             "See pipeline/engine/shipped/recipe.toml in the source for one that works.",
         ) from error
     unknown = set(systems) - set(SYSTEMS)
-    if unknown:
+    if unknown or not systems:
         raise SettingsError(
-            f"{path} names the system {min(unknown)}.", f"Systems are {', '.join(SYSTEMS)}."
+            f"{path} names {'the system ' + min(unknown) if unknown else 'no system'}.",
+            f"Systems are {', '.join(SYSTEMS)}.",
         )
     read = [_course(path.parent, system, lines) for system, lines in systems.items()]
     courses, lessons, sources, learned = (list(each) for each in zip(*read, strict=True))
     return Prepared(recipe, courses, lessons, sources, learned)
 
 
+def _lines(said: Mapping[str, Any]) -> Lines:
+    return Lines(**{**said, "phrases": [Rows(**rows) for rows in said.get("phrases", ())]})
+
+
 def _course(
     folder: Path, system: System, lines: Lines
-) -> tuple[Course, Lessons, pa.Table, Counter[str]]:
+) -> tuple[Course, Lessons, list[str], Counter[str]]:
     table = shipped(system)
     taught, held_back = Lessons(table), Lessons(table)
     sources = _labelled(folder, lines.taught, taught)
     tried = _labelled(folder, lines.held_back, held_back)
     titles = _titles(table)
     others = _phrases(folder, table, lines)
-    all_sources = [*sources["source"].to_pylist(), *tried["source"].to_pylist()]
+    all_sources = [*sources, *tried]
     course = Course(
         system,
         taught.examples(),
@@ -143,15 +149,14 @@ def _course(
     return course, taught, tried, Counter(all_sources)
 
 
-def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> pa.Table:
-    """Teach the rows of labelled files; return source and language of those that are taken."""
-    about = []
+def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> list[str]:
+    """Teach the rows of labelled files; return the sources of those that are taken."""
+    sources: list[str] = []
     for name in files:
-        for texts, rows in _batches(folder / name, ["text"], ["code", "source", "lang"]):
+        for texts, rows in _batches(folder / name, ["text"], ["code", "source"]):
             codes = [code or "" for code in rows["code"].to_pylist()]
-            taken = lessons.read(texts, codes)
-            about.append(rows.filter(pa.array(taken)).select(["source", "lang"]))
-    return pa.Table.from_batches(about)
+            sources += compress(rows["source"].to_pylist(), lessons.read(texts, codes))
+    return sources
 
 
 def _titles(table: CodeTable) -> Examples:
@@ -168,8 +173,7 @@ def _phrases(folder: Path, table: CodeTable, lines: Lines) -> Examples:
     lessons = Lessons(table)
     own = phrases(table.system)
     lessons.read([phrase for _, phrase in own], [code for code, _ in own])
-    for each in lines.phrases:
-        rows = Rows(**each)
+    for rows in lines.phrases:
         columns = [rows.code, *rows.where]
         for texts, found in _batches(folder / rows.file, rows.text, columns):
             pairs = [
