@@ -2,14 +2,15 @@
 
     python -m scripts.model_cards
 
-The figures are those that the models say of themselves: see ``about`` in ``model.json``.
+The figures are those that the models say of themselves (``about`` in ``model.json``), the sizes
+those of ``recipe.toml``.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from pipeline.engine.learned import shipped_models
@@ -119,17 +120,20 @@ def main() -> None:
     """Write the cards."""
     folder = shipped_models().path
     said = json.loads((folder / "model.json").read_text("utf-8"))
+    recipe = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))
     for system, about in said["about"].items():
-        Path(folder, f"{system}.md").write_text(_card(system, about), "utf-8")
+        (folder / f"{system}.md").write_text(_card(system, about, recipe), "utf-8")
 
 
-def _card(system: str, about: Mapping[str, Any]) -> str:
+def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
+    remembers = recipe["systems"][system].get("remembers", True)
     held = about["held_back"]
     return CARD.format(
         name=NAMES[system],
-        dimensions=256,
-        bits=2,
-        memory="" if system == "cpv" else ", and\ntypical vectors of each code's texts",
+        dimensions=recipe["model"]["width"],
+        bits=8 // recipe["model"]["columns"],
+        memory=", and
+typical vectors of each code's texts" if remembers else "",
         learned=about["learned_rows"],
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
@@ -153,9 +157,10 @@ def _card(system: str, about: Mapping[str, Any]) -> str:
 
 
 def _sources(by_source: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    columns = ("right_1", "right_5", "right_10", "says", "calibration_error")
     for name, each in by_source.items():
-        shares = ("right_1", "right_5", "right_10", "says", "calibration_error")
-        yield f"| {name} | {each['rows']:,} | " + " | ".join(_share(each[s]) for s in shares) + " |"
+        shares = " | ".join(_share(each[column]) for column in columns)
+        yield f"| {name} | {each['rows']:,} | {shares} |"
 
 
 def _share(value: float) -> str:
