@@ -13,7 +13,6 @@ confidence over ten bins, and the seconds that `train` took.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -104,11 +103,8 @@ def _command(*arguments: str) -> None:
 
 
 def _measured(answers: pa.Table, truths: list[str], seconds: float) -> Fold:
-    matches = [
-        json.loads(found) if isinstance(found, str) else found or []
-        for found in answers["naics_matches"].to_pylist()
-    ]
-    ranked = [[match["code"] for match in found] for found in matches]
+    matches = answers["naics_matches"].to_pylist()
+    ranked = [[match["code"] for match in found or []] for found in matches]
     right = [codes[:1] == [truth] for codes, truth in zip(ranked, truths, strict=True)]
     among_ten = [truth in codes for codes, truth in zip(ranked, truths, strict=True)]
     confidences = [value or 0.0 for value in answers["naics_confidence"].to_pylist()]

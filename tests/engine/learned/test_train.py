@@ -10,7 +10,6 @@ from pipeline.engine.learned import (
     Model,
     NetworkSettings,
     Recipe,
-    history_course,
     history_recipe,
     train,
     work,
@@ -160,7 +159,6 @@ def test_progress_comes_to_about_the_work_that_was_announced() -> None:
 def test_a_small_history_is_read_more_often_than_a_large_one() -> None:
     few, many = history_recipe(100), history_recipe(50_000)
     assert few.networks[0].epochs > many.networks[0].epochs
-    assert history_course("cpv", Examples.of(*history(50)), None).beside is None
 
 
 def test_a_text_of_the_history_gets_its_usual_code_whatever_the_words_say() -> None:
