@@ -132,8 +132,7 @@ def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> s
         name=NAMES[system],
         dimensions=recipe["model"]["width"],
         bits=8 // recipe["model"]["columns"],
-        memory=", and
-typical vectors of each code's texts" if remembers else "",
+        memory=", and\ntypical vectors of each code's texts" if remembers else "",
         learned=about["learned_rows"],
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
