@@ -2,19 +2,12 @@
 
 from pipeline.engine.learned.course import Course, Recipe, history_course, history_recipe
 from pipeline.engine.learned.examples import Examples
-from pipeline.engine.learned.folder import (
-    ModelFolder,
-    check_free,
-    is_model,
-    load_model,
-    model_folder,
-    opened,
-    save,
-    shipped_models,
-)
+from pipeline.engine.learned.folder import ModelFolder, model_folder, shipped_models
 from pipeline.engine.learned.lessons import Lessons
+from pipeline.engine.learned.loading import load_model, opened
 from pipeline.engine.learned.model import Model
 from pipeline.engine.learned.network import Settings as NetworkSettings
+from pipeline.engine.learned.saving import check_free, save
 from pipeline.engine.learned.train import train, work
 from pipeline.engine.learned.trial import Trained
 
@@ -30,7 +23,6 @@ __all__ = [
     "check_free",
     "history_course",
     "history_recipe",
-    "is_model",
     "load_model",
     "model_folder",
     "opened",

@@ -1,0 +1,122 @@
+"""Maps the arrays of a model into memory, and refuses a model that is not whole."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.answers import System
+from pipeline.engine.learned import stored
+from pipeline.engine.learned.encoder import Encoder
+from pipeline.engine.learned.folder import (
+    ABOUT,
+    DAMAGE,
+    SHARED,
+    SHIPPED,
+    ModelFolder,
+    checksum,
+    damaged,
+    model_folder,
+    shipped_models,
+)
+from pipeline.engine.learned.model import Model
+from pipeline.engine.learned.scorer import Scores
+from pipeline.engine.learned.stored import Arrays
+from pipeline.errors import SettingsError
+
+__all__ = ["load_model", "opened"]
+
+log = logging.getLogger(__name__)
+
+
+def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, ModelFolder]:
+    """Return the models in some folders, after having loaded each once to see that it is whole.
+
+    Args:
+        folders: at most one a system.
+        systems: those that are asked for.
+
+    Raises:
+        SettingsError: one is no model, damaged, or not of a system that is asked for.
+    """
+    models: dict[System, ModelFolder] = {}
+    for name in folders:
+        folder = model_folder(Path(name))
+        asked = [system for system in folder.systems if system in systems]
+        if not asked:
+            raise SettingsError(
+                f"{name} is a model of {', '.join(folder.systems)}, which is not asked for.",
+                f"Ask for it (--systems {','.join(folder.systems)}), or leave the model out.",
+            )
+        for system in asked:
+            if system in models:
+                raise SettingsError(
+                    f"{models[system].path} and {name} are both models of {system}.",
+                    "Give one model a system: --model DIR.",
+                )
+            load_model(folder, system)
+            models[system] = folder
+    return models
+
+
+@cache
+def load_model(folder: ModelFolder, system: System) -> Model:
+    """Map one system of a model into memory, once a process; its head and memory are unpacked.
+
+    Raises:
+        SettingsError: it is damaged, or was replaced since it was opened.
+    """
+    if model_folder(folder.path) != folder:
+        raise SettingsError(
+            f"The model {folder.path} was replaced meanwhile.", "Run the command again."
+        )
+    try:
+        about = json.loads((folder.path / ABOUT).read_text("utf-8"))
+        values = about["systems"][system]
+        beside = _beside(folder, system, values)
+        arrays = _read(folder, about["arrays"], system)
+        return stored.model(system, arrays, values, _encoder(folder), beside)
+    except DAMAGE as error:
+        raise damaged(folder.path, str(error)) from error
+
+
+def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> Scores | None:
+    """Return the shipped model's scores, for a model that answers together with them."""
+    if values["weight"] is None:
+        return None
+    shipped = shipped_models()
+    if values["beside"] != shipped.sha256:
+        log.warning(
+            "the model %s was trained beside other models of the package than this version's: "
+            "its confidence may be off, until it is trained again",
+            folder.path,
+        )
+    return load_model(shipped, system).scores
+
+
+@cache
+def _encoder(folder: ModelFolder) -> Encoder:
+    """Return what the systems of a model share."""
+    about = json.loads((folder.path / ABOUT).read_text("utf-8"))
+    return stored.encoder(_read(folder, about["arrays"], SHARED))
+
+
+def _read(folder: ModelFolder, checksums: Mapping[str, str], part: str) -> Arrays:
+    """Map the arrays of a system, or those that all share; a shipped model is taken as it is.
+
+    (A test compares its checksums, and reading 40 MB first would take longer than most runs.)
+    """
+    arrays = {}
+    for name, expected in checksums.items():
+        if name.startswith(f"{part}."):
+            array = np.load(folder.path / f"{name}.npy", mmap_mode="r")
+            if folder.path != SHIPPED and checksum(array) != expected:
+                raise ValueError(f"{name}.npy is not as it was written")
+            arrays[name.partition(".")[2]] = array
+    return arrays
