@@ -1,7 +1,7 @@
 """How good the codes are: evaluates the engine, models and paid services on labelled tables."""
 
 from pipeline.evaluation.entry import evaluate
-from pipeline.evaluation.evaluating import OpenPurchase, Stopped, evaluated
+from pipeline.evaluation.evaluating import Stopped, evaluated
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.labelled import Labelled
 from pipeline.evaluation.page import check_page, write_page
@@ -14,7 +14,6 @@ __all__ = [
     "Evaluation",
     "EvaluationSettings",
     "Labelled",
-    "OpenPurchase",
     "Paid",
     "Stopped",
     "Subject",
