@@ -32,7 +32,6 @@ from pipeline.engine.learned import (
 from pipeline.engine.learned import (
     train as learn,
 )
-from pipeline.engine.learned.scorer import Blend
 from pipeline.errors import InputError, SettingsError
 from pipeline.placing import check_place
 from pipeline.progress import bar, log_lines
@@ -211,7 +210,6 @@ def _rows(number: int) -> str:
 
 def _about(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]:
     """Return what is kept with the model and printed as JSON."""
-    scores = trained.model.scores
     return {
         "system": course.system,
         "rows": lessons.rows,
@@ -223,7 +221,7 @@ def _about(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]
         "phrases": len(course.phrases),
         "codes": len(trained.model.codes),
         "codes_from_examples": len(set(course.examples(whole=True).codes.tolist())),
-        "weight_of_the_history": scores.weight if isinstance(scores, Blend) else 1.0,
+        "weight_of_the_history": trained.model.weight,
         "held_back": {
             "rows": len(trained.truth),
             "repeats": trained.repeats,

@@ -12,7 +12,7 @@ from pipeline.engine.learned.arrays import Floats, Ints, Texts
 from pipeline.engine.learned.calibrate import Calibration, evidence
 from pipeline.engine.learned.encoder import encoded, portions
 from pipeline.engine.learned.repeats import Repeats, hashes
-from pipeline.engine.learned.scorer import Read, Scores, familiarity
+from pipeline.engine.learned.scorer import Blend, Read, Scores, familiarity
 
 __all__ = ["Model", "highest"]
 
@@ -41,6 +41,11 @@ class Model:
     def codes(self) -> Texts:
         """The codes it can give."""
         return self.scores.codes
+
+    @property
+    def weight(self) -> float:
+        """How much its own scores weigh beside another model's; 1 where none stands beside it."""
+        return self.scores.weight if isinstance(self.scores, Blend) else 1.0
 
     def predict(self, texts: Sequence[str], top: int) -> tuple[Ints, Floats]:
         """Return (texts x places of the top codes, best first; their confidence)."""

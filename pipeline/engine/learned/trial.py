@@ -18,7 +18,7 @@ from pipeline.engine.learned.examples import Examples
 from pipeline.engine.learned.features import Counts
 from pipeline.engine.learned.model import Model, highest
 from pipeline.engine.learned.repeats import Repeats, gather
-from pipeline.engine.learned.scorer import Blend, Read, Scorer, Scores, blend, familiarity
+from pipeline.engine.learned.scorer import Read, Scorer, Scores, blend, familiarity
 
 __all__ = ["Trained", "finished", "tried"]
 
@@ -72,7 +72,7 @@ def finished(course: Course, scorer: Scorer, trial: Model) -> Model:
         scorer: what was learned of all of it.
         trial: the calibrated model that lacked the examples held back.
     """
-    scores = _beside(course, scorer, trial.scores.weight if isinstance(trial.scores, Blend) else 1)
+    scores = _beside(course, scorer, trial.weight)
     repeats = replace(_repeats(course, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
