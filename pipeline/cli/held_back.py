@@ -29,16 +29,16 @@ def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, A
 
 def by_level(trained: Trained, system: System) -> dict[str, dict[str, float]]:
     """Return how often the first code is right down to each level, of the rows that state it."""
-    truths = [levels.stem(system, code) for code in trained.truth.tolist()]
-    found = [levels.stem(system, code) for code in trained.found[:, 0].tolist()]
+    rows = list(zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True))
     figures = {}
     for digits, name in levels.LEVELS[system].items():
         right = [
-            truth[:digits] == given[:digits]
-            for truth, given in zip(truths, found, strict=True)
-            if len(truth) >= digits
+            levels.cut(system, truth, digits) == levels.cut(system, found, digits)
+            for truth, found in rows
+            if len(levels.stem(system, truth)) >= digits
         ]
-        figures[name] = {"rows": len(right), "right_1": round(float(np.mean(right or [False])), 4)}
+        share = round(float(np.mean(right or [False])), 4)
+        figures[name] = {"rows": len(right), "right_1": share}
     return figures
 
 
