@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import Matched, System
-from pipeline.codes import add, cpv_titles, load, remove
+from pipeline.codes import add, cpv_titles, load, remove, retirements
 from pipeline.codes.shipped import shipped
 from pipeline.engine import Engine, ranker
 
@@ -130,6 +130,12 @@ def test_psc_titles_are_the_official_ones_written_out() -> None:
     official = {row["code"]: row["title"] for row in reference("psc")}
     for code, title in shipped("psc").titles.items():
         assert (code, psc_form(title)) == (code, psc_form(official[code]))
+
+
+def test_the_retired_psc_and_their_last_days_are_exactly_the_official_ones() -> None:
+    official = {row["code"]: row["end_date"] for row in reference("psc_retired")}
+    ours = {code: end.until.isoformat() for code, end in retirements("psc").items()}
+    assert ours == official
 
 
 def test_cpv_titles_are_the_official_ones_in_all_23_languages() -> None:
