@@ -245,6 +245,21 @@ def test_codes_lists_every_table_with_its_source_and_licence(
         assert said in out
 
 
+def test_codes_show_says_when_a_code_was_retired_and_what_replaced_it(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes", "show", "d302") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "psc D302  retired, last day 2020-10-29; now DA01:"
+    assert lines[1].startswith("psc DA01  IT and telecom")
+    assert command("codes", "show", "D304") == 0
+    assert "no single code is known to replace it" in capsys.readouterr().out
+    assert command("codes", "show", "1810") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("cpv 18100000")
+    assert "psc 1810  retired, last day 2015-09-30; now 1555:" in out
+
+
 def test_codes_show_places_a_code_in_its_tree(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:

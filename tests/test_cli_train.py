@@ -77,6 +77,62 @@ def test_rows_that_cannot_be_learned_from_are_counted_and_named(
     assert "for want of text: 1 row" in caplog.text
 
 
+def retiring() -> list[tuple[str, str]]:
+    """Return 40 rows of retired codes: of one successor, of none, and of the same one."""
+    said = [("web application", "D302"), ("landline phones", "D304"), ("code review", "d308")]
+    return [(f"{text} {number}", code) for number in range(10) for text, code in said] + [
+        ("office chairs", "7110")
+    ] * 10
+
+
+def test_a_retired_code_is_learned_as_its_successor_or_left_out_and_named(
+    command: Command,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = written(tmp_path / "h.csv", [*retiring(), ("text", "ZZZZ")])
+    given = ("--system", "psc", "--output", "model", "--only-history", "--json")
+    assert command("train", path, *given) == 0
+    about = json.loads(capsys.readouterr().out)
+    assert about["retired_codes"] == {
+        "D302": {"rows": 10, "until": "2020-10-29", "successor": "DA01"},
+        "D304": {"rows": 10, "until": "2020-10-29", "successor": None},
+        "D308": {"rows": 10, "until": "2020-10-29", "successor": "DA01"},
+    }
+    assert about["unknown_codes"] == {"ZZZZ": 1}
+    assert (about["rows"], about["learned_rows"]) == (41, 30)
+    assert load_model(model_folder(Path("model")), "psc").codes.tolist() == ["7110", "DA01"]
+    said = [record.getMessage() for record in caplog.records]
+    assert (
+        "learned as its successor: 20 rows whose psc code is retired: "
+        "D302 (10, until 2020-10-29, now DA01), D308 (10, until 2020-10-29, now DA01)"
+    ) in said
+    assert (
+        "left out: 10 rows whose psc code is retired, with no successor known: "
+        "D304 (10, until 2020-10-29)"
+    ) in said
+
+
+def test_many_unknown_and_retired_codes_are_named_in_part(
+    command: Command, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    unknown = [("text", f"ZZ{number}") for number in range(10, 22)]
+    lost = [("text", f"Z{number}") for number in range(211, 216)]
+    kept = [("text", f"Y{number}") for number in range(231, 238)]
+    more = [("text", f"E{number}") for number in range(231, 238)]
+    path = written(tmp_path / "h.csv", [*retiring(), *unknown, *lost, *kept, *more])
+    assert command("train", path, "--system", "psc", "--output", "model", "--only-history") == 0
+    said = [record.getMessage() for record in caplog.records]
+    (line,) = (line for line in said if "table lacks" in line)
+    assert line.endswith("ZZ19 (1) and 2 more")
+    (line,) = (line for line in said if "learned as" in line)
+    assert "34 rows" in line
+    assert line.endswith(" and 6 more")
+    (line,) = (line for line in said if "no successor" in line)
+    assert " more" not in line
+
+
 def test_a_history_answers_beside_the_shipped_model_unless_it_is_to_answer_alone(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

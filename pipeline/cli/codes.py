@@ -9,7 +9,7 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import say
-from pipeline.codes import CodeTable, add, cpv_titles, load, remove, spelt
+from pipeline.codes import CodeTable, add, cpv_titles, load, remove, retired, spelt
 from pipeline.engine import ranker
 from pipeline.errors import CodeTableError
 from pipeline.settings import parse_systems
@@ -30,9 +30,10 @@ def codes(context: click.Context) -> None:
 @click.argument("code")
 @click.option("--languages", is_flag=True, help="Also print the CPV titles in every language.")
 def show(code: str, languages: bool) -> None:
-    """Show a CODE: its title, the codes above it and right below it."""
+    """Show a CODE: its title, the codes above it and right below it; or what replaced it."""
     found = [(table, name) for table in _tables() if (name := spelt(table, code)) is not None]
-    if not found:
+    ended = list(_ended(code))
+    if not (found or ended):
         raise CodeTableError(
             f"No table has the code {code!r}.",
             'Look for a word of its title: tender-pipeline codes search "road marking".',
@@ -41,6 +42,8 @@ def show(code: str, languages: bool) -> None:
         say("\n".join(_described(table, name)))
         if languages and table.system == "cpv":
             say("\n".join(_translated(table, name)))
+    if ended:
+        say("\n".join(ended))
 
 
 @codes.command()
@@ -102,6 +105,19 @@ def _described(table: CodeTable, code: str) -> Iterator[str]:
         yield f"  in {above}  {table.titles[above]}  ({table.level(above)})"
     for below in table.children(code):
         yield f"     {below}  {table.titles[below]}"
+
+
+def _ended(code: str) -> Iterator[str]:
+    """Say of a retired code when it ended, and describe what replaced it."""
+    end = retired(code)
+    if end is None:
+        return
+    name = f"psc {code.strip().upper()}"
+    if end.successor is None:
+        yield f"{name}  retired, last day {end.until}; no single code is known to replace it"
+    else:
+        yield f"{name}  retired, last day {end.until}; now {end.successor}:"
+        yield from _described(load("psc"), end.successor)
 
 
 def _translated(table: CodeTable, code: str) -> Iterator[str]:

@@ -13,9 +13,10 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.held_back import by_level, by_source
+from pipeline.cli.left_out import left_out, retired_codes
 from pipeline.cli.options import log_to_stderr, say
 from pipeline.cli.recipe import read_recipe
-from pipeline.codes import load
+from pipeline.codes import load, retirements
 from pipeline.engine.learned import (
     Course,
     Lessons,
@@ -42,9 +43,6 @@ __all__ = ["train"]
 
 FEWEST = 20
 """Rows that can be learned from; of fewer none can be held back to see what was learned."""
-
-SHOWN = 10
-"""Unknown codes that are named."""
 
 log = logging.getLogger("pipeline")
 
@@ -159,10 +157,10 @@ def _from_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
 def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons:
     """Read a history; what cannot be learned from it is said at once."""
     place = find_column(reader.schema.names, column, path, "--code-column")
-    lessons = Lessons(load(system))
+    lessons = Lessons(load(system), retirements(system))
     for batch in reader.batches():
         lessons.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
-    for line in _left_out(lessons):
+    for line in left_out(lessons):
         log.warning("%s", line)
     kept = len(lessons.examples().codes)
     if kept < FEWEST:
@@ -182,32 +180,6 @@ def _trained(courses: Sequence[Course], recipe: Recipe, jobs: int) -> list[Train
         return learn(courses, recipe, advance, jobs)
 
 
-def _left_out(lessons: Lessons) -> Iterator[str]:
-    """Say which rows are not learned from."""
-    if lessons.without_text:
-        yield f"left out for want of text: {_rows(lessons.without_text)}"
-    if lessons.without_code:
-        yield f"left out for want of a code: {_rows(lessons.without_code)}"
-    if lessons.unknown:
-        most = lessons.unknown.most_common(SHOWN)
-        named = ", ".join(f"{code[:40]} ({rows:,})" for code, rows in most)
-        more = len(lessons.unknown) - len(most)
-        yield (
-            f"left out: {_rows(lessons.unknown.total())} whose code the "
-            f"{lessons.table.system} table lacks or that is no full code: {named}"
-            + (f" and {more:,} more" if more else "")
-        )
-    if lessons.beyond:
-        yield (
-            f"{_rows(lessons.beyond)} with commodities that the table lacks: answered by their "
-            "class until the full table is added (tender-pipeline codes add unspsc FILE)"
-        )
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"
-
-
 def _about(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]:
     """Return what is kept with the model and printed as JSON."""
     return {
@@ -217,6 +189,7 @@ def _about(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]
         "rows_without_text": lessons.without_text,
         "rows_without_code": lessons.without_code,
         "unknown_codes": dict(lessons.unknown.most_common()),
+        "retired_codes": retired_codes(lessons),
         "rows_beyond_the_table": lessons.beyond,
         "phrases": len(course.phrases),
         "codes": len(trained.model.codes),

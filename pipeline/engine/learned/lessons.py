@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.codes import CodeTable, spelt
+from pipeline.codes import CodeTable, Retired, spelt
 from pipeline.engine.learned.examples import Examples
 
 __all__ = ["Lessons", "learnable"]
@@ -36,18 +36,23 @@ class Lessons:
 
     Attributes:
         table: the codes there are.
+        retirements: the codes there were; what has one that one code of the table replaced is
+            learned as that code. Retired codes that are not named here are unknown.
         rows: how many rows there were.
         without_text: rows left out because they have no text.
         without_code: rows left out because they have no code.
         unknown: how many rows had each code that is unknown or no full code; left out too.
+        retired: how many rows had each retired code, left out or learned as its successor.
         beyond: rows whose commodity the table lacks.
     """
 
     table: CodeTable
+    retirements: Mapping[str, Retired] = field(default_factory=dict)
     rows: int = 0
     without_text: int = 0
     without_code: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
+    retired: Counter[str] = field(default_factory=Counter)
     beyond: int = 0
     _parts: list[Examples] = field(default_factory=list)
 
@@ -78,7 +83,16 @@ class Lessons:
             return None
         code = learnable(self.table, written)
         if code is None:
-            self.unknown[written] += 1
-        elif code not in self.table:
+            return self._successor(written)
+        if code not in self.table:
             self.beyond += 1
         return code
+
+    def _successor(self, written: str) -> str | None:
+        """Return the code that replaced one that the table lacks, None if none is known."""
+        code = written.upper()
+        if code not in self.retirements:
+            self.unknown[written] += 1
+            return None
+        self.retired[code] += 1
+        return self.retirements[code].successor
