@@ -207,6 +207,15 @@ def test_too_few_rows_are_an_error_and_leave_no_folder(
     assert not Path("model").exists()
 
 
+def test_texts_of_nothing_but_numbers_are_an_error_and_leave_no_folder(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = [(str(number), code) for number, (_, code) in enumerate(rows())]
+    assert command("train", written(tmp_path / "h.csv", numbers), *ONLY) == 2
+    assert "have no words" in capsys.readouterr().err
+    assert not Path("model").exists()
+
+
 def test_a_column_that_is_not_there_is_an_error_with_a_suggestion(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

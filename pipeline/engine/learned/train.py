@@ -21,6 +21,7 @@ from pipeline.engine.learned.scorer import Scorer
 from pipeline.engine.learned.tree import tree
 from pipeline.engine.learned.trial import Trained, finished, tried
 from pipeline.engine.learned.vocabulary import Vocabulary, learn
+from pipeline.errors import InputError
 
 __all__ = ["train", "work"]
 
@@ -40,6 +41,9 @@ def train(
         recipe: how.
         advance: told how many more texts were read, `work` in all.
         jobs: how many networks learn at once, each in a process of its own if several do.
+
+    Raises:
+        InputError: no text has a word to learn from.
     """
     rehearsed = _fitted(courses, recipe, False, advance, jobs)
     trials = [tried(course, scorer) for course, scorer in zip(courses, rehearsed, strict=True)]
@@ -67,6 +71,11 @@ def _fitted(
     taught = [Examples.joined([each.examples(whole), each.phrases]) for each in courses]
     parts = [part for each in taught for part in each.parts]
     vocabulary = learn(parts, recipe.at_least, recipe.most_learned)
+    if not len(vocabulary.features):
+        raise InputError(
+            "The texts to learn from have no words.",
+            "Name the columns that say what is bought: --text-column NAME.",
+        )
     codes = [np.unique(each.codes) for each in taught]
     lessons = [
         _lesson(course, vocabulary, each, its_codes)
