@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pipeline.engine.bidding_words import PROCEDURE, SUPPORT
 from pipeline.engine.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
 
-__all__ = ["meaning", "readable"]
+__all__ = ["MAX_CHARS", "meaning", "readable"]
 
 MAX_CHARS = 100_000
 """Nothing behind this place of a text is looked at, so that a huge cell costs little."""

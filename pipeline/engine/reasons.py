@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.engine.noise import MAX_CHARS
+
 __all__ = ["Parts", "Reasons", "named", "strongest"]
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -60,7 +62,7 @@ def strongest(
     speaking = {word: pull for word, pull in by_word.items() if pull > 0}
     whole = sum(speaking.values())
     best = sorted(speaking, key=lambda word: -speaking[word])[:MOST]
-    written = _spellings(text, fold) if best else {}
+    written = _spellings(text, set(best), fold)
     return tuple(
         (written.get(word, word), speaking[word] / whole)
         for word in best
@@ -85,11 +87,17 @@ def _shared_out(parts: Parts, features: Array, pulls: Array) -> Array:
     return pull
 
 
-def _spellings(text: str, fold: Callable[[str], list[str]]) -> dict[str, str]:
-    """Return how a text first writes each of its words."""
+def _spellings(text: str, wanted: set[str], fold: Callable[[str], list[str]]) -> dict[str, str]:
+    """Return how a text first writes some of its words; it is read until all are found."""
     found: dict[str, str] = {}
-    for word in WORD.findall(unicodedata.normalize("NFC", html.unescape(text))):
-        folded = fold(word)
-        if len(folded) == 1:
-            found.setdefault(folded[0], word)
+    seen: set[str] = set()
+    for match in WORD.finditer(unicodedata.normalize("NFC", html.unescape(text[:MAX_CHARS]))):
+        if len(found) == len(wanted):
+            break
+        word = match[0]
+        if word not in seen:
+            seen.add(word)
+            folded = fold(word)
+            if len(folded) == 1 and folded[0] in wanted:
+                found.setdefault(folded[0], word)
     return found

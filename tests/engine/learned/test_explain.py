@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.engine.learned.explain import _pulls, explain
-from pipeline.engine.learned.features import count, parts
+from pipeline.engine.learned.features import count, parts, tokens
 from pipeline.engine.learned.network import softmax
 from pipeline.engine.learned.stored import own
+from pipeline.engine.reasons import strongest
 from tests.engine.learned.lessons import learned, taught
 
 PLACES = {"03111000": 0, "45233140": 1, "90910000": 2}
@@ -73,6 +74,21 @@ def test_another_code_has_other_words_for_it() -> None:
 )
 def test_a_word_is_found_however_the_text_writes_it(text: str, word: str) -> None:
     assert next(iter(reasons(text, "03111000"))) == word
+
+
+def test_of_a_huge_text_no_more_words_are_looked_up_than_it_takes() -> None:
+    text = "Wheat and BARLEY " + "and wheat, " * 50_000 + "Zwieback"
+    looked_up: list[str] = []
+
+    def fold(word: str) -> list[str]:
+        looked_up.append(word)
+        return tokens(word)
+
+    apart = parts(text)
+    spoken = np.unique(apart.features[np.isin(apart.owners, [0, 2])])
+    found = strongest(text, apart, spoken, np.ones(len(spoken)), fold)
+    assert {word for word, _ in found} >= {"Wheat", "BARLEY"}
+    assert looked_up == ["Wheat", "and", "BARLEY"]
 
 
 @pytest.mark.parametrize("text", ["", "жюфц", "!!", "<br>"])
