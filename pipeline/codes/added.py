@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -199,8 +200,9 @@ def _text(cell: Any) -> str:
 
 def _rows(file: Path) -> Iterator[Sequence[Any]]:
     try:
-        if file.suffix.lower() == ".csv":
-            text = file.read_text("utf-8-sig")
+        if file.name.lower().endswith((".csv", ".csv.gz")):
+            packed = file.suffix.lower() == ".gz"
+            text = (gzip.decompress if packed else bytes)(file.read_bytes()).decode("utf-8-sig")
             return iter(list(csv.reader(io.StringIO(text), delimiter=_delimiter(text))))
         sheet = CalamineWorkbook.from_path(str(file)).get_sheet_by_index(0)
         return iter(sheet.to_python(skip_empty_area=False))

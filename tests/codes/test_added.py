@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def official_csv(delimiter: str = ",") -> str:
     rows: list[Sequence[Cell]] = [["Notice: for the use of members"], [], HEADER, LINE]
     quoted = [delimiter.join(f'"{cell}"' for cell in row) for row in rows]
     return "\r\n".join(quoted)
+
+
+def test_a_csv_file_may_be_packed(tmp_path: Path) -> None:
+    path = tmp_path / "unspsc.csv.gz"
+    text = official_csv().replace("10100000.0", "10100000")
+    path.write_bytes(gzip.compress(text.encode("utf-8-sig")))
+    assert dict(add(path).titles) == TITLES
+
+
+def test_a_packed_file_that_is_torn_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "unspsc.csv.gz"
+    path.write_bytes(gzip.compress(official_csv().encode())[:-20])
+    with pytest.raises(CodeTableError, match="cannot be read"):
+        add(path)
 
 
 def test_the_official_spreadsheet_has_a_notice_above_its_header_and_codes_as_numbers(
