@@ -122,8 +122,12 @@ def _from_history(values: Mapping[str, Any]) -> dict[str, Any]:
     reader = open_reader(path, values["text_columns"], options, values["input_format"])
     lessons = _lessons(reader, path, system, values["code_column"])
     examples = lessons.examples()
-    beside = None if values["only_history"] else load_model(shipped_models(), system).scores
-    course = history_course(system, examples, beside)
+    beside = None if values["only_history"] else load_model(shipped_models(), system)
+    course = (
+        history_course(system, examples, None)
+        if beside is None
+        else history_course(system, examples, beside.scores, beside.calibration)
+    )
     (trained,) = _trained([course], history_recipe(len(examples)), values["jobs"])
     about = _about(lessons, course, trained)
     save([trained.model], values["output"], about, values["overwrite"])

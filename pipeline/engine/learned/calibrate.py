@@ -51,11 +51,19 @@ def evidence(best: Floats, second: Floats, known: Floats) -> Floats:
     return np.stack([np.log(best / (1 - best)), lead, known - 1], axis=1)
 
 
-def calibrate(evidence: Floats, right: Bools) -> Calibration:
-    """Fit by Newton's method; knowing more of a text never lowers the confidence."""
-    weights = _fitted(evidence, right)
+def calibrate(evidence: Floats, right: Bools, start: Calibration | None = None) -> Calibration:
+    """Fit by Newton's method; knowing more of a text never lowers the confidence.
+
+    Args:
+        evidence: of each text.
+        right: whether its first code is right.
+        start: what is believed as long as the texts are few: the calibration of the model that
+            gives most of the answers then.
+    """
+    towards = np.zeros(evidence.shape[1] + 1) if start is None else start.weights
+    weights = _fitted(evidence, right, towards)
     if weights[-1] < 0:
-        weights = np.append(_fitted(evidence[:, :-1], right), 0.0)
+        weights = np.append(_fitted(evidence[:, :-1], right, towards[:-1]), 0.0)
     return Calibration(weights)
 
 
@@ -86,12 +94,12 @@ def _others(best: Floats, first: Floats, spread: float) -> Floats:
     return others
 
 
-def _fitted(evidence: Floats, right: Bools) -> Floats:
+def _fitted(evidence: Floats, right: Bools, towards: Floats) -> Floats:
     columns = np.column_stack([np.ones(len(evidence)), evidence]).astype(np.float64)
     weights = np.zeros(columns.shape[1])
     for _ in range(30):
         share = _logistic(columns @ weights)
-        slope = columns.T @ (right - share) - SHRINKAGE * weights
+        slope = columns.T @ (right - share) - SHRINKAGE * (weights - towards)
         bend = (columns * (share * (1 - share))[:, None]).T @ columns
         weights += np.linalg.solve(bend + SHRINKAGE * np.eye(len(weights)), slope)
     return weights

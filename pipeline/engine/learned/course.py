@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.engine.learned.arrays import Floats
+from pipeline.engine.learned.calibrate import Calibration
 from pipeline.engine.learned.examples import Examples
 from pipeline.engine.learned.network import Settings
 from pipeline.engine.learned.scorer import Scores
@@ -36,6 +37,7 @@ class Course:
         remembers: whether typical texts of each code are kept.
         recognises: whether an example's text, asked again, is answered with its usual code.
         beside: what answers together with what is learned, if anything does.
+        calibration: what confidence means of that; a few examples held back change it little.
     """
 
     system: System
@@ -48,6 +50,7 @@ class Course:
     remembers: bool = True
     recognises: bool = True
     beside: Scores | None = None
+    calibration: Calibration | None = None
 
     def examples(self, whole: bool) -> Examples:
         """Return the examples: all of them, or those that are not held back."""
@@ -75,13 +78,19 @@ class Recipe:
     columns: int = 2
 
 
-def history_course(system: System, examples: Examples, beside: Scores | None) -> Course:
+def history_course(
+    system: System,
+    examples: Examples,
+    beside: Scores | None,
+    calibration: Calibration | None = None,
+) -> Course:
     """Return how a user's history is learned: a tenth of it, drawn at random, is held back.
 
     Args:
         system: whose codes these are.
         examples: the history.
         beside: what answers together with what is learned; without it the history is all.
+        calibration: what confidence means of that.
     """
     own = len(examples)
     back = np.zeros(own, np.bool_)
@@ -97,6 +106,7 @@ def history_course(system: System, examples: Examples, beside: Scores | None) ->
         nothing,
         nothing,
         beside=beside,
+        calibration=calibration,
     )
 
 

@@ -91,8 +91,9 @@ def tried(course: Course, scorer: Scorer) -> Trained:
     trust = float((known_again.sum() + 1) / (found.sum() + 2))
     ranked = [_ranked(scores, each) for each in course.held_back.portions()]
     best, hits, known = (np.concatenate(each) for each in zip(*ranked, strict=True))
-    calibration = calibrate(evidence(best[:, 0], best[:, 1], known), hits[:, 0] > 0)
-    first = calibration.confidence(evidence(best[:, 0], best[:, 1], known))
+    seen = evidence(best[:, 0], best[:, 1], known)
+    calibration = calibrate(seen, hits[:, 0] > 0, course.calibration)
+    first = calibration.confidence(seen)
     model = replace(
         model,
         calibration=replace(calibration, spread=fitted_spread(best, first, hits)),
