@@ -9,10 +9,11 @@ from pipeline.codes.added import add, added, remove
 from pipeline.codes.phrases import phrases
 from pipeline.codes.psc_retired import Retired, retired, retirements
 from pipeline.codes.shipped import cpv_titles, shipped
-from pipeline.codes.spelling import spelt
+from pipeline.codes.spelling import FRACTION, spelt
 from pipeline.codes.table import CodeTable
 
 __all__ = [
+    "FRACTION",
     "CodeTable",
     "Retired",
     "add",

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from pipeline.codes.table import CodeTable
 
-__all__ = ["spelt"]
+__all__ = ["FRACTION", "spelt"]
+
+FRACTION = re.compile(r"(?<=\d)\.0+$")
+"""What pandas writes behind whole numbers that stood in a column with empty cells."""
 
 FULL = {"cpv": 8, "unspsc": 8}
 """Digits of a full code, in systems whose general codes end with zeros."""
@@ -13,10 +18,10 @@ FULL = {"cpv": 8, "unspsc": 8}
 def spelt(table: CodeTable, code: str) -> str | None:
     """Return a code as the table writes it, None if the table lacks it.
 
-    White space goes, a CPV check digit (``45233140-2``) too; letters become capitals; a short
+    White space and the fraction of ``45233140.0`` go, a CPV check digit (``45233140-2``) too; letters become capitals; a short
     CPV or UNSPSC code is filled up with zeros.
     """
-    short = code.strip().upper()
+    short = FRACTION.sub("", code.strip().upper())
     if table.system == "cpv":
         short = short.partition("-")[0].strip()
     if table.system == "unspsc":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.answers import System
+from pipeline.codes import FRACTION
 from pipeline.codes.levels import cut, levels_above, stem, written
 
 __all__ = ["EXACT", "STATED", "Depth", "broad", "code_of", "depths"]
@@ -22,13 +23,13 @@ FORMS = {
 def code_of(system: System, said: str) -> str | None:
     """Return a code in the form of the tables, whether a table has it or not.
 
-    White space goes, a CPV check digit and the hyphens of UNSPSC too; letters become capitals; a
+    White space and the fraction of ``45233140.0`` go, a CPV check digit and the hyphens of UNSPSC too; letters become capitals; a
     short CPV or UNSPSC code is filled up with zeros; 31, 32 and 33 are the sector 31-33.
 
     Returns:
         None if it is no code of this system by its form.
     """
-    short = said.strip().upper()
+    short = FRACTION.sub("", said.strip().upper())
     if system == "cpv":
         short = re.sub(r"\s*-\s*\d$", "", short)
     if system == "unspsc":

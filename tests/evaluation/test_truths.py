@@ -11,6 +11,8 @@ from pipeline.evaluation.truths import EXACT, STATED, Depth, broad, code_of, dep
     [
         ("cpv", "45233140", "45233140"),
         ("cpv", " 45233140-2 ", "45233140"),
+        ("cpv", "45233140.0", "45233140"),
+        ("cpv", "45233140.5", None),
         ("cpv", "45", "45000000"),
         ("cpv", "452331400", None),
         ("cpv", "roads", None),
