@@ -101,6 +101,12 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
         ("split = ", "splits = ", "splits"),
         ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),
         ("[network]", "[network", "is no recipe"),
+        ("count = 2", "count = 0", "a network to count"),
+        ("epochs = 2", 'epochs = "2"', "epochs is no whole number"),
+        ("dropout = 0.5", "dropout = [0.5]", "dropout is no number"),
+        ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
+        ('["tried.csv"]', "[]", "in the lists taught and held_back"),
+        ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),
     ],
 )
 def test_a_recipe_that_is_none_is_refused_with_what_is_wrong(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -105,16 +105,16 @@ def read_recipe(path: Path) -> Prepared:
         seeds = range(networks.pop("count"))
         settings = tuple(NetworkSettings(**networks, seed=seed) for seed in seeds)
         recipe = Recipe(settings, **text["model"])
+        _check(systems, recipe)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
             f"{path} is no recipe: {error}.",
             "See pipeline/engine/shipped/recipe.toml in the source for one that works.",
         ) from error
     unknown = set(systems) - set(SYSTEMS)
-    if unknown or not systems:
+    if unknown:
         raise SettingsError(
-            f"{path} names {'the system ' + min(unknown) if unknown else 'no system'}.",
-            f"Systems are {', '.join(SYSTEMS)}.",
+            f"{path} names the system {min(unknown)}.", f"Systems are {', '.join(SYSTEMS)}."
         )
     read = [_course(path.parent, system, lines) for system, lines in systems.items()]
     courses, lessons, sources, learned = (list(each) for each in zip(*read, strict=True))
@@ -123,6 +123,25 @@ def read_recipe(path: Path) -> Prepared:
 
 def _lines(said: Mapping[str, Any]) -> Lines:
     return Lines(**{**said, "phrases": [Rows(**rows) for rows in said.get("phrases", ())]})
+
+
+def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
+    """Refuse what would fail only in the middle of the work.
+
+    Raises:
+        ValueError: something is missing, or no number, or no list.
+    """
+    if not (systems and recipe.networks):
+        raise ValueError("it needs a system, and a network to count")
+    for name, lines in systems.items():
+        for names in (lines.taught, lines.held_back):
+            if not (isinstance(names, list) and names):
+                raise ValueError(f"{name} needs files in the lists taught and held_back")
+    for part in (recipe, *recipe.networks):
+        for each in fields(part):
+            value, whole = getattr(part, each.name), each.type == "int"
+            if not isinstance(value, tuple | int | (int if whole else float)):
+                raise ValueError(f"{each.name} is no {'whole ' if whole else ''}number")
 
 
 def _course(
@@ -156,6 +175,11 @@ def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> list[str]
         for texts, rows in _batches(folder / name, ["text"], ["code", "source"]):
             codes = [code or "" for code in rows["code"].to_pylist()]
             sources += compress(rows["source"].to_pylist(), lessons.read(texts, codes))
+    if not sources:
+        raise InputError(
+            f"No row of {', '.join(files)} has a text and a {lessons.table.system} code.",
+            "Name other files in the recipe, or the columns text, code and source in them.",
+        )
     return sources
 
 
