@@ -101,7 +101,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
         ("split = ", "splits = ", "splits"),
         ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),
         ("[network]", "[network", "is no recipe"),
-        ("count = 2", "count = 0", "a network to count"),
+        ("count = 2", "count = 0", "the count of networks is none"),
         ("epochs = 2", 'epochs = "2"', "epochs is no whole number"),
         ("dropout = 0.5", "dropout = [0.5]", "dropout is no number"),
         ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
@@ -128,4 +128,4 @@ def test_a_recipe_without_systems_is_refused(
 ) -> None:
     recipe.write_text(RECIPE.partition("[systems")[0] + "[systems]")
     assert command("train", "--recipe", recipe, "--output", "model") == 2
-    assert "names no system" in capsys.readouterr().err
+    assert "it names no system" in capsys.readouterr().err

@@ -131,13 +131,16 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
     Raises:
         ValueError: something is missing, or no number, or no list.
     """
-    if not (systems and recipe.networks):
-        raise ValueError("it needs a system, and a network to count")
+    if not systems:
+        raise ValueError("it names no system")
+    if not recipe.networks:
+        raise ValueError("the count of networks is none")
     for name, lines in systems.items():
         for names in (lines.taught, lines.held_back):
             if not (isinstance(names, list) and names):
                 raise ValueError(f"{name} needs files in the lists taught and held_back")
-    for part in (recipe, *recipe.networks):
+    parts: list[Recipe | NetworkSettings] = [recipe, *recipe.networks]
+    for part in parts:
         for each in fields(part):
             value, whole = getattr(part, each.name), each.type == "int"
             if not isinstance(value, tuple | int | (int if whole else float)):

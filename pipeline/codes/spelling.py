@@ -18,8 +18,8 @@ FULL = {"cpv": 8, "unspsc": 8}
 def spelt(table: CodeTable, code: str) -> str | None:
     """Return a code as the table writes it, None if the table lacks it.
 
-    White space and the fraction of ``45233140.0`` go, a CPV check digit (``45233140-2``) too; letters become capitals; a short
-    CPV or UNSPSC code is filled up with zeros.
+    White space and the fraction of ``45233140.0`` go, a CPV check digit (``45233140-2``) too;
+    letters become capitals; a short CPV or UNSPSC code is filled up with zeros.
     """
     short = FRACTION.sub("", code.strip().upper())
     if table.system == "cpv":

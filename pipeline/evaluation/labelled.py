@@ -93,8 +93,8 @@ def labelled(reader: Reader, settings: EvaluationSettings, codes: CodeTable, nam
         raise InputError(
             f"{name} has no row with a text and a {settings.system} code: of "
             f"{left_out.rows:,} rows {left_out.without_text:,} lack text, "
-            f"{left_out.without_code:,} lack a code, {left_out.no_codes.total():,} have one that is "
-            f"none of {settings.system}.",
+            f"{left_out.without_code:,} lack a code, {left_out.no_codes.total():,} have one "
+            f"that is none of {settings.system}.",
             "Check --text-column, --code-column and --system.",
         )
     return Labelled(settings, reader, left_out, _sample(left_out.usable, settings))

@@ -23,8 +23,9 @@ FORMS = {
 def code_of(system: System, said: str) -> str | None:
     """Return a code in the form of the tables, whether a table has it or not.
 
-    White space and the fraction of ``45233140.0`` go, a CPV check digit and the hyphens of UNSPSC too; letters become capitals; a
-    short CPV or UNSPSC code is filled up with zeros; 31, 32 and 33 are the sector 31-33.
+    White space and the fraction of ``45233140.0`` go, a CPV check digit and the hyphens of UNSPSC
+    too; letters become capitals; a short CPV or UNSPSC code is filled up with zeros; 31, 32 and 33
+    are the sector 31-33.
 
     Returns:
         None if it is no code of this system by its form.
