@@ -14,6 +14,7 @@ from pipeline.buy.progress import buying_bar, silent_buying
 from pipeline.errors import ParkedError, SettingsError
 from pipeline.evaluation.evaluating import Stopped, evaluated
 from pipeline.evaluation.evaluation import Evaluation
+from pipeline.evaluation.labelled import check_columns
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.subjects import Paid, Subject, is_address, offline
 from pipeline.frames import text_table
@@ -21,6 +22,7 @@ from pipeline.given import Data, given
 from pipeline.progress import bar, silent
 from pipeline.settings import CsvOptions, Settings, check_flag
 from pipeline.tables import ArrowReader, Reader
+from pipeline.tables.texts import find_columns
 
 __all__ = ["evaluate"]
 
@@ -124,6 +126,9 @@ def _reader(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) ->
         return given(data, settings.asked, None, False, csv).reader
     wanted = [*settings.text_columns, settings.code_column, settings.language_column]
     columns = tuple(dict.fromkeys(name for name in wanted if name is not None))
-    there = [place for place, label in enumerate(data.columns) if str(label) in columns]
+    names = [str(label) for label in data.columns]
+    find_columns(names, settings.text_columns, "The frame")  # an error names all columns there are
+    check_columns(names, settings, "The frame")
+    there = [place for place, name in enumerate(names) if name in columns]
     table = text_table(data.iloc[:, there].reset_index(drop=True), Settings(text_columns=columns))
     return ArrowReader(table, settings.text_columns)

@@ -15,7 +15,7 @@ from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.usable import LeftOut, usable
 from pipeline.tables import ArrowBatch, Reader, find_column
 
-__all__ = ["Labelled", "labelled"]
+__all__ = ["Labelled", "check_columns", "labelled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, codes: CodeTable, nam
     Raises:
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """
-    for option, column in settings.label_columns.items():
-        find_column(reader.schema.names, column, name, option)
+    check_columns(reader.schema.names, settings, name)
     left_out = LeftOut()
     for batch in usable(reader, settings, left_out):
         for code in batch.batch.column("code").to_pylist():
@@ -118,3 +117,13 @@ def _sample(rows: int, settings: EvaluationSettings) -> list[int] | None:
 
 def _picked(batch: ArrowBatch, places: Sequence[int]) -> ArrowBatch:
     return ArrowBatch([batch.texts[place] for place in places], batch.batch.take(pa.array(places)))
+
+
+def check_columns(names: Sequence[str], settings: EvaluationSettings, name: str) -> None:
+    """Refuse columns of codes and languages that are not there, or that are there twice.
+
+    Raises:
+        InputError: one is so.
+    """
+    for option, column in settings.label_columns.items():
+        find_column(names, column, name, option)

@@ -64,6 +64,18 @@ def test_wrong_arguments_are_refused_with_a_hint(arguments: dict[str, object], s
     assert said in str(refused.value)
 
 
+def test_a_text_column_that_is_not_there_is_told_with_all_that_are() -> None:
+    with pytest.raises(pipeline.InputError) as refused:
+        pipeline.evaluate(frame(), system="cpv", text_columns="text")
+    assert "Its columns: 'description', 'code', 'lang'" in str(refused.value)
+
+
+def test_a_code_column_that_is_not_there_is_told_by_the_name_of_its_option() -> None:
+    with pytest.raises(pipeline.InputError) as refused:
+        pipeline.evaluate(frame(), system="cpv", code_column="truth")
+    assert "--code-column" in refused.value.hint
+
+
 def test_two_services_are_refused() -> None:
     services = [pipeline.PaidService(f"https://{name}.example", api_key="") for name in "ab"]
     with pytest.raises(pipeline.SettingsError, match="Evaluate each by itself"):
