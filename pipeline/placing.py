@@ -20,8 +20,12 @@ LONGEST_NAME = 255
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
     """Tell what the system refuses as an error of an output.
+
+    Args:
+        path: of the output.
+        option: what names another place for it.
 
     Raises:
         OutputError: the file cannot be written.
@@ -32,8 +36,7 @@ def translated(path: Path) -> Iterator[None]:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise OutputError(
             f"{path} cannot be written: {reason}.",
-            "Check the path, its permissions and the free space, or write elsewhere: "
-            "--output PATH.",
+            f"Check the path, its permissions and the free space, or write elsewhere: {option}.",
         ) from error
 
 

@@ -24,6 +24,8 @@ __all__ = ["check_page", "page", "write_page"]
 MARK = "<!-- an evaluation by tender-pipeline -->"
 """Stands in the first lines of every page, so that one can be replaced by the next."""
 
+OPTION = "--page FILE.html"
+
 HEAD = 200
 """Characters of a file in which the mark is looked for."""
 
@@ -92,13 +94,13 @@ def write_page(path: Path, found: Findings) -> None:
         OutputError: it cannot be written.
     """
     text = page(found)
-    with translated(path):
+    with translated(path, OPTION):
         path.resolve().parent.mkdir(parents=True, exist_ok=True)
         replace_text(path.resolve(), text)
 
 
 def _is_ours(path: Path) -> bool:
-    with translated(path), path.open(encoding="utf-8", errors="replace") as file:
+    with translated(path, OPTION), path.open(encoding="utf-8", errors="replace") as file:
         return MARK in file.read(HEAD)
 
 

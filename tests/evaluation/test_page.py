@@ -119,6 +119,15 @@ def test_a_page_of_ours_is_replaced_and_no_other_file_is(tmp_path: Path) -> None
     check_page(path, overwrite=True)
 
 
+def test_a_page_that_cannot_be_written_is_told_with_the_option_that_names_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OutputError) as refused:
+        write_page(tmp_path / "file" / "p.html", evaluation(ONE))
+    assert refused.value.hint.endswith("write elsewhere: --page FILE.html.")
+
+
 def test_a_folder_is_no_place_for_a_page(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="Give the page a name"):
         check_page(tmp_path, overwrite=True)
