@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.engine.learned import stored
 from pipeline.engine.learned.folder import (
@@ -96,8 +98,7 @@ def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> N
         its_own = stored.model_arrays(model)
         arrays |= {f"{model.system}.{name}": array for name, array in its_own.items()}
     for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
-        sync(folder / f"{name}.npy")
+        _keep(array, folder / f"{name}.npy")
     text = {
         "kind": KIND,
         "form": FORM,
@@ -108,6 +109,14 @@ def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> N
     (folder / ABOUT).write_text(json.dumps(text, indent=1) + "\n", "utf-8")
     sync(folder / ABOUT)
     folder.chmod(0o755)
+
+
+def _keep(array: npt.NDArray[Any], path: Path) -> None:
+    """Write an array; by itself numpy says of a full disk only how many bytes it wrote."""
+    whole = io.BytesIO()
+    np.save(whole, array)
+    path.write_bytes(whole.getbuffer())
+    sync(path)
 
 
 def _values(model: Model) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,17 @@ def test_a_folder_that_is_no_model_is_replaced_only_if_that_is_said(tmp_path: Pa
     save([taught().model], folder, {}, overwrite=True)
     assert not (folder / "letter.txt").exists()
     assert load_model(model_folder(folder), "cpv").codes.tolist() == taught().model.codes.tolist()
+
+
+def test_a_full_disk_is_told_by_its_name(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, hard))
+    try:
+        with pytest.raises(OutputError, match="cannot be written: File too large"):
+            save([taught().model], tmp_path / "model", {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_model_that_cannot_be_written_leaves_nothing_and_the_old_one_stays(
