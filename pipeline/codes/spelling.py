@@ -19,7 +19,8 @@ def spelt(table: CodeTable, code: str) -> str | None:
     """Return a code as the table writes it, None if the table lacks it.
 
     White space and the fraction of ``45233140.0`` go, a CPV check digit (``45233140-2``) too;
-    letters become capitals; a short CPV or UNSPSC code is filled up with zeros.
+    letters become capitals; a short CPV or UNSPSC code is filled up with zeros. A CPV code of seven
+    digits may have lost the zero in front to a spreadsheet.
     """
     short = FRACTION.sub("", code.strip().upper())
     if table.system == "cpv":
@@ -27,4 +28,7 @@ def spelt(table: CodeTable, code: str) -> str | None:
     if table.system == "unspsc":
         short = short.replace("-", "")
     forms = [short, short.ljust(FULL.get(table.system, 0), "0")]
+    if table.system == "cpv" and len(short) == FULL["cpv"] - 1:
+        # Nobody leaves out one of several zeros at the end: then it is the one in front that lacks.
+        forms.insert(0 if short.endswith("0") else len(forms), f"0{short}")
     return next((form for form in forms if short and form in table), None)

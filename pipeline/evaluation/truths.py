@@ -33,6 +33,7 @@ def code_of(system: System, said: str) -> str | None:
     short = FRACTION.sub("", said.strip().upper())
     if system == "cpv":
         short = re.sub(r"\s*-\s*\d$", "", short)
+        short = f"0{short}" if re.fullmatch(r"\d{6}0", short) else short  # lost to a spreadsheet
     if system == "unspsc":
         short = short.replace("-", "")
     if not short.isascii() or FORMS[system].fullmatch(short) is None:

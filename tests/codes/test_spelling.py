@@ -41,3 +41,19 @@ def test_a_commodity_that_the_table_lacks_is_learned_if_its_segment_is_there() -
 def test_a_code_that_no_buyer_gives_to_a_tender_is_not_learned() -> None:
     assert learnable(load("naics"), "31-33") is None
     assert learnable(load("psc"), "70") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        ("3111000", "03111000"),
+        ("9134231", "09134231"),
+        ("4523314", "45233140"),
+        ("3000000", "03000000"),
+        ("9999990", None),
+    ],
+)
+def test_a_cpv_code_of_seven_digits_may_have_lost_the_zero_in_front(
+    written: str, code: str | None
+) -> None:
+    assert spelt(load("cpv"), written) == code

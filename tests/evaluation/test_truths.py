@@ -9,6 +9,7 @@ from pipeline.evaluation.truths import EXACT, STATED, Depth, broad, code_of, dep
 @pytest.mark.parametrize(
     ("system", "said", "code"),
     [
+        ("cpv", "3111000", "03111000"),
         ("cpv", "45233140", "45233140"),
         ("cpv", " 45233140-2 ", "45233140"),
         ("cpv", "45233140.0", "45233140"),
