@@ -47,7 +47,7 @@ def test_titles_alone_are_evaluated_and_right_as_far_as_the_truth_goes_is_told(
 ) -> None:
     assert command("evaluate", labelled, *CPV, "--engine", "lexical") == 0
     said = capsys.readouterr().out
-    assert "titles alone\nright code" in said
+    assert "lexical engine\nright code" in said
     assert "as far as stated" in said
 
 
@@ -104,7 +104,7 @@ def test_two_subjects_are_compared_on_the_same_sample(
     assert command(*asked) == 0
     found = json.loads(capsys.readouterr().out)
     a, b = found["subjects"]
-    assert (a["name"], b["name"]) == ("titles alone", "model model")
+    assert (a["name"], b["name"]) == ("lexical engine", "model model")
     assert found["rows"] == a["rows"] == b["rows"] == 80
     first = found["comparison"]["differences"][0]
     hits = [each["accuracy"]["full code"]["top_1"]["hits"] for each in (a, b)]

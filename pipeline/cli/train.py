@@ -219,7 +219,7 @@ def _said(about: Mapping[str, Any]) -> Iterator[str]:
     right = held["right"]
     yield (
         f"{about['system']}: learned {about['learned_rows']:,} rows with "
-        f"{about['codes_from_examples']:,} codes; answers with {about['codes']:,}"
+        f"{about['codes_from_examples']:,} codes, can answer with {about['codes']:,}"
     )
     if about["weight_of_the_history"] < 1:
         yield (

@@ -33,7 +33,7 @@ class Embedded:
         """What it is called in a report."""
         if self.model is not None:
             return f"model {self.model.path.name or self.model.path}"
-        return "embedded engine" if self.engine == "learned" else "titles alone"
+        return "embedded engine" if self.engine == "learned" else "lexical engine"
 
     def matcher(self, system: System, jobs: int) -> Matcher:
         """Return what answers for a system."""
