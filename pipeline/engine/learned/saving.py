@@ -115,7 +115,7 @@ def _keep(array: npt.NDArray[Any], path: Path) -> None:
     """Write an array; by itself numpy says of a full disk only how many bytes it wrote."""
     whole = io.BytesIO()
     np.save(whole, array)
-    path.write_bytes(whole.getbuffer())
+    path.write_bytes(whole.getvalue())
     sync(path)
 
 
