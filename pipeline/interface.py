@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,14 @@ from typing import Any
 from pipeline import job
 from pipeline.answers import SYSTEMS
 from pipeline.buy import PaidService, Purchase, PurchaseSettings
-from pipeline.buy.progress import (
-    AdvanceBuying,
-    BuyingProgress,
-    buying_bar,
-    buying_lines,
-    silent_buying,
-)
+from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
 from pipeline.engine.learned import opened
 from pipeline.errors import ParkedError, SettingsError
 from pipeline.forecast import Forecast
 from pipeline.given import Data, given
 from pipeline.interruption import Interruption
-from pipeline.progress import Advance, Progress, bar, log_lines, silent
+from pipeline.progress import Progress
 from pipeline.report import Parked, Summary
 from pipeline.results import Result
 from pipeline.settings import CsvOptions, EngineName, Settings, check_flag, parse_systems
@@ -202,7 +195,7 @@ def _classify(
     check_flag("partial", partial)
     folders = opened(_paths(models), parse_systems(options["systems"]))
     named = {str(model.path): model.sha256 for model in folders.values()}
-    settings, display = _settings(**options, models=named), _display(progress)
+    settings, shown = _settings(**options, models=named), display(progress)
     if service is not None:
         settings.check_for_service()
     table = given(data, settings, output, overwrite, csv)
@@ -210,15 +203,15 @@ def _classify(
         job.run,
         target=table.target,
         settings=settings,
-        progress=_watched(display, interruption),
+        progress=watched(shown, interruption),
         source=table.source,
         files=table.files,
     )
     if service is None:
         summary = done(table.reader, embedded(settings, folders))
     else:
-        terms, known_by, shown = _terms(service), table.identity(), _buying(display)
-        with Purchase(terms, settings, known_by, shown, interruption=interruption) as purchase:
+        terms, known_by, buying = _terms(service), table.identity(), buying_display(shown)
+        with Purchase(terms, settings, known_by, buying, interruption=interruption) as purchase:
             summary = done(table.reader, purchase.matcher, purchase=purchase, partial=partial)
     _go_on(summary, partial)
     return Result(summary, table.place(summary))
@@ -259,45 +252,3 @@ def _terms(service: Any) -> PurchaseSettings:
             'service must be a PaidService: pipeline.PaidService("https://service.example").',
         )
     return service.terms()
-
-
-def _display(progress: Any) -> Progress:
-    if isinstance(progress, bool):
-        return bar if progress else silent
-    if not callable(progress):
-        raise SettingsError(
-            f"progress is {progress!r}.",
-            "progress must be True, False or a display such as pipeline.progress.log_lines.",
-        )
-    display: Progress = progress
-    return display
-
-
-def _watched(progress: Progress, interruption: Interruption) -> Progress:
-    """Return a display that stops a job that was asked to stop."""
-
-    @contextmanager
-    def display(rows: int) -> Iterator[Advance]:
-        with progress(rows) as advance:
-
-            def checked(done: int) -> None:
-                interruption.check()
-                advance(done)
-
-            yield checked
-
-    return display
-
-
-def _buying(progress: Progress) -> BuyingProgress:
-    """Return the display of a purchase that goes with one of rows."""
-    for rows, buying in ((bar, buying_bar), (log_lines, buying_lines), (silent, silent_buying)):
-        if progress is rows:
-            return buying
-
-    @contextmanager
-    def display(calls: int) -> Iterator[AdvanceBuying]:
-        with progress(calls) as advance:
-            yield lambda done, _: advance(done)
-
-    return display
