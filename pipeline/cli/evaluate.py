@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.buy import Purchase, PurchaseSettings
-from pipeline.cli.options import csv_options, log_to_stderr, say
+from pipeline.cli.options import csv_options, labelled_columns, log_to_stderr, say
 from pipeline.cli.paid import buying, buying_options, purchase_settings
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
@@ -47,17 +47,7 @@ log = logging.getLogger("pipeline")
 @click.command(short_help="Say how good the codes are, on a labelled table.")
 @click.argument("labelled", type=click.Path(path_type=Path))
 @click.option("--system", required=True, type=click.Choice(SYSTEMS), help="Whose codes they are.")
-@click.option(
-    "--text-column",
-    "text_columns",
-    multiple=True,
-    default=["description"],
-    show_default=True,
-    help="A column that holds the text; repeat it to join several.",
-)
-@click.option(
-    "--code-column", default="code", show_default=True, help="The column that holds the right code."
-)
+@labelled_columns
 @click.option("--language-column", help="A column that names the language, to tell them apart.")
 @click.option(
     "--model",

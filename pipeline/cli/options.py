@@ -18,7 +18,15 @@ import click
 from pipeline.errors import OutputError, SettingsError
 from pipeline.settings import CsvOptions
 
-__all__ = ["Names", "csv_options", "log_to_stderr", "option", "say", "settings_file"]
+__all__ = [
+    "Names",
+    "csv_options",
+    "labelled_columns",
+    "log_to_stderr",
+    "option",
+    "say",
+    "settings_file",
+]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -42,6 +50,25 @@ def option(name: str, *more: str, **attributes: Any) -> Callable[[Command], Comm
     """Declare an option with its variable: ``--text-column`` is ``TENDER_PIPELINE_TEXT_COLUMN``."""
     variable = "TENDER_PIPELINE_" + name.removeprefix("--").replace("-", "_").upper()
     return click.option(name, *more, envvar=variable, show_default=True, **attributes)
+
+
+def labelled_columns(command: Command) -> Command:
+    """Declare the options that name the columns of a labelled table."""
+    text = click.option(
+        "--text-column",
+        "text_columns",
+        multiple=True,
+        default=["description"],
+        show_default=True,
+        help="A column that holds the text; repeat it to join several.",
+    )
+    code = click.option(
+        "--code-column",
+        default="code",
+        show_default=True,
+        help="The column that holds the right code.",
+    )
+    return text(code(command))
 
 
 def csv_options(values: Mapping[str, Any]) -> CsvOptions:

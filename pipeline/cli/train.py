@@ -14,7 +14,7 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.held_back import by_level, by_source
 from pipeline.cli.left_out import left_out, retired_codes
-from pipeline.cli.options import log_to_stderr, say
+from pipeline.cli.options import labelled_columns, log_to_stderr, say
 from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load, retirements
 from pipeline.engine.learned import (
@@ -50,17 +50,7 @@ log = logging.getLogger("pipeline")
 @click.command(short_help="Learn from your own history of tenders and their codes.")
 @click.argument("history", required=False, type=click.Path(path_type=Path))
 @click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are.")
-@click.option(
-    "--text-column",
-    "text_columns",
-    multiple=True,
-    default=["description"],
-    show_default=True,
-    help="A column that holds the text; repeat it to join several.",
-)
-@click.option(
-    "--code-column", default="code", show_default=True, help="The column that holds the code."
-)
+@labelled_columns
 @click.option(
     "--output",
     required=True,
@@ -109,6 +99,11 @@ def _check(values: Mapping[str, Any]) -> None:
             "Give a history (tender-pipeline train HISTORY --system cpv --output DIR) or a recipe "
             "(--recipe FILE).",
         )
+    if values["recipe"] is not None and (values["system"] or values["only_history"]):
+        raise SettingsError(
+            "A recipe says itself what is learned of which systems.",
+            "Leave --system and --only-history out.",
+        )
     if values["history"] is not None and values["system"] is None:
         raise SettingsError(
             "Nothing says whose codes the history has.", f"Give --system {'|'.join(SYSTEMS)}."
@@ -123,11 +118,7 @@ def _from_history(values: Mapping[str, Any]) -> dict[str, Any]:
     lessons = _lessons(reader, path, system, values["code_column"])
     examples = lessons.examples()
     beside = None if values["only_history"] else load_model(shipped_models(), system)
-    course = (
-        history_course(system, examples, None)
-        if beside is None
-        else history_course(system, examples, beside.scores, beside.calibration)
-    )
+    course = history_course(system, examples, beside)
     (trained,) = _trained([course], history_recipe(len(examples)), values["jobs"])
     about = _about(lessons, course, trained)
     save([trained.model], values["output"], about, values["overwrite"])
