@@ -8,10 +8,9 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.engine.learned.arrays import Floats
-from pipeline.engine.learned.calibrate import Calibration
 from pipeline.engine.learned.examples import Examples
+from pipeline.engine.learned.model import Model
 from pipeline.engine.learned.network import Settings
-from pipeline.engine.learned.scorer import Scores
 
 __all__ = ["Course", "Recipe", "history_course", "history_recipe"]
 
@@ -36,8 +35,8 @@ class Course:
         phrase_shares: how likely each phrase takes part in an epoch.
         remembers: whether typical texts of each code are kept.
         recognises: whether an example's text, asked again, is answered with its usual code.
-        beside: what answers together with what is learned, if anything does.
-        calibration: what confidence means of that; a few examples held back change it little.
+        beside: the model that answers together with what is learned, if one does; a few examples
+            held back change little of what its confidence means.
     """
 
     system: System
@@ -49,8 +48,7 @@ class Course:
     phrase_shares: Floats
     remembers: bool = True
     recognises: bool = True
-    beside: Scores | None = None
-    calibration: Calibration | None = None
+    beside: Model | None = None
 
     def examples(self, whole: bool) -> Examples:
         """Return the examples: all of them, or those that are not held back."""
@@ -78,19 +76,13 @@ class Recipe:
     columns: int = 2
 
 
-def history_course(
-    system: System,
-    examples: Examples,
-    beside: Scores | None,
-    calibration: Calibration | None = None,
-) -> Course:
+def history_course(system: System, examples: Examples, beside: Model | None) -> Course:
     """Return how a user's history is learned: a tenth of it, drawn at random, is held back.
 
     Args:
         system: whose codes these are.
         examples: the history.
-        beside: what answers together with what is learned; without it the history is all.
-        calibration: what confidence means of that.
+        beside: the model that answers together with what is learned; without it that is all.
     """
     own = len(examples)
     back = np.zeros(own, np.bool_)
@@ -106,7 +98,6 @@ def history_course(
         nothing,
         nothing,
         beside=beside,
-        calibration=calibration,
     )
 
 

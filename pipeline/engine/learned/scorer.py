@@ -13,7 +13,7 @@ from pipeline.engine.learned.encoder import Encoder
 from pipeline.engine.learned.memory import Memory
 from pipeline.engine.learned.network import softmax
 
-__all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity"]
+__all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity", "places"]
 
 FROM_MEMORY = 0.3
 """Share of the memory in the answer; the rest is the network's."""
@@ -106,6 +106,10 @@ def familiarity(known: Floats) -> Floats:
 def blend(own: Scorer, other: Scores, weight: float) -> Blend:
     """Return the scores of both together."""
     codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
+    return Blend(own, other, weight, codes, places(codes, other.codes))
+
+
+def places(codes: Texts, wanted: Texts) -> Ints:
+    """Return where some codes stand among others, -1 where one does not."""
     place = {code: number for number, code in enumerate(codes.tolist())}
-    places = np.array([place[code] for code in other.codes.tolist()], np.intp)
-    return Blend(own, other, weight, codes, places)
+    return np.array([place.get(code, -1) for code in wanted.tolist()], np.intp)

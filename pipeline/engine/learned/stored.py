@@ -17,7 +17,7 @@ from pipeline.engine.learned.memory import Memory, unit
 from pipeline.engine.learned.model import Model
 from pipeline.engine.learned.nibbles import pack, unpack
 from pipeline.engine.learned.repeats import Repeats
-from pipeline.engine.learned.scorer import Blend, Scorer, Scores, blend
+from pipeline.engine.learned.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.learned.vocabulary import Vocabulary
 
 __all__ = ["Arrays", "encoder", "encoder_arrays", "model", "model_arrays", "model_values", "own"]
@@ -72,7 +72,7 @@ def model_arrays(model: Model) -> Arrays:
         arrays |= {
             "memory": memory,
             "memory_scales": memory_scales,
-            "memory_labels": scorer.memory.labels.astype(np.uint16),
+            "memory_labels": scorer.memory.labels.astype(np.uint32),
             "memory_texts": scorer.memory.texts.astype(np.float32),
         }
     return arrays
@@ -133,12 +133,9 @@ def _memory(arrays: Arrays, width: int) -> Memory:
 
 
 def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:
-    order = np.argsort(scores.codes)
-    codes = arrays["repeat_codes"].astype("U8")
-    labels = order[np.searchsorted(scores.codes, codes, sorter=order)] if len(codes) else codes
     return Repeats(
         arrays["repeat_hashes"],
-        labels.astype(np.intp),
+        places(scores.codes, arrays["repeat_codes"].astype("U8")),
         arrays["repeat_usual"],
         arrays["repeat_seen"],
         trust,

@@ -18,7 +18,7 @@ from pipeline.engine.learned.examples import Examples
 from pipeline.engine.learned.features import Counts
 from pipeline.engine.learned.model import Model, highest
 from pipeline.engine.learned.repeats import Repeats, gather
-from pipeline.engine.learned.scorer import Read, Scorer, Scores, blend, familiarity
+from pipeline.engine.learned.scorer import Read, Scorer, Scores, blend, familiarity, places
 
 __all__ = ["Trained", "finished", "tried"]
 
@@ -92,7 +92,8 @@ def tried(course: Course, scorer: Scorer) -> Trained:
     ranked = [_ranked(scores, each) for each in course.held_back.portions()]
     best, hits, known = (np.concatenate(each) for each in zip(*ranked, strict=True))
     seen = evidence(best[:, 0], best[:, 1], known)
-    calibration = calibrate(seen, hits[:, 0] > 0, course.calibration)
+    start = None if course.beside is None else course.beside.calibration
+    calibration = calibrate(seen, hits[:, 0] > 0, start)
     first = calibration.confidence(seen)
     model = replace(
         model,
@@ -120,7 +121,7 @@ def _ranked(scores: Scores, examples: Examples) -> tuple[Floats, Floats, Floats]
 
 
 def _beside(course: Course, scorer: Scorer, weight: float) -> Scores:
-    return scorer if course.beside is None else blend(scorer, course.beside, weight)
+    return scorer if course.beside is None else blend(scorer, course.beside.scores, weight)
 
 
 def _weight(course: Course, scorer: Scorer) -> float:
@@ -130,7 +131,7 @@ def _weight(course: Course, scorer: Scorer) -> float:
     likelihood = np.zeros(len(WEIGHTS))
     for each in course.held_back.portions():
         own, known = _share_of_truth(scorer, each)
-        other, _ = _share_of_truth(course.beside, each)
+        other, _ = _share_of_truth(course.beside.scores, each)
         weights = WEIGHTS[:, None] * familiarity(known)
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
@@ -139,18 +140,13 @@ def _weight(course: Course, scorer: Scorer) -> float:
 def _share_of_truth(scores: Scores, examples: Examples) -> tuple[Floats, Floats]:
     """Return (what share the right code of each example gets; share of its features known)."""
     shares, known = scores.shares(_reader(examples.parts[0]))
-    order = np.argsort(scores.codes)
-    found = np.searchsorted(scores.codes, examples.codes, sorter=order)
-    place = order[np.minimum(found, len(order) - 1)]
-    there = scores.codes[place] == examples.codes
-    return np.where(there, shares[np.arange(len(examples)), place], 0), known
+    place = places(scores.codes, examples.codes)
+    return np.where(place >= 0, shares[np.arange(len(examples)), place], 0), known
 
 
 def _repeats(course: Course, scores: Scores, whole: bool) -> Repeats:
     examples = course.examples(whole) if course.recognises else Examples.of([], [])
-    place = {code: number for number, code in enumerate(scores.codes.tolist())}
-    labels = np.array([place[code] for code in examples.codes.tolist()], np.intp)
-    return gather(examples.hashes, labels)
+    return gather(examples.hashes, places(scores.codes, examples.codes))
 
 
 def _alone(course: Course) -> bool:

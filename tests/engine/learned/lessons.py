@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
-from pipeline.engine.learned import Examples, Trained, history_course, history_recipe, train
-from pipeline.engine.learned.scorer import Scores
+from pipeline.engine.learned import Examples, Model, Trained, history_course, history_recipe, train
 
 WORDS = {
     "03111000": ["wheat", "barley", "seeds", "grain"],
@@ -36,7 +35,7 @@ def history(rows: int, seed: int = 0, noise: float = 0.0) -> tuple[list[str], li
     return texts, codes
 
 
-def learned(texts: Sequence[str], codes: Sequence[str], beside: Scores | None = None) -> Trained:
+def learned(texts: Sequence[str], codes: Sequence[str], beside: Model | None = None) -> Trained:
     """Return what a CPV history teaches, alone or beside another model."""
     examples = Examples.of(texts, codes)
     course = history_course("cpv", examples, beside)

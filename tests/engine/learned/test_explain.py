@@ -108,7 +108,7 @@ def test_a_text_is_explained_alike_in_any_company() -> None:
 
 def test_in_a_blend_the_history_explains_its_codes_and_the_other_side_the_rest() -> None:
     model = learned(
-        ["polder dyke", "weir sluice"] * 20, ["45240000", "45248000"] * 20, taught().model.scores
+        ["polder dyke", "weir sluice"] * 20, ["45240000", "45248000"] * 20, taught().model
     ).model
     place = {code: number for number, code in enumerate(model.codes.tolist())}
     asked = ["a dyke by the road", "wheat by the dyke"]

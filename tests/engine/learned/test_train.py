@@ -107,7 +107,7 @@ def test_networks_that_learn_in_processes_of_their_own_come_to_the_same() -> Non
 def test_a_history_is_blended_with_what_stands_beside_it() -> None:
     (other,) = train([course("cpv", *history(60), PHRASES)], small(), ignored)
     texts = ["polder dyke", "weir sluice"] * 20
-    model = learned(texts, ["45240000", "45248000"] * 20, other.model.scores).model
+    model = learned(texts, ["45240000", "45248000"] * 20, other.model).model
     assert isinstance(model.scores, Blend)
     assert not model.only_history
     asked = ["the dyke of a polder", "fishing vessels", "wheat seeds"]
@@ -119,7 +119,7 @@ def test_a_history_is_blended_with_what_stands_beside_it() -> None:
 def test_the_better_half_of_a_blend_weighs_more() -> None:
     texts, codes = history(200)
     shuffled = [codes[(number * 7) % len(codes)] for number in range(len(codes))]
-    good, bad = taught().model.scores, learned(texts, shuffled).model.scores
+    good, bad = taught().model, learned(texts, shuffled).model
     beside_good, beside_bad = (learned(texts, codes, each).model.scores for each in (good, bad))
     assert isinstance(beside_good, Blend)
     assert isinstance(beside_bad, Blend)
