@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from pipeline.answers import System
 from pipeline.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
-from pipeline.service import Charge
+from pipeline.service import Entry
 from pipeline.service.faults import Served
 from tests.money_trail import (
     Attempt,
@@ -76,11 +77,7 @@ def complaints(
     kills: Sequence[float] = KILLS,
 ) -> list[str]:
     """Return what all checks but that of the output complain of."""
-    charges = [
-        Charge(one.arrived_at, 1, one.system, one.billed_usd)
-        for one in requests
-        if one.billed_usd is not None
-    ]
+    charges = [charge(one.system, one.billed_usd) for one in requests if one.billed_usd is not None]
     trail, service = follow(attempts, requests), Service(list(requests), charges)
     return [
         *billed_as_recorded(service),
@@ -92,6 +89,10 @@ def complaints(
         *the_limit_is_kept(trail, RATE),
         *money_agrees(trail, service),
     ]
+
+
+def charge(system: System, usd: Decimal) -> Entry:
+    return Entry(1, 1, 0.1, "charge", -usd, Decimal(5), system, None, "")
 
 
 def but(all_of: Sequence[Any], number: int, **changes: Any) -> list[Any]:
@@ -109,7 +110,7 @@ def test_of_books_that_agree_nobody_complains() -> None:
 
 
 def test_a_charge_that_the_record_has_not_is_found() -> None:
-    service = Service(REQUESTS, [Charge(0.1, 1, "cpv", USD)])
+    service = Service(REQUESTS, [charge("cpv", USD)])
     assert len(billed_as_recorded(service)) == 1
 
 

@@ -100,7 +100,7 @@ def _serve_badly(service: ModuleType, folder: Path, values: dict[str, Any]) -> N
     faults = service.faults
     script = faults.read_script(values["faults"])
     with (
-        closing(faults.MeteredAccounts(folder)) as accounts,
+        closing(service.Accounts(folder)) as accounts,
         closing(faults.Record(folder)) as record,
     ):
         log.info("%s\nThe record of what happens: %s", faults.announced(script), record.path)

@@ -1,7 +1,7 @@
 """The embedded service: the interface's server on the embedded engine, to rehearse paid runs."""
 
 from pipeline.service import faults, server
-from pipeline.service.accounts import STARTING_BALANCE, Account, Accounts, Charge
+from pipeline.service.accounts import STARTING_BALANCE, Account, Accounts, Entry, Opened
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.bodies import METADATA, Metadata
 from pipeline.service.limits import SlidingWindow
@@ -11,8 +11,9 @@ __all__ = [
     "STARTING_BALANCE",
     "Account",
     "Accounts",
-    "Charge",
+    "Entry",
     "Metadata",
+    "Opened",
     "SlidingWindow",
     "create_app",
     "engine_matchers",

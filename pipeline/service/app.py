@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from fastapi import FastAPI
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -16,9 +15,8 @@ from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.access_log import AccessLog
 from pipeline.service.accounts import Accounts
-from pipeline.service.bodies import Metadata, description_in, failure
+from pipeline.service.bodies import Metadata, description_in, failure, success
 from pipeline.service.calls import Calls
-from pipeline.service.limits import SlidingWindow
 from pipeline.service.refusals import RefusedError, ValidationError
 
 __all__ = ["create_app", "engine_matchers"]
@@ -55,31 +53,30 @@ def create_app(
         demo_rate: the limit of each address without a key; None for no limit.
         clock: what the limits go by, in seconds.
     """
-    calls = Calls(
-        matchers,
-        accounts,
-        metadata,
-        key_limit=SlidingWindow(key_rate, clock),
-        demo_limit=SlidingWindow(demo_rate, clock),
-    )
+    calls = Calls(matchers, accounts, key_rate, demo_rate, clock)
     app = FastAPI(title="tender-pipeline", openapi_url=None, redirect_slashes=False)
     app.add_middleware(AccessLog)
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(HTTPException, _not_routed)
     app.add_exception_handler(Exception, _failed)
     for system in SYSTEMS:
-        app.post(f"/api/{system}/match")(_endpoint(calls, system))
+        app.post(f"/api/{system}/match")(_endpoint(calls, system, metadata))
     app.get("/health")(_health)
     return app
 
 
-def _endpoint(calls: Calls, system: System) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(
+    calls: Calls, system: System, metadata: Metadata
+) -> Callable[[Request], Awaitable[Response]]:
     async def match(request: Request) -> Response:
-        key = request.headers.get("X-API-Key")
-        address = request.client.host if request.client else ""
-        account = await run_in_threadpool(calls.admit, key, address)
+        holder = calls.holder(request.headers.get("X-API-Key"))
+        if holder is not None:
+            request.state.account_id = holder.account_id
+        calls.count(holder, request.client.host if request.client else "")
         description = description_in(await _body(request))
-        return _json(await run_in_threadpool(calls.answer, account, system, description))
+        answered = await calls.answer(holder, system, description)
+        request.state.price_usd = answered.price.final
+        return _json(success(system, description, answered.matches, answered.price, metadata))
 
     return match
 

@@ -1,73 +1,119 @@
-"""One call, from the key to the charge."""
+"""One call: who makes it, what is found, what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.answers import Matched, Matcher, System
-from pipeline.service.accounts import Accounts
-from pipeline.service.bodies import Metadata, success
+from pipeline.answers import Answer, Match, Matched, Matcher, System
+from pipeline.rate import Rate
+from pipeline.service.accounts import Accounts, Due, Holder
+from pipeline.service.batches import Batches
 from pipeline.service.limits import SlidingWindow
-from pipeline.service.pricing import price
+from pipeline.service.pricing import Price, price
 from pipeline.service.refusals import (
     InsufficientBalanceError,
     RateLimitError,
     UnauthorizedError,
 )
 
-__all__ = ["Calls"]
+__all__ = ["Answered", "Calls"]
+
+MOST_TEXTS = 64
+"""Scored together: more take no less time each."""
+
+MOST_CHARGES = 500
+"""Committed together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
-    """Answers calls; every method may block, and any thread may call it.
+class Answered:
+    """A successful call.
 
     Attributes:
-        matchers: who answers for each system.
-        accounts: who pays.
-        metadata: the form of the responses.
-        key_limit: the limit of each account.
-        demo_limit: the limit of each address without a key.
+        matches: what was found, the best first.
+        price: what it costs.
     """
 
-    matchers: Mapping[System, Matcher]
-    accounts: Accounts
-    metadata: Metadata
-    key_limit: SlidingWindow
-    demo_limit: SlidingWindow
+    matches: tuple[Match, ...]
+    price: Price
 
-    def admit(self, key: str | None, address: str) -> int | None:
-        """Return the account that a request counts for; None for a demo request.
+
+class Calls:
+    """Answers calls; all of one loop.
+
+    Args:
+        matchers: who answers for each system.
+        accounts: who may call and pays.
+        key_rate: the limit of each account; None for no limit.
+        demo_rate: the limit of each address without a key; None for no limit.
+        clock: what the limits go by, in seconds.
+    """
+
+    def __init__(
+        self,
+        matchers: Mapping[System, Matcher],
+        accounts: Accounts,
+        key_rate: Rate | None,
+        demo_rate: Rate | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self._accounts = accounts
+        self._key_limit = SlidingWindow(key_rate, clock)
+        self._demo_limit = SlidingWindow(demo_rate, clock)
+        self._matching = {
+            system: Batches(_asking(matcher, system), MOST_TEXTS)
+            for system, matcher in matchers.items()
+        }
+        self._charging = Batches(accounts.statement.charge, MOST_CHARGES)
+
+    def holder(self, key: str | None) -> Holder | None:
+        """Return who makes a request; None if it comes without a key.
 
         Raises:
             UnauthorizedError: there is a key, but it is nobody's.
-            RateLimitError: there have been too many requests.
         """
         if key is None:
-            if wait := self.demo_limit.wait(address):
-                raise RateLimitError("Too many requests without a key.", wait)
             return None
-        account = self.accounts.of_key(key)
-        if account is None:
+        holder = self._accounts.keys.holder(key)
+        if holder is None:
             raise UnauthorizedError("The API key is unknown or revoked. Send another X-API-Key.")
-        if wait := self.key_limit.wait(account):
-            raise RateLimitError("Too many requests of this account.", wait)
-        return account
+        return holder
 
-    def answer(self, account: int | None, system: System, description: str) -> bytes:
-        """Find matches, charge for them and return the response's body.
+    def count(self, holder: Holder | None, address: str) -> None:
+        """Count a request, for its account or, without one, for its address.
+
+        Raises:
+            RateLimitError: there have been too many.
+        """
+        if holder is None:
+            if wait := self._demo_limit.wait(address):
+                raise RateLimitError("Too many requests without a key.", wait)
+        elif wait := self._key_limit.wait(holder.account_id):
+            raise RateLimitError("Too many requests of this account.", wait)
+
+    async def answer(self, holder: Holder | None, system: System, description: str) -> Answered:
+        """Find matches and charge for them; without an account nobody pays.
 
         Raises:
             InsufficientBalanceError: the balance does not cover the price.
         """
-        (answers,) = self.matchers[system].answers([[description]])
-        (answer,) = answers[system]
+        answer = await self._matching[system].result(description)
         if not isinstance(answer, Matched):
             raise TypeError(f"the matcher of {system} gave {answer!r}")
         due = price(answer.matches)
-        if not self.accounts.charge(account, system, due.final):
+        if holder is not None and not await self._charging.result(
+            Due(holder.account_id, holder.key_id, system, due.final)
+        ):
             raise InsufficientBalanceError(
                 f"The balance does not cover the {due.final} USD of this call. Top it up."
             )
-        return success(system, description, answer.matches, due, self.metadata)
+        return Answered(answer.matches, due)
+
+
+def _asking(matcher: Matcher, system: System) -> Callable[[Sequence[str]], Sequence[Answer | None]]:
+    def answers(texts: Sequence[str]) -> Sequence[Answer | None]:
+        (found,) = matcher.answers([texts])
+        return found[system]
+
+    return answers

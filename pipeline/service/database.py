@@ -1,4 +1,4 @@
-"""The SQLite file that the service keeps, and how it and others beside it are opened."""
+"""The service's SQLite files: one connection that writes, one that reads."""
 
 from __future__ import annotations
 
@@ -6,61 +6,63 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 from pipeline.errors import SettingsError
 
-__all__ = ["connect", "transaction"]
+__all__ = ["Database", "connect", "transaction"]
 
-FILE = "service.db"
-
-VERSION = 1
-
-SCHEMA = """
-CREATE TABLE about (version INTEGER NOT NULL);
-
--- Money is text: SQLite would add it as floating point numbers.
-CREATE TABLE accounts (
-    account_id INTEGER PRIMARY KEY,
-    opened_at REAL NOT NULL,
-    balance_usd TEXT NOT NULL
-);
-
--- Keys themselves are not kept. They have 256 random bits, so a plain hash cannot be undone.
-CREATE TABLE api_keys (
-    key_hash BLOB PRIMARY KEY,
-    account_id INTEGER NOT NULL REFERENCES accounts,
-    made_at REAL NOT NULL,
-    revoked_at REAL
-) WITHOUT ROWID;
-
--- One successful call each. A demo call has a price but no account, and nobody pays it.
-CREATE TABLE charges (
-    charge_id INTEGER PRIMARY KEY,
-    charged_at REAL NOT NULL,
-    account_id INTEGER REFERENCES accounts,
-    system TEXT NOT NULL,
-    price_usd TEXT NOT NULL
-);
-"""
+PATIENCE_S = 10.0
+"""How long to wait for another process's transaction, which takes milliseconds."""
 
 
-def connect(folder: Path, file: str = FILE, schema: str = SCHEMA) -> sqlite3.Connection:
-    """Open a file of the service in a folder; both are made if they are not there.
+class Database:
+    """One file, open; any thread may use it, and several processes at once.
 
-    Every commit is on the disk before it returns.
+    Every commit is on the disk before it returns. What is being written is not seen by reads
+    until it is committed, and neither waits for the other.
 
     Args:
-        folder: where the file is.
+        folder: where the file is; both are made if they are not there.
         file: its name.
-        schema: its tables, with `about` among them.
+        schema: its tables, without `about`, which has the version.
+        version: the schema's.
 
     Raises:
-        SettingsError: the folder or the file cannot be used.
+        SettingsError: the folder or the file cannot be used, or has another version.
     """
+
+    def __init__(self, folder: Path, file: str, schema: str, version: int) -> None:
+        self._writing, self._reading = Lock(), Lock()
+        self._writer = connect(folder, file, schema, version)
+        self._reader = connect(folder, file, schema, version)
+        self._reader.execute("PRAGMA query_only = ON")
+
+    def close(self) -> None:
+        """Let go of the file, once a commit under way is done."""
+        with self._writing, self._reading:
+            self._reader.close()
+            self._writer.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Do several things at once; they are on the disk when this ends, or none is done."""
+        with self._writing, transaction(self._writer):
+            yield self._writer
+
+    def read(self, query: str, *values: object) -> list[Any]:
+        """Return the rows that a query finds."""
+        with self._reading:
+            return self._reader.execute(query, values).fetchall()
+
+
+def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Connection:
+    """Open one connection to a file; see `Database`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(
-            folder / file, timeout=10, isolation_level=None, check_same_thread=False
+            folder / file, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
         )
     except (sqlite3.Error, OSError) as error:
         raise _unusable(folder, error) from error
@@ -68,7 +70,7 @@ def connect(folder: Path, file: str = FILE, schema: str = SCHEMA) -> sqlite3.Con
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        _set_up(connection, file, schema)
+        _set_up(connection, file, schema, version)
     except sqlite3.Error as error:
         connection.close()
         raise _unusable(folder, error) from error
@@ -80,7 +82,7 @@ def connect(folder: Path, file: str = FILE, schema: str = SCHEMA) -> sqlite3.Con
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Do several things at once; they are on the disk when this ends, or none is done."""
+    """Commit what a block does, or roll it back."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -90,18 +92,22 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _set_up(connection: sqlite3.Connection, file: str, schema: str) -> None:
+def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int) -> None:
     with transaction(connection):
         tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'about'")
         if tables.fetchone() is None:
-            for statement in schema.split(";"):
+            connection.execute("CREATE TABLE about (version INTEGER NOT NULL)")
+            for statement in schema.split(";\n"):
                 connection.execute(statement)
-            connection.execute("INSERT INTO about VALUES (?)", (VERSION,))
-        (version,) = connection.execute("SELECT version FROM about").fetchone()
-    if version > VERSION:
+            connection.execute("INSERT INTO about VALUES (?)", (version,))
+        (found,) = connection.execute("SELECT version FROM about").fetchone()
+    if found != version:
         raise SettingsError(
-            f"The service's {file} was written by a newer version of this tool.",
-            "Update tender-pipeline, or name another folder: --data DIR.",
+            f"The service's {file} was written by {'a newer' if found > version else 'an older'} "
+            "version of this tool.",
+            "Name another folder: --data DIR."
+            if found < version
+            else "Update tender-pipeline, or name another folder: --data DIR.",
         )
 
 

@@ -25,7 +25,7 @@ from pipeline.buy import Estimate, Purchase, PurchaseSettings
 from pipeline.outputs import FileTarget
 from pipeline.progress import silent
 from pipeline.report import Summary
-from pipeline.service import Account, Accounts, create_app
+from pipeline.service import Accounts, Opened, create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 
@@ -90,7 +90,7 @@ class Service:
     """The service under test: where it is, who pays, what it was asked."""
 
     accounts: Accounts
-    account: Account
+    account: Opened
     asked: list[tuple[System, str]] = field(default_factory=list)
 
     def app(self, **options: Any) -> Any:
@@ -99,7 +99,7 @@ class Service:
 
     @property
     def charged(self) -> Decimal:
-        return sum((charge.price_usd for charge in self.accounts.charges()), Decimal(0))
+        return sum((charge.price_usd for charge in self.accounts.statement.charges()), Decimal(0))
 
 
 class Gate:

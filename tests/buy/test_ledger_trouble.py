@@ -52,8 +52,8 @@ def fails(the: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tup
 
 def check_books(paid: Paid, service: Service) -> None:
     """What the service charged is what is confirmed, and the unconfirmed at its price."""
-    (price,) = {charge.price_usd for charge in service.accounts.charges()}
-    charged = len(service.accounts.charges())
+    (price,) = {charge.price_usd for charge in service.accounts.statement.charges()}
+    charged = len(service.accounts.statement.charges())
     confirmed = paid.confirmed_usd / price
     assert confirmed <= charged <= confirmed + paid.unconfirmed
     assert paid.at_risk_usd >= service.charged - paid.confirmed_usd

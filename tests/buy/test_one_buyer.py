@@ -87,7 +87,7 @@ def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service
             assert first.wait(20) == waiting.wait(20) == 0
     assert set(Counter(service.asked).values()) == {1}
     assert len(service.asked) == 2 * len(TEXTS)
-    assert {charge.account_id for charge in service.accounts.charges()} == {
+    assert {charge.account_id for charge in service.accounts.statement.charges()} == {
         service.account.account_id
     }
     assert second.row_costs() == 0

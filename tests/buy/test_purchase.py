@@ -309,7 +309,7 @@ def test_a_killed_run_pays_again_for_nothing_it_was_told(tmp_path: Path, service
     assert set(asked) == {(s, f"text {n}") for s in ("cpv", "psc") for n in range(10)}
     assert sum(asked.values()) - 20 <= summary.paid.unconfirmed <= 3
     # Every text costs the same here, so the unconfirmed are priced by their number.
-    (price,) = {charge.price_usd for charge in service.accounts.charges()}
+    (price,) = {charge.price_usd for charge in service.accounts.statement.charges()}
     twice = sum(asked.values()) - 20
     assert summary.cost_usd == the.row_costs() == service.charged - twice * price
     assert summary.paid.at_risk_usd >= twice * price

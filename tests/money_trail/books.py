@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.answers import System
 from pipeline.money import total
-from pipeline.service import Accounts, Charge
+from pipeline.service import Accounts, Entry
 from pipeline.service.faults import Record, Served
 
 __all__ = [
@@ -95,7 +95,7 @@ class Service:
     """
 
     requests: list[Served]
-    charges: list[Charge]
+    charges: list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def read_jobs(ledger: Path) -> list[int]:
 def read_service(folder: Path) -> Service:
     """Read the books in the folder of a service with faults."""
     with closing(Record(folder)) as record, closing(Accounts(folder)) as accounts:
-        return Service(record.requests(), accounts.charges())
+        return Service(record.requests(), accounts.statement.charges())
 
 
 def read_output(path: Path) -> Output:

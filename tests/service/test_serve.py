@@ -95,10 +95,10 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
     ]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", line[0]) for line in lines)
     accounts = Accounts(tmp_path)
-    account = accounts.of_key(key)
-    assert account is not None
+    holder = accounts.keys.holder(key)
+    assert holder is not None
     paid = exact(responses[0])["metadata"]["costBreakdown"]["finalCost"]
-    assert accounts.balance(account) == 5 - 2 * paid
+    assert accounts.balance(holder.account_id) == 5 - 2 * paid
     accounts.close()
 
 
@@ -147,7 +147,7 @@ def test_a_bad_night_is_announced_recorded_and_told(tmp_path: Path) -> None:
     assert re.search(r"^all +3 +3 +0\.0", stderr, re.MULTILINE)
     accounts, record = Accounts(tmp_path), Record(tmp_path)
     assert [one.billed_usd for one in record.requests()] == [
-        charge.price_usd for charge in accounts.charges()
+        charge.price_usd for charge in accounts.statement.charges()
     ]
     record.close()
     accounts.close()

@@ -1,6 +1,5 @@
 """The service on a bad night: faults by a script, and a true record of what happened."""
 
-from pipeline.service.faults.billing import MeteredAccounts
 from pipeline.service.faults.connections import DroppableConnections
 from pipeline.service.faults.kinds import (
     FORMS,
@@ -41,7 +40,6 @@ __all__ = [
     "Gateway",
     "IdleClose",
     "Latency",
-    "MeteredAccounts",
     "Record",
     "Redirect",
     "Refuse",

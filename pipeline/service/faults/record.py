@@ -17,9 +17,9 @@ __all__ = ["FILE", "Record", "Served"]
 
 FILE = "record.db"
 
-SCHEMA = """
-CREATE TABLE about (version INTEGER NOT NULL);
+VERSION = 1
 
+SCHEMA = """
 -- One request each, in the order of arrival. The times are seconds since 1970, money is text.
 CREATE TABLE requests (
     request_id INTEGER PRIMARY KEY,
@@ -33,7 +33,7 @@ CREATE TABLE requests (
     status INTEGER,            -- null: no answer was sent
     stated_usd TEXT,           -- the price that the answer states, null: none
     closed_at REAL             -- when its connection was closed behind the answer
-);
+)
 """
 
 
@@ -84,7 +84,7 @@ class Record:
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE
-        self._connection = connect(folder, FILE, SCHEMA)
+        self._connection = connect(folder, FILE, SCHEMA, VERSION)
         self._connection.execute("PRAGMA synchronous = NORMAL")  # one sync a call is enough
         self._clock = clock
 

@@ -49,7 +49,7 @@ class FaultServer:
     It runs on uvicorn with `DroppableConnections` as its protocol.
 
     Args:
-        app: the service, with `MeteredAccounts`.
+        app: the service.
         script: what goes wrong.
         record: where it is written down what did.
         clock: gives seconds since 1970, for the record.

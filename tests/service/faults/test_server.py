@@ -22,7 +22,7 @@ import pytest
 from pipeline.api.messages import read_response
 from pipeline.api.outcomes import RateLimited
 from pipeline.rate import Rate
-from pipeline.service import create_app
+from pipeline.service import Accounts, create_app
 from pipeline.service.faults import (
     Cut,
     Drip,
@@ -36,7 +36,6 @@ from pipeline.service.faults import (
     Gateway,
     IdleClose,
     Latency,
-    MeteredAccounts,
     Record,
     Redirect,
     Refuse,
@@ -56,7 +55,7 @@ class Night:
     """A service with faults that listens."""
 
     address: str
-    accounts: MeteredAccounts
+    accounts: Accounts
     folder: Path
     key: str
 
@@ -98,16 +97,18 @@ class Night:
     def billed(self) -> list[Decimal]:
         """Return what was billed, after checking that the record and the accounts agree."""
         recorded = [one.billed_usd for one in self.record() if one.billed_usd is not None]
-        assert sorted(recorded) == sorted(charge.price_usd for charge in self.accounts.charges())
-        account = self.accounts.of_key(self.key)
-        assert account is not None
-        assert Decimal("5.00") - self.accounts.balance(account) == sum(recorded)
+        charges = self.accounts.statement.charges()
+        assert sorted(recorded) == sorted(charge.price_usd for charge in charges)
+        holder = self.accounts.keys.holder(self.key)
+        assert holder is not None
+        left = self.accounts.balance(holder.account_id)
+        assert Decimal("5.00") - left == sum(recorded)
         return recorded
 
 
 @contextmanager
 def night(folder: Path, *faults: Fault, rate: Rate | None = None) -> Iterator[Night]:
-    accounts, record = MeteredAccounts(folder), Record(folder)
+    accounts, record = Accounts(folder), Record(folder)
     app = create_app(accounts, SCRIPTED, key_rate=rate)
     try:
         server = FaultServer(app, Script(seed=1, fault=faults), record)
@@ -375,7 +376,7 @@ def _ask_once(the: Night, text: str) -> None:
 
 
 def test_another_protocol_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    accounts, record = MeteredAccounts(tmp_path), Record(tmp_path)
+    accounts, record = Accounts(tmp_path), Record(tmp_path)
     app = FaultServer(create_app(accounts, SCRIPTED), Script(fault=(DropBefore(),)), record)
     with caplog.at_level(logging.ERROR), serving(app) as address:
         response = httpx.post(

@@ -1,0 +1,203 @@
+"""The accounts of a service, with their keys, statements and sessions."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from email_validator import EmailNotValidError, validate_email
+
+from pipeline.errors import SettingsError
+from pipeline.money import plain
+from pipeline.service.accounts.keys import Keys, insert_key
+from pipeline.service.accounts.passwords import Passwords
+from pipeline.service.accounts.schema import FILE, SCHEMA, VERSION
+from pipeline.service.accounts.sessions import Sessions, delete_sessions
+from pipeline.service.accounts.statement import Statement, insert_opening
+from pipeline.service.database import Database
+
+__all__ = ["STARTING_BALANCE", "Account", "Accounts", "Opened"]
+
+STARTING_BALANCE = Decimal("5.00")
+"""What the interface gives each new account, US dollars."""
+
+FIRST_KEY = "first key"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An account just opened.
+
+    Attributes:
+        account_id: its number.
+        key: its API key; it is kept nowhere and cannot be shown again.
+    """
+
+    account_id: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account as it stands.
+
+    Attributes:
+        account_id: its number.
+        email: who logs in; None: nobody, it was opened from the command line.
+        opened_at: when, seconds since 1970.
+        balance_usd: what it has left, US dollars.
+    """
+
+    account_id: int
+    email: str | None
+    opened_at: float
+    balance_usd: Decimal
+
+
+class Accounts:
+    """The accounts in one folder; any thread may use it, and several processes at once.
+
+    Args:
+        folder: where the file is; it is made if it is not there.
+        clock: gives seconds since 1970.
+        passwords: how passwords are kept.
+
+    Attributes:
+        keys: the API keys.
+        statement: what happened to balances.
+        sessions: who is logged in.
+
+    Raises:
+        SettingsError: the folder or the file cannot be used.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        clock: Callable[[], float] = time.time,
+        passwords: Passwords | None = None,
+    ) -> None:
+        self._database = Database(folder, FILE, SCHEMA, VERSION)
+        self._clock = clock
+        self._passwords = passwords or Passwords()
+        self.keys = Keys(self._database, clock)
+        self.statement = Statement(self._database, clock)
+        self.sessions = Sessions(self._database, clock)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def open(self, balance: Decimal = STARTING_BALANCE) -> Opened:
+        """Open an account with a balance and a key, without anybody to log in."""
+        now = self._clock()
+        with self._database.writing() as connection:
+            account = _insert(connection, now, balance)
+            return Opened(account, insert_key(connection, account, FIRST_KEY, now).key)
+
+    def sign_up(self, email: str, password: str, balance: Decimal = STARTING_BALANCE) -> int:
+        """Open an account that somebody can log in to; it has no key yet.
+
+        Returns:
+            Its number.
+
+        Raises:
+            SettingsError: the address or the password is not as it may be, or the address has
+                an account already.
+        """
+        address, kept = _address(email), self._passwords.hashed(password)
+        try:
+            with self._database.writing() as connection:
+                return _insert(connection, self._clock(), balance, address, kept)
+        except sqlite3.IntegrityError as error:
+            raise SettingsError("This e-mail address has an account.", "Log in.") from error
+
+    def log_in(self, email: str, password: str) -> int | None:
+        """Return the account of an e-mail address if the password is right.
+
+        It takes as long if there is no such account.
+        """
+        found = self._database.read(
+            "SELECT account_id, password_hash FROM accounts WHERE email = ?", _folded(email)
+        )
+        account, kept = found[0] if found else (None, None)
+        return account if self._passwords.matches(password, kept) else None
+
+    def set_password(self, account: int, password: str) -> None:
+        """Change a password, and log the account out everywhere.
+
+        Raises:
+            SettingsError: the password is too short or too long.
+        """
+        kept = self._passwords.hashed(password)
+        with self._database.writing() as connection:
+            connection.execute(
+                "UPDATE accounts SET password_hash = ? WHERE account_id = ?", (kept, account)
+            )
+            delete_sessions(connection, account)
+
+    def find(self, name: str) -> Account | None:
+        """Return the account with a number or an e-mail address; None if there is none."""
+        number = int(name) if name.isascii() and name.isdigit() and len(name) < 19 else 0
+        found = self._read("WHERE account_id = ? OR email = ?", number, _folded(name))
+        return found[0] if found else None
+
+    def account(self, account: int) -> Account:
+        """Return an account.
+
+        Raises:
+            LookupError: there is none with this number.
+        """
+        found = self._read("WHERE account_id = ?", account)
+        if not found:
+            raise LookupError(account)
+        return found[0]
+
+    def all(self) -> list[Account]:
+        """Return every account, the oldest first."""
+        return self._read("ORDER BY account_id")
+
+    def balance(self, account: int) -> Decimal:
+        """Return what an account has left, US dollars."""
+        return self.account(account).balance_usd
+
+    def _read(self, which: str, *values: object) -> list[Account]:
+        rows = self._database.read(
+            f"SELECT account_id, email, opened_at, balance_usd FROM accounts {which}",  # noqa: S608 - our own words
+            *values,
+        )
+        return [Account(number, email, at, Decimal(usd)) for number, email, at, usd in rows]
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    now: float,
+    balance: Decimal,
+    email: str | None = None,
+    password_hash: str | None = None,
+) -> int:
+    cursor = connection.execute(
+        "INSERT INTO accounts (opened_at, email, password_hash, balance_usd) VALUES (?, ?, ?, ?)",
+        (now, email, password_hash, plain(balance)),
+    )
+    account = int(cursor.lastrowid or 0)
+    insert_opening(connection, account, balance, now)
+    return account
+
+
+def _address(email: str) -> str:
+    try:
+        return _folded(validate_email(email.strip(), check_deliverability=False).normalized)
+    except EmailNotValidError as error:
+        raise SettingsError(
+            "This is not an e-mail address.", "Write it like name@example.org."
+        ) from error
+
+
+def _folded(email: str) -> str:
+    """Return an address without capitals, which no mail service tells apart."""
+    return email.strip().casefold()

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import re
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import SettingsError
+from pipeline.service import Accounts
+from pipeline.service.accounts import Due, Passwords
+from tests.service.accounts.conftest import QUICK
+from tests.service.conftest import VirtualClock
+
+EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"
+
+
+def test_an_account_opens_with_five_dollars_and_a_key_of_its_own(accounts: Accounts) -> None:
+    one, other = accounts.open(), accounts.open()
+    assert accounts.balance(one.account_id) == Decimal("5.00")
+    assert re.fullmatch(r"tp_[\w-]{43}", one.key)
+    assert one.key != other.key
+    holders = [accounts.keys.holder(opened.key) for opened in (one, other)]
+    assert [holder and holder.account_id for holder in holders] == [
+        one.account_id,
+        other.account_id,
+    ]
+
+
+def test_who_signs_up_can_log_in_with_the_password_and_no_other(accounts: Accounts) -> None:
+    account = accounts.sign_up(EMAIL, PASSWORD)
+    assert accounts.balance(account) == Decimal("5.00")
+    assert accounts.log_in(EMAIL, PASSWORD) == account
+    assert accounts.log_in(" Buyer@EXAMPLE.org ", PASSWORD) == account
+    for email, password in [
+        (EMAIL, PASSWORD + " "),
+        (EMAIL, PASSWORD.upper()),
+        (EMAIL, ""),
+        ("nobody@example.org", PASSWORD),
+        ("", ""),
+    ]:
+        assert accounts.log_in(email, password) is None
+
+
+def test_an_account_from_the_command_line_cannot_be_logged_in_to(accounts: Accounts) -> None:
+    accounts.open()
+    assert accounts.log_in("", "the password of an account that there is not") is None
+
+
+def test_an_address_has_one_account_however_it_is_written(accounts: Accounts) -> None:
+    accounts.sign_up(EMAIL, PASSWORD)
+    for email in (EMAIL, "BUYER@example.org", " buyer@Example.Org"):
+        with pytest.raises(SettingsError, match="has an account"):
+            accounts.sign_up(email, PASSWORD)
+    assert len(accounts.all()) == 1
+
+
+@pytest.mark.parametrize("email", ["", "buyer", "buyer@", "@example.org", "a b@example.org", "x@y"])
+def test_what_is_no_address_is_refused(accounts: Accounts, email: str) -> None:
+    with pytest.raises(SettingsError, match=r"name@example\.org"):
+        accounts.sign_up(email, PASSWORD)
+    assert accounts.all() == []
+
+
+@pytest.mark.parametrize("password", ["", "123456789", "x" * 501])
+def test_a_password_that_is_too_short_or_too_long_is_refused(
+    accounts: Accounts, password: str
+) -> None:
+    with pytest.raises(SettingsError, match="characters"):
+        accounts.sign_up(EMAIL, password)
+    account = accounts.sign_up(EMAIL, PASSWORD)
+    with pytest.raises(SettingsError, match="characters"):
+        accounts.set_password(account, password)
+    assert accounts.log_in(EMAIL, PASSWORD) == account
+
+
+def test_passwords_are_hashed_with_argon2_and_stand_nowhere(
+    accounts: Accounts, tmp_path: Path
+) -> None:
+    account = accounts.sign_up(EMAIL, PASSWORD)
+    key, token = accounts.keys.make(account, "nightly").key, accounts.sessions.begin(account)
+    content = b"".join(file.read_bytes() for file in (tmp_path / "data").iterdir())
+    assert b"$argon2id$" in content
+    for secret in (PASSWORD, key, token):
+        assert secret.encode() not in content
+
+
+def test_the_hashing_is_slow_by_default() -> None:
+    parameters = re.match(r"\$argon2id\$v=19\$m=(\d+),t=(\d+),", Passwords().hashed(PASSWORD))
+    assert parameters is not None
+    memory, times = map(int, parameters.groups())
+    assert memory >= 19_456  # KiB, what OWASP asks for at the least
+    assert times >= 2
+
+
+def test_a_new_password_ends_the_old_one_and_every_session(accounts: Accounts) -> None:
+    account = accounts.sign_up(EMAIL, PASSWORD)
+    token = accounts.sessions.begin(account)
+    accounts.set_password(account, "another, longer one")
+    assert accounts.log_in(EMAIL, PASSWORD) is None
+    assert accounts.log_in(EMAIL, "another, longer one") == account
+    assert accounts.sessions.account_of(token) is None
+
+
+def test_accounts_are_found_by_number_and_by_address(accounts: Accounts) -> None:
+    accounts.open()
+    account = accounts.sign_up(EMAIL, PASSWORD)
+    for name in (str(account), EMAIL, "BUYER@example.org "):
+        found = accounts.find(name)
+        assert found is not None
+        assert (found.account_id, found.email, found.opened_at) == (account, EMAIL, 1_000_000.0)
+    for name in ("", "0", "99", "-1", "9" * 40, "nobody@example.org", "\u0661"):
+        assert accounts.find(name) is None
+    with pytest.raises(LookupError):
+        accounts.account(99)
+
+
+def test_everything_outlives_the_process(tmp_path: Path, clock: VirtualClock) -> None:
+    accounts = Accounts(tmp_path, clock, QUICK)
+    account = accounts.sign_up(EMAIL, PASSWORD)
+    key, token = accounts.keys.make(account, "nightly"), accounts.sessions.begin(account)
+    accounts.statement.charge([Due(account, key.key_id, "cpv", Decimal("0.0000823"))] * 10)
+    accounts.close()
+    again = Accounts(tmp_path, clock, QUICK)
+    holder = again.keys.holder(key.key)
+    assert holder is not None
+    assert holder.account_id == account == again.sessions.account_of(token)
+    assert again.balance(account) == Decimal("4.999177")
+    again.close()
+
+
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match=r"Name a folder that you may write to: --data DIR\."):
+        Accounts(tmp_path / "file" / "data")
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "service.db"
+    file.write_text("something else, and longer than the header of a database is" * 10)
+    before = file.read_bytes()
+    with pytest.raises(SettingsError, match=r"not a database.*--data DIR"):
+        Accounts(tmp_path)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("version", "advice"), [(3, "Update tender-pipeline"), (1, "older.*Name another folder")]
+)
+def test_a_file_of_another_version_is_refused(tmp_path: Path, version: int, advice: str) -> None:
+    Accounts(tmp_path).close()
+    with sqlite3.connect(tmp_path / "service.db") as connection:
+        connection.execute("UPDATE about SET version = ?", (version,))
+    connection.close()
+    with pytest.raises(SettingsError, match=advice):
+        Accounts(tmp_path)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.errors import SettingsError
+from pipeline.money import total
+from pipeline.service import Accounts
+from pipeline.service.accounts import DailyUse, Due
+from tests.service.conftest import VirtualClock
+
+PRICE = Decimal("0.0000795")
+
+
+def test_every_change_of_a_balance_is_an_entry(accounts: Accounts, clock: VirtualClock) -> None:
+    account = accounts.open().account_id
+    (key,) = accounts.keys.of(account)
+    clock.now += 1
+    assert accounts.statement.charge([Due(account, key.key_id, "cpv", PRICE)]) == [True]
+    clock.now += 1
+    assert accounts.statement.top_up(account, Decimal("2.5"), "March") == Decimal("7.4999205")
+    assert accounts.balance(account) == Decimal("7.4999205")
+    top_up, charge, opening = accounts.statement.entries(account)
+    assert opening.kind == "opening"
+    assert opening.amount_usd == opening.balance_usd == 5
+    assert (charge.kind, charge.at, charge.system, charge.key_id) == (
+        "charge",
+        1_000_001.0,
+        "cpv",
+        key.key_id,
+    )
+    assert (charge.amount_usd, charge.price_usd, charge.balance_usd) == (
+        -PRICE,
+        PRICE,
+        Decimal("4.9999205"),
+    )
+    assert (top_up.kind, top_up.amount_usd, top_up.note) == ("top-up", Decimal("2.5"), "March")
+    assert accounts.statement.charges() == [charge]
+
+
+def test_a_balance_may_end_at_zero_and_not_below(accounts: Accounts) -> None:
+    account = accounts.open(2 * PRICE).account_id
+    due = Due(account, None, "cpv", PRICE)
+    assert accounts.statement.charge([due] * 3) == [True, True, False]
+    assert accounts.balance(account) == 0
+    assert accounts.statement.charge([due]) == [False]
+    assert len(accounts.statement.charges()) == 2
+
+
+def test_in_one_batch_each_account_pays_for_itself(accounts: Accounts) -> None:
+    poor, rich = accounts.open(PRICE).account_id, accounts.open().account_id
+    dues = [Due(who, None, "psc", PRICE) for who in (rich, poor, poor, rich)]
+    assert accounts.statement.charge(dues) == [True, True, False, True]
+    assert accounts.balance(poor) == 0
+    assert accounts.balance(rich) == 5 - 2 * PRICE
+
+
+def test_many_threads_and_two_processes_spend_a_balance_once(
+    accounts: Accounts, tmp_path: Path
+) -> None:
+    other = Accounts(tmp_path / "data")  # a second connection is what a process is to SQLite
+    account = accounts.open(7 * PRICE + PRICE / 2).account_id
+    due = Due(account, None, "psc", PRICE)
+    with ThreadPoolExecutor(16) as threads:
+        paid = list(
+            threads.map(
+                lambda number: (accounts, other)[number % 2].statement.charge([due, due]),
+                range(32),
+            )
+        )
+    assert sum(map(sum, paid)) == len(other.statement.charges()) == 7
+    assert other.balance(account) == PRICE / 2
+    other.close()
+
+
+@pytest.mark.parametrize("table", ["entries", "daily_use"])
+def test_balance_entry_and_use_are_one_or_nothing(
+    accounts: Accounts, tmp_path: Path, table: str
+) -> None:
+    account = accounts.open().account_id
+    with sqlite3.connect(tmp_path / "data" / "service.db") as connection:
+        connection.execute(f"ALTER TABLE {table} RENAME TO elsewhere")
+    connection.close()
+    with pytest.raises(sqlite3.OperationalError):
+        accounts.statement.charge([Due(account, None, "cpv", PRICE)])
+    assert accounts.balance(account) == 5
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(
+                st.integers(0, 1),
+                st.sampled_from(SYSTEMS),
+                st.integers(1, 2000).map(lambda units: Decimal(units).scaleb(-7)),
+            ),
+            max_size=20,
+        ),
+        max_size=5,
+    )
+)
+def test_balances_entries_and_use_agree_whatever_is_charged(
+    accounts: Accounts, batches: list[list[tuple[int, System, Decimal]]]
+) -> None:
+    pair = [accounts.open(Decimal("0.001")).account_id for _ in range(2)]
+    for batch in batches:
+        accounts.statement.charge([Due(pair[who], None, system, usd) for who, system, usd in batch])
+    for account in pair:
+        entries = accounts.statement.entries(account, most=1000)
+        assert accounts.balance(account) == total(entry.amount_usd for entry in entries)
+        assert entries[0].balance_usd == accounts.balance(account) >= 0
+        charges = [entry for entry in entries if entry.kind == "charge"]
+        used = accounts.statement.usage(account)
+        assert total(use.usd for use in used) == total(entry.price_usd for entry in charges)
+        assert sum(use.calls for use in used) == len(charges)
+
+
+def test_entries_come_in_pages(accounts: Accounts) -> None:
+    account = accounts.open().account_id
+    accounts.statement.charge([Due(account, None, "cpv", PRICE)] * 7)
+    accounts.open()
+    found, before = [], None
+    while page := accounts.statement.entries(account, 3, before):
+        found.append([entry.kind for entry in page])
+        before = page[-1].entry_id
+    assert found == [["charge"] * 3, ["charge"] * 3, ["charge", "opening"]]
+
+
+def test_use_is_told_by_day_and_system(accounts: Accounts, clock: VirtualClock) -> None:
+    clock.now = 86400 * 100 - 1.0
+    account = accounts.open().account_id
+    systems: list[System] = ["cpv", "psc", "cpv"]
+    dues = [Due(account, None, system, PRICE) for system in systems]
+    accounts.statement.charge(dues)
+    clock.now += 1
+    accounts.statement.charge(dues[:1])
+    first, second = date(1970, 4, 10), date(1970, 4, 11)
+    assert accounts.statement.usage(account) == [
+        DailyUse(first, "cpv", 2, 2 * PRICE),
+        DailyUse(first, "psc", 1, PRICE),
+        DailyUse(second, "cpv", 1, PRICE),
+    ]
+    assert [use.day for use in accounts.statement.usage(account, days=1)] == [second]
+    clock.now += 86400 * 29
+    assert [use.day for use in accounts.statement.usage(account)] == [second]
+
+
+@pytest.mark.parametrize("usd", ["0", "-1", "NaN", "Infinity", "1000000.01", "0.00000001", "1e-30"])
+def test_amounts_that_are_no_top_up_are_refused(accounts: Accounts, usd: str) -> None:
+    account = accounts.open().account_id
+    with pytest.raises(SettingsError, match="USD"):
+        accounts.statement.top_up(account, Decimal(usd))
+    assert accounts.balance(account) == 5
+    assert len(accounts.statement.entries(account)) == 1
+
+
+def test_a_long_note_is_refused(accounts: Accounts) -> None:
+    with pytest.raises(SettingsError, match="Shorten it to 200"):
+        accounts.statement.top_up(accounts.open().account_id, Decimal(1), "x" * 201)

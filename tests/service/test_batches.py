@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from pipeline.service.batches import Batches
+
+pytestmark = pytest.mark.anyio
+
+
+class Doubling:
+    """Doubles numbers once it is let, and keeps what it was handed together."""
+
+    def __init__(self) -> None:
+        self.batches: list[Sequence[int]] = []
+        self.let = threading.Event()
+
+    def __call__(self, items: Sequence[int]) -> Sequence[int]:
+        self.batches.append(items)
+        assert self.let.wait(10)
+        if 0 in items:
+            raise ZeroDivisionError
+        return [2 * item for item in items]
+
+
+async def _waiting(batches: Batches[int, int], items: Sequence[int]) -> list[asyncio.Task[int]]:
+    tasks = [asyncio.create_task(batches.result(item)) for item in items]
+    await asyncio.sleep(0)  # each has put its item down by now
+    return tasks
+
+
+async def test_what_waits_is_worked_off_together_and_everybody_gets_his_own() -> None:
+    work = Doubling()
+    batches = Batches(work, most=3)
+    tasks = await _waiting(batches, range(1, 9))
+    work.let.set()
+    assert await asyncio.gather(*tasks) == [2, 4, 6, 8, 10, 12, 14, 16]
+    assert work.batches == [(1, 2, 3), (4, 5, 6), (7, 8)]
+
+
+async def test_who_comes_while_a_batch_is_worked_off_is_in_the_next() -> None:
+    work = Doubling()
+    batches = Batches(work, most=100)
+    first = await _waiting(batches, [1])
+    while not work.batches:
+        await asyncio.sleep(0.001)
+    more = await _waiting(batches, [2, 3])
+    work.let.set()
+    assert await asyncio.gather(*first, *more) == [2, 4, 6]
+    assert work.batches == [(1,), (2, 3)]
+
+
+async def test_a_failure_is_told_to_its_batch_and_ends_nothing() -> None:
+    work = Doubling()
+    work.let.set()
+    batches = Batches(work, most=2)
+    tasks = await _waiting(batches, [0, 1, 2])
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(result) for result in results] == [ZeroDivisionError, ZeroDivisionError, int]
+    assert await batches.result(5) == 10
+
+
+async def test_who_gives_up_waiting_keeps_nobody_from_his_result() -> None:
+    work = Doubling()
+    batches = Batches(work, most=2)
+    gone, stays = await _waiting(batches, [1, 2])
+    while not work.batches:
+        await asyncio.sleep(0.001)
+    gone.cancel()
+    work.let.set()
+    assert await stays == 4
+    assert gone.cancelled()
