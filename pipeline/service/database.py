@@ -60,7 +60,8 @@ class Database:
 def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Connection:
     """Open one connection to a file; see `Database`."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / file).touch(mode=0o600)  # e-mail addresses and password hashes are nobody else's
         connection = sqlite3.connect(
             folder / file, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
         )

@@ -155,3 +155,13 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path, version: int, advi
     connection.close()
     with pytest.raises(SettingsError, match=advice):
         Accounts(tmp_path)
+
+
+def test_what_is_kept_is_nobody_elses_to_read(tmp_path: Path) -> None:
+    accounts = Accounts(tmp_path / "data")
+    accounts.open()
+    assert [oct(file.stat().st_mode & 0o777) for file in (tmp_path / "data").iterdir()] == [
+        "0o600"
+    ] * 3
+    assert oct((tmp_path / "data").stat().st_mode & 0o777) == "0o700"
+    accounts.close()
