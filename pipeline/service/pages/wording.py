@@ -1,0 +1,56 @@
+"""How money, times and numbers are written on pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from markupsafe import Markup
+
+from pipeline.answers import System
+from pipeline.money import plain
+from pipeline.rate import Rate
+
+__all__ = ["SYSTEM_NAMES", "count", "iso", "rate_words", "usd", "when"]
+
+SYSTEM_NAMES: dict[System, str] = {
+    "cpv": "Common Procurement Vocabulary",
+    "psc": "Product Service Codes",
+    "unspsc": "United Nations Standard Products and Services Code",
+    "naics": "North American Industry Classification System",
+}
+
+WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
+
+
+def usd(amount: Decimal) -> str:
+    """Write an amount exactly, with cents at least and a minus sign that is one."""
+    text = plain(abs(amount))
+    whole, _, fraction = text.partition(".")
+    sign = "\N{MINUS SIGN}" if amount < 0 else ""
+    return f"{sign}{int(whole):,}.{fraction:0<2}"
+
+
+def iso(at: float) -> str:
+    """Write a time in seconds since 1970 as ISO 8601, in UTC, to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def when(at: float) -> Markup:
+    """Write a time for people: UTC, to the second."""
+    moment = datetime.fromtimestamp(at, UTC)
+    return Markup('<time datetime="{}">{}</time>').format(iso(at), f"{moment:%Y-%m-%d %H:%M:%S}")
+
+
+def count(number: int, one: str, more: str = "") -> str:
+    """Write a number of things: 1 call, 1,200 calls."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def rate_words(rate: Rate | None) -> str:
+    """Write a limit: 100 requests a minute."""
+    if rate is None:
+        return "any number of requests"
+    window = WINDOWS.get(rate.window)
+    words = f"a{'n' if window == 'hour' else ''} {window}" if window else f"in {rate.window:g} s"
+    return f"{count(rate.slots, 'request')} {words}"
