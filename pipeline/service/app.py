@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from fastapi import FastAPI
@@ -41,7 +40,6 @@ def create_app(
     metadata: Metadata = "detailed",
     key_rate: Rate | None = AUTHENTICATED,
     demo_rate: Rate | None = DEMO,
-    clock: Callable[[], float] = time.monotonic,
 ) -> FastAPI:
     """Build the service.
 
@@ -51,9 +49,8 @@ def create_app(
         metadata: the form of the responses.
         key_rate: the limit of each account; None for no limit.
         demo_rate: the limit of each address without a key; None for no limit.
-        clock: what the limits go by, in seconds.
     """
-    calls = Calls(matchers, accounts, key_rate, demo_rate, clock)
+    calls = Calls(matchers, accounts, key_rate, demo_rate)
     app = FastAPI(title="tender-pipeline", openapi_url=None, redirect_slashes=False)
     app.add_middleware(AccessLog)
     app.add_exception_handler(RefusedError, _refused)

@@ -9,7 +9,7 @@ from pipeline.answers import Answer, Match, Matched, Matcher, System
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due, Holder
 from pipeline.service.batches import Batches
-from pipeline.service.limits import SlidingWindow
+from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.pricing import Price, price
 from pipeline.service.refusals import (
     InsufficientBalanceError,
@@ -47,7 +47,6 @@ class Calls:
         accounts: who may call and pays.
         key_rate: the limit of each account; None for no limit.
         demo_rate: the limit of each address without a key; None for no limit.
-        clock: what the limits go by, in seconds.
     """
 
     def __init__(
@@ -56,11 +55,10 @@ class Calls:
         accounts: Accounts,
         key_rate: Rate | None,
         demo_rate: Rate | None,
-        clock: Callable[[], float],
     ) -> None:
         self._accounts = accounts
-        self._key_limit = SlidingWindow(key_rate, clock)
-        self._demo_limit = SlidingWindow(demo_rate, clock)
+        self._key_limit = SlidingWindow(key_rate)
+        self._demo_limit = SlidingWindow(demo_rate)
         self._matching = {
             system: Batches(_asking(matcher, system), MOST_TEXTS)
             for system, matcher in matchers.items()
@@ -87,7 +85,7 @@ class Calls:
             RateLimitError: there have been too many.
         """
         if holder is None:
-            if wait := self._demo_limit.wait(address):
+            if wait := self._demo_limit.wait(network_of(address)):
                 raise RateLimitError("Too many requests without a key.", wait)
         elif wait := self._key_limit.wait(holder.account_id):
             raise RateLimitError("Too many requests of this account.", wait)

@@ -1,18 +1,31 @@
-"""How many requests are taken in which time: a log of each caller's last ones.
+"""How many requests are taken in which time: an exact sliding window for each caller, in memory.
 
-The `limits` library has such a window too, but reads the time of day itself, which can jump.
+The `limits` library keeps the windows. It goes by the time of day, so after a clock was set back
+a caller waits for that much longer.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable
-from threading import Lock
+from collections import OrderedDict
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from threading import Lock, Timer
 
+from limits import RateLimitItemPerSecond
+from limits.storage import MemoryStorage
+from limits.storage.memory import Entry
+from limits.strategies import MovingWindowRateLimiter
+
+from pipeline.errors import SettingsError
 from pipeline.rate import Rate
 
-__all__ = ["SlidingWindow"]
+__all__ = ["SlidingWindow", "network_of"]
+
+SOON = 0.001
+"""Seconds to wait when a window is over this very moment."""
+
+HOUSE = 64
+"""Bits of an IPv6 address that a house or an office has for itself (RFC 6177 gives no less)."""
 
 
 class SlidingWindow:
@@ -20,39 +33,103 @@ class SlidingWindow:
 
     Args:
         rate: the limit; None for no limit.
-        clock: gives seconds that never run backwards.
+
+    Raises:
+        SettingsError: the window is not a number of whole seconds, as the library wants it.
     """
 
-    def __init__(self, rate: Rate | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate = rate
-        self._clock = clock
+    def __init__(self, rate: Rate | None) -> None:
+        self._item = None if rate is None else _item(rate)
+        self._callers = _Callers()
+        self._limiter = MovingWindowRateLimiter(self._callers)
         self._lock = Lock()
-        self._taken: dict[object, deque[float]] = {}  # who was taken last stands last
 
     def wait(self, caller: object) -> float:
         """Take a request and return 0, or return the seconds until one would be taken.
 
         A request that is not taken does not count.
         """
-        if self._rate is None:
+        if self._item is None:
             return 0.0
+        name = str(caller)
         with self._lock:
-            now = self._clock()
-            self._forget(now - self._rate.window)
-            times = self._taken.get(caller, deque())
-            while times and times[0] <= now - self._rate.window:
-                times.popleft()
-            if len(times) >= self._rate.slots:
-                return times[0] + self._rate.window - now
-            times.append(now)
-            self._taken.pop(caller, None)
-            self._taken[caller] = times
-            return 0.0
+            if self._limiter.hit(self._item, name):
+                return 0.0
+            reset, left = self._limiter.get_window_stats(self._item, name)
+        return SOON if left else max(SOON, reset - time.time())
 
-    def _forget(self, before: float) -> None:
-        """Drop the callers whose last request is over, so that they do not pile up."""
-        while self._taken:
-            caller, times = next(iter(self._taken.items()))
-            if times[-1] > before:
+    def __len__(self) -> int:
+        """Return how many callers are remembered."""
+        return len(self._callers.events)
+
+
+def network_of(address: str) -> str:
+    """Return whom requests from an address are counted for.
+
+    One who has an IPv6 address has 2**64 of them, so those count together. What is no address,
+    such as a proxy may pass on, is one and the same caller.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return ""
+    match parsed:
+        case IPv6Address(ipv4_mapped=IPv4Address() as mapped):
+            return str(mapped)
+        case IPv6Address():
+            return str(IPv6Address(int(parsed) >> HOUSE << HOUSE))
+        case IPv4Address():
+            return str(parsed)
+
+
+class _Callers(MemoryStorage):
+    """The library's storage, which forgets callers by and by.
+
+    By itself it starts a thread for that, up to a hundred times a second, which goes through all
+    callers and yet keeps their names for ever: of 20,000 whose windows were over, all were there.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timer.cancel()
+        self.timer = _Never()
+        self._by_last: OrderedDict[str, list[Entry]] = OrderedDict()
+        self.events = self._by_last
+
+    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        """Take a request of a caller, or refuse it; see the library."""
+        self._forget()
+        taken = super().acquire_entry(key, limit, expiry, amount)
+        if taken:
+            del self._by_last[key][limit:]
+            self._by_last.move_to_end(key)
+        return taken
+
+    def _forget(self) -> None:
+        """Drop the callers whose last request is over."""
+        now = time.time()
+        while self._by_last:
+            caller, taken = next(iter(self._by_last.items()))
+            if taken[0].expiry >= now:
                 return
-            del self._taken[caller]
+            self.clear(caller)
+
+
+class _Never(Timer):
+    """A thread that is said to run already, so that no other one is started."""
+
+    def __init__(self) -> None:
+        super().__init__(0, lambda: None)
+
+    def is_alive(self) -> bool:
+        """Say so."""
+        return True
+
+
+def _item(rate: Rate) -> RateLimitItemPerSecond:
+    if rate.window % 1:
+        raise SettingsError(
+            f"The service cannot count in windows of {rate.window:g} seconds.",
+            "Give --rate and --demo-rate a window of whole seconds, such as 100/min.",
+        )
+    return RateLimitItemPerSecond(rate.slots, int(rate.window))

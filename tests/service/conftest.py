@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -63,9 +65,21 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@contextmanager
+def virtual_limits(clock: VirtualClock) -> Iterator[None]:
+    """Let the limits go by a clock; the library reads the time of day."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module in ("limits.storage.memory", "pipeline.service.limits"):
+            patched.setattr(f"{module}.time", SimpleNamespace(time=clock))
+        yield
+
+
 @pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
+def clock() -> Iterator[VirtualClock]:
+    """A clock that the limits go by."""
+    virtual = VirtualClock()
+    with virtual_limits(virtual):
+        yield virtual
 
 
 @pytest.fixture

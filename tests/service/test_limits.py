@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import threading
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.errors import SettingsError
 from pipeline.rate import Rate
-from pipeline.service import SlidingWindow
-from tests.service.conftest import VirtualClock
+from pipeline.service.limits import SOON, SlidingWindow, network_of
+from tests.service.conftest import VirtualClock, virtual_limits
 
 
-def test_a_request_is_taken_again_when_the_first_is_a_window_old(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(2, 60), clock)
+def test_a_request_is_taken_again_when_the_first_is_older_than_a_window(
+    clock: VirtualClock,
+) -> None:
+    window = SlidingWindow(Rate(2, 60))
     assert window.wait("a") == 0
     clock.now += 20
     assert window.wait("a") == 0
@@ -17,36 +23,78 @@ def test_a_request_is_taken_again_when_the_first_is_a_window_old(clock: VirtualC
     clock.now += 39.5
     assert window.wait("a") == 0.5
     clock.now += 0.5
+    assert window.wait("a") == SOON
+    clock.now += SOON
     assert window.wait("a") == 0
-    assert window.wait("a") == 20
+    assert window.wait("a") == pytest.approx(20 - SOON)
 
 
 def test_refused_requests_do_not_count(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(1, 60), clock)
+    window = SlidingWindow(Rate(1, 60))
     assert window.wait("a") == 0
     for _ in range(5):
         clock.now += 10
-        window.wait("a")
-    clock.now += 10
+        assert window.wait("a") > 0
+    clock.now += 11
     assert window.wait("a") == 0
 
 
 def test_callers_do_not_share_a_window(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(1, 60), clock)
+    window = SlidingWindow(Rate(1, 60))
     assert [window.wait(caller) for caller in "abab"] == [0, 0, 60, 60]
+    other = SlidingWindow(Rate(1, 60))
+    assert other.wait("a") == 0
 
 
-def test_without_a_rate_everything_is_taken(clock: VirtualClock) -> None:
-    window = SlidingWindow(None, clock)
+def test_without_a_rate_everything_is_taken() -> None:
+    window = SlidingWindow(None)
     assert not any(window.wait("a") for _ in range(1000))
 
 
 def test_callers_that_stay_away_are_forgotten(clock: VirtualClock) -> None:
-    window = SlidingWindow(Rate(2, 60), clock)
+    window = SlidingWindow(Rate(2, 60))
     for caller in range(500):
         window.wait(caller)
+        window.wait("always there")
         clock.now += 1
-    assert len(window._taken) == 60
+    assert len(window) == 62  # a minute of them, and one more
+    assert len(window._callers.locks) == 62
+    assert len(window._callers.events["LIMITER/always there/2/60/second"]) == 2
+
+
+def test_no_thread_goes_through_the_callers() -> None:
+    before = set(threading.enumerate())
+    window = SlidingWindow(Rate(2, 60))
+    for thread in set(threading.enumerate()) - before:
+        thread.join()  # the one that the library starts with a storage
+    for caller in range(500):
+        window.wait(caller)
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_window_that_is_not_whole_seconds_is_refused() -> None:
+    with pytest.raises(SettingsError) as refusal:
+        SlidingWindow(Rate(2, 0.5))
+    assert "0.5 seconds" in refusal.value.message
+    assert "such as 100/min" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("2001:db8:1:2:ffff::", "2001:db8:1:2::"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("::1", "::"),
+        ("unknown", ""),
+        ("", ""),
+    ],
+)
+def test_an_ipv6_address_counts_for_its_network(address: str, network: str) -> None:
+    assert network_of(address) == network
 
 
 @given(
@@ -57,12 +105,15 @@ def test_no_window_takes_more_than_the_rate_and_none_less(
     requests: int, arrivals: list[tuple[int, str]]
 ) -> None:
     clock = VirtualClock()
-    window = SlidingWindow(Rate(requests, 60), clock)
-    taken: dict[str, list[float]] = {"a": [], "b": []}
-    for pause, caller in arrivals:
-        clock.now += pause
-        recent = sum(at > clock.now - 60 for at in taken[caller])
-        wait = window.wait(caller)
-        assert (wait == 0) == (recent < requests)
-        if wait == 0:
-            taken[caller].append(clock.now)
+    with virtual_limits(clock):
+        window = SlidingWindow(Rate(requests, 60))
+        taken: dict[str, list[float]] = {"a": [], "b": []}
+        for pause, caller in arrivals:
+            clock.now += pause
+            recent = [at for at in taken[caller] if at >= clock.now - 60]
+            wait = window.wait(caller)
+            assert (wait == 0) == (len(recent) < requests)
+            if wait == 0:
+                taken[caller].append(clock.now)
+            else:
+                assert wait == max(SOON, recent[0] + 60 - clock.now)
