@@ -5,16 +5,26 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from pipeline.errors import SettingsError
 
-__all__ = ["Database", "connect", "transaction"]
+__all__ = ["Database", "connect", "transaction", "unusable"]
 
 PATIENCE_S = 10.0
 """How long to wait for another process's transaction, which takes milliseconds."""
+
+_ANOTHER = "or name another folder: --data DIR."
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: "Nothing was changed. Try again, or end the program that holds the file.",
+    sqlite3.SQLITE_FULL: "Nothing was changed. Free some space on the disk.",
+    sqlite3.SQLITE_CORRUPT: f"Put a copy of the folder in its place, {_ANOTHER}",
+    sqlite3.SQLITE_NOTADB: f"Check that it is the right folder, {_ANOTHER}",
+}
+_OTHER_ADVICE = "Name a folder that you may write to: --data DIR."
 
 
 class Database:
@@ -35,8 +45,9 @@ class Database:
 
     def __init__(self, folder: Path, file: str, schema: str, version: int) -> None:
         self._writing, self._reading = Lock(), Lock()
-        self._writer = connect(folder, file, schema, version)
-        self._reader = connect(folder, file, schema, version)
+        self._connected = partial(connect, folder, file, schema, version)
+        self._writer = self._connected()
+        self._reader = self._connected()
         self._reader.execute("PRAGMA query_only = ON")
 
     def close(self) -> None:
@@ -56,6 +67,17 @@ class Database:
         with self._reading:
             return self._reader.execute(query, values).fetchall()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Read at length what stood here at one moment; nobody waits for it."""
+        connection = self._connected()
+        try:
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("BEGIN")
+            yield connection
+        finally:
+            connection.close()
+
 
 def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Connection:
     """Open one connection to a file; see `Database`."""
@@ -66,7 +88,7 @@ def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Conne
             folder / file, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
         )
     except (sqlite3.Error, OSError) as error:
-        raise _unusable(folder, error) from error
+        raise unusable(folder, error) from error
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -74,7 +96,7 @@ def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Conne
         _set_up(connection, file, schema, version)
     except sqlite3.Error as error:
         connection.close()
-        raise _unusable(folder, error) from error
+        raise unusable(folder, error) from error
     except SettingsError:
         connection.close()
         raise
@@ -94,14 +116,14 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int) -> None:
-    with transaction(connection):
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'about'")
-        if tables.fetchone() is None:
-            connection.execute("CREATE TABLE about (version INTEGER NOT NULL)")
-            for statement in schema.split(";\n"):
-                connection.execute(statement)
-            connection.execute("INSERT INTO about VALUES (?)", (version,))
-        (found,) = connection.execute("SELECT version FROM about").fetchone()
+    if not _is_set_up(connection):
+        with transaction(connection):
+            if not _is_set_up(connection):  # by another process, meanwhile
+                connection.execute("CREATE TABLE about (version INTEGER NOT NULL)")
+                for statement in schema.split(";\n"):
+                    connection.execute(statement)
+                connection.execute("INSERT INTO about VALUES (?)", (version,))
+    (found,) = connection.execute("SELECT version FROM about").fetchone()
     if found != version:
         raise SettingsError(
             f"The service's {file} was written by {'a newer' if found > version else 'an older'} "
@@ -112,8 +134,14 @@ def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int
         )
 
 
-def _unusable(folder: Path, error: Exception) -> SettingsError:
+def _is_set_up(connection: sqlite3.Connection) -> bool:
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'about'")
+    return tables.fetchone() is not None
+
+
+def unusable(folder: Path, error: Exception) -> SettingsError:
+    """Return what to say of a file that SQLite or the system refuses."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it says more than is needed
     return SettingsError(
-        f"The data folder {folder} cannot be used: {error}.",
-        "Name a folder that you may write to: --data DIR.",
+        f"The data folder {folder} cannot be used: {error}.", _ADVICE.get(code, _OTHER_ADVICE)
     )
