@@ -1,18 +1,23 @@
 """The accounts of a service: balances, statements, API keys, and who is logged in."""
 
 from pipeline.service.accounts.accounts import STARTING_BALANCE, Account, Accounts, Opened
+from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.batch import Due
 from pipeline.service.accounts.keys import ApiKey, Holder, Keys, NewKey
 from pipeline.service.accounts.passwords import Passwords
+from pipeline.service.accounts.schema import FILE
 from pipeline.service.accounts.sessions import LIFETIME, Sessions
-from pipeline.service.accounts.statement import DailyUse, Entry, Statement
+from pipeline.service.accounts.statement import DailyUse, Entry, Statement, check_amount
+from pipeline.service.accounts.statement_csv import statement_csv
 
 __all__ = [
+    "FILE",
     "LIFETIME",
     "STARTING_BALANCE",
     "Account",
     "Accounts",
     "ApiKey",
+    "Audit",
     "DailyUse",
     "Due",
     "Entry",
@@ -23,4 +28,6 @@ __all__ = [
     "Passwords",
     "Sessions",
     "Statement",
+    "check_amount",
+    "statement_csv",
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +14,7 @@ from email_validator import EmailNotValidError, validate_email
 
 from pipeline.errors import SettingsError
 from pipeline.money import plain
+from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.keys import Keys, insert_key
 from pipeline.service.accounts.passwords import Passwords
 from pipeline.service.accounts.schema import FILE, SCHEMA, VERSION
@@ -67,6 +69,7 @@ class Accounts:
         passwords: how passwords are kept.
 
     Attributes:
+        folder: where they are.
         keys: the API keys.
         statement: what happened to balances.
         sessions: who is logged in.
@@ -81,6 +84,7 @@ class Accounts:
         clock: Callable[[], float] = time.time,
         passwords: Passwords | None = None,
     ) -> None:
+        self.folder = folder
         self._database = Database(folder, FILE, SCHEMA, VERSION)
         self._clock = clock
         self._passwords = passwords or Passwords()
@@ -164,6 +168,12 @@ class Accounts:
     def balance(self, account: int) -> Decimal:
         """Return what an account has left, US dollars."""
         return self.account(account).balance_usd
+
+    @contextmanager
+    def audit(self) -> Iterator[Audit]:
+        """Look whether all books agree, as they stand now."""
+        with self._database.snapshot() as connection:
+            yield Audit(connection)
 
     def _read(self, which: str, *values: object) -> list[Account]:
         rows = self._database.read(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -15,7 +15,7 @@ from pipeline.money import ZERO, plain, total
 from pipeline.service.accounts.batch import Due, charge_all
 from pipeline.service.database import Database
 
-__all__ = ["DailyUse", "Entry", "Statement", "insert_opening"]
+__all__ = ["DailyUse", "Entry", "Statement", "check_amount", "insert_opening"]
 
 Kind = Literal["opening", "top-up", "charge"]
 
@@ -26,6 +26,9 @@ FINEST_USD = Decimal("0.0000001")
 """Prices have no more places either."""
 
 LONGEST_NOTE = 200
+
+ENTRIES_AT_ONCE = 1000
+"""Read together: few, so that nobody waits long for the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,8 @@ class Statement:
         Raises:
             SettingsError: the amount or the note is not as it may be.
         """
-        _check(usd, note)
+        check_amount(usd)
+        note = _checked(note)
         with self._database.writing() as connection:
             (left,) = connection.execute(
                 "SELECT balance_usd FROM accounts WHERE account_id = ?", (account,)
@@ -139,6 +143,22 @@ class Statement:
             most,
         )
         return [_entry(*row) for row in rows]
+
+    def each(self, account: int) -> Iterator[Entry]:
+        """Yield all entries of an account, the oldest first, up to the last there is now."""
+        newest = self.entries(account, 1)
+        done, last = 0, newest[0].entry_id if newest else 0
+        while done < last:
+            rows = self._database.read(
+                "SELECT * FROM entries WHERE account_id = ? AND entry_id > ? AND entry_id <= ? "
+                "ORDER BY entry_id LIMIT ?",
+                account,
+                done,
+                last,
+                ENTRIES_AT_ONCE,
+            )
+            yield from (_entry(*row) for row in rows)
+            done = rows[-1][0]
 
     def charges(self) -> list[Entry]:
         """Return the charges of all accounts, the oldest first."""
@@ -178,18 +198,30 @@ def _insert(connection: sqlite3.Connection, *values: object) -> None:
     )
 
 
-def _check(usd: Decimal, note: str) -> None:
+def check_amount(usd: Decimal) -> None:
+    """Refuse an amount that is none to open an account with or to top it up by.
+
+    Raises:
+        SettingsError: it is not above 0, absurdly large, or finer than any price.
+    """
     if not usd.is_finite() or not ZERO < usd <= MOST_USD:
         raise SettingsError(
-            f"{usd} USD cannot be added to a balance.",
+            f"{usd:f} USD cannot be added to a balance.",
             f"Name an amount above 0 and up to {MOST_USD:,} USD.",
         )
     if usd % FINEST_USD:
-        raise SettingsError(f"{usd} USD is finer than any price.", "Round it to 7 decimal places.")
+        raise SettingsError(
+            f"{usd:f} USD is finer than any price.", "Round it to 7 decimal places."
+        )
+
+
+def _checked(note: str) -> str:
+    note = " ".join(note.split())
     if len(note) > LONGEST_NOTE:
         raise SettingsError(
             f"The note has {len(note):,} characters.", f"Shorten it to {LONGEST_NOTE}."
         )
+    return note
 
 
 def _entry(

@@ -1,0 +1,166 @@
+"""Looks whether the books of all accounts agree, as they stood at one moment."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+
+from pipeline.answers import SYSTEMS
+from pipeline.money import ZERO, plain, total
+
+__all__ = ["Audit"]
+
+END_OF_TIME = 253_402_300_800
+"""The year 10000, seconds since 1970."""
+
+WRONG = f"""
+    SELECT entry_id, CASE
+        WHEN typeof(at) != 'real' OR NOT at BETWEEN 0 AND {END_OF_TIME - 1}
+            THEN 'is of a time that cannot be'
+        WHEN kind NOT IN ('opening', 'top-up', 'charge') THEN 'is of the unknown kind ' || kind
+        WHEN kind = 'charge' AND (system IS NULL OR system NOT IN {SYSTEMS})
+            THEN 'is a charge for no known system'
+        WHEN kind != 'charge' AND coalesce(system, key_id) IS NOT NULL
+            THEN 'is no charge and has a system or a key'
+    END AS problem FROM entries WHERE problem IS NOT NULL
+"""  # noqa: S608 - constants
+
+FOREIGN_KEYS = """
+    SELECT entry_id, key_id FROM entries JOIN api_keys USING (key_id)
+    WHERE entries.account_id != api_keys.account_id
+"""
+
+LONGEST = 40
+"""Characters of an amount; nobody will ever have such a sum."""
+
+NO_AMOUNT = Decimal("NaN")
+
+DAMAGED = "the file is damaged: "
+
+
+class Audit:
+    """What is in a database of accounts, and what is wrong with it.
+
+    Args:
+        connection: reads the accounts as they stood at one moment.
+
+    Attributes:
+        accounts: how many there are.
+        entries: how many entries their statements have together.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        (self.accounts,) = connection.execute("SELECT count(*) FROM accounts").fetchone()
+        (self.entries,) = connection.execute("SELECT count(*) FROM entries").fetchone()
+
+    def problems(self) -> Iterator[str]:
+        """Yield everything that is wrong, in words; nothing for accounts whose books agree.
+
+        Where the file is damaged, or an entry is nonsense, the sums are not looked at.
+        """
+        try:
+            for check in (self._damage, self._nonsense):
+                found = False
+                for problem in check():
+                    found = True
+                    yield problem
+                if found:
+                    return
+            yield from self._sums()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            yield f"{DAMAGED}{error}"
+
+    def _damage(self) -> Iterator[str]:
+        for (found,) in self._connection.execute("PRAGMA integrity_check"):
+            if found != "ok":
+                yield f"{DAMAGED}{found}"
+        for table, row, parent, _ in self._connection.execute("PRAGMA foreign_key_check"):
+            which = "a row" if row is None else f"row {row}"
+            yield f"{which} of {table} belongs to one of {parent} that is not there"
+
+    def _nonsense(self) -> Iterator[str]:
+        for entry, problem in self._connection.execute(WRONG):
+            yield f"entry {entry} {problem}"
+        for entry, key in self._connection.execute(FOREIGN_KEYS):
+            yield f"entry {entry} was paid with key {key}, which is another account's"
+
+    def _sums(self) -> Iterator[str]:
+        query = "SELECT account_id, balance_usd FROM accounts ORDER BY account_id"
+        for account, balance in self._connection.execute(query):
+            for problem in self._of_account(account, balance):
+                yield f"account {account}: {problem}"
+
+    def _of_account(self, account: int, balance: str) -> Iterator[str]:
+        books = _Books()
+        query = (
+            "SELECT entry_id, at, kind, amount_usd, balance_usd, system FROM entries "
+            "WHERE account_id = ? ORDER BY entry_id"
+        )
+        for number, at, kind, amount, after, system in self._connection.execute(query, (account,)):
+            for problem in books.take(at, kind, _amount(amount), _amount(after), system):
+                yield f"entry {number} {problem}"
+        if not books.entries:
+            yield "there is no entry for its opening"
+        if _amount(balance) != books.sum:
+            yield f"the balance is {balance} USD, but the entries come to {plain(books.sum)} USD"
+        query = "SELECT day, system, calls, usd FROM daily_use WHERE account_id = ?"
+        rows = self._connection.execute(query, (account,))
+        told = {(day, system): (calls, _amount(usd)) for day, system, calls, usd in rows}
+        for day, system in sorted(told.keys() | books.used.keys()):
+            if told.get((day, system)) != books.used.get((day, system)):
+                yield f"the calls of {system} on {day} are not added up rightly"
+
+
+@dataclass(slots=True)
+class _Books:
+    """What the entries of one account come to.
+
+    Attributes:
+        entries: how many there are.
+        sum: their amounts together, US dollars.
+        balance: what the last one says was there after it, US dollars.
+        used: how many charges there are of a day and system, and what they cost.
+    """
+
+    entries: int = 0
+    sum: Decimal = ZERO
+    balance: Decimal = ZERO
+    used: dict[tuple[str, str], tuple[int, Decimal]] = field(default_factory=dict)
+
+    def take(
+        self, at: float, kind: str, amount: Decimal | None, after: Decimal | None, system: str
+    ) -> Iterator[str]:
+        """Add an entry, and yield what is wrong with it."""
+        self.entries += 1
+        if amount is None or after is None:
+            yield "has an amount that is none"
+            return
+        if (kind == "opening") != (self.entries == 1):
+            yield f"is number {self.entries} of the account and of the kind {kind}"
+        if amount > 0 if kind == "charge" else amount < 0:
+            yield f"is of the kind {kind} and changes the balance by {plain(amount)} USD"
+        expected = total([self.balance, amount])
+        if after != expected:
+            yield f"leaves {plain(after)} USD, but it should be {plain(expected)} USD"
+        if after < 0:
+            yield f"leaves {plain(after)} USD"
+        self.sum, self.balance = total([self.sum, amount]), after
+        if kind == "charge":
+            day = datetime.fromtimestamp(at, UTC).date().isoformat()
+            calls, usd = self.used.get((day, system), (0, ZERO))
+            self.used[day, system] = calls + 1, total([usd, -amount])
+
+
+def _amount(text: object) -> Decimal | None:
+    """Return an amount of money; None if it is none, or too long to be added exactly."""
+    try:
+        amount = Decimal(text) if isinstance(text, str) and len(text) <= LONGEST else NO_AMOUNT
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None

@@ -1,0 +1,52 @@
+"""Writes a statement as CSV: exact, a piece at a time, and safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from io import StringIO
+
+from pipeline.service.accounts.statement import Entry
+from pipeline.tables.cells import cell
+
+__all__ = ["COLUMNS", "statement_csv"]
+
+COLUMNS = ("entry", "time", "kind", "system", "key", "amount_usd", "balance_usd", "note")
+"""What an entry is written as: times are UTC in ISO 8601, a charge's amount is negative."""
+
+CHARACTERS_AT_ONCE = 1 << 16
+
+
+def statement_csv(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield a CSV file with a header in pieces of many lines."""
+    written = StringIO(newline="")
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for entry in entries:
+        rows.writerow(_cells(entry))
+        if written.tell() >= CHARACTERS_AT_ONCE:
+            yield _taken(written)
+    yield _taken(written)
+
+
+def _cells(entry: Entry) -> list[str]:
+    time = datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="milliseconds")
+    values = (
+        entry.entry_id,
+        time.replace("+00:00", "Z"),
+        entry.kind,
+        entry.system,
+        entry.key_id,
+        entry.amount_usd,
+        entry.balance_usd,
+        entry.note,
+    )
+    return [cell(value) for value in values]
+
+
+def _taken(written: StringIO) -> str:
+    text = written.getvalue()
+    written.seek(0)
+    written.truncate()
+    return text
