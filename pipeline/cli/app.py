@@ -11,6 +11,10 @@ from pipeline.cli.signals import leaving_at_once
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = {
+    "accounts": (
+        "pipeline.cli.accounts",
+        "Open accounts of the service, top them up, see their keys and statements.",
+    ),
     "codes": ("pipeline.cli.codes", "Show, search and add code tables."),
     "evaluate": ("pipeline.cli.evaluate", "Say how good the codes are, on a labelled table."),
     "ledger": (

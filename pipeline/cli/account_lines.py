@@ -1,0 +1,196 @@
+"""What the commands of accounts print: tables for people, JSON types for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pipeline.aligned import aligned
+from pipeline.money import plain, total
+
+if TYPE_CHECKING:  # its packages are an extra
+    from pipeline.service.accounts import Account, ApiKey, DailyUse, Entry
+
+__all__ = ["DAYS", "Standing", "account_figures", "account_lines", "list_figures", "list_lines"]
+
+DAYS = 30
+"""Days up to today (UTC) of which the calls are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An account and what there is to say of it.
+
+    Attributes:
+        account: its number, e-mail and balance.
+        keys: its keys, the newest first.
+        usage: its calls in the last `DAYS` days, by day and system.
+    """
+
+    account: Account
+    keys: Sequence[ApiKey]
+    usage: Sequence[DailyUse]
+
+    @property
+    def keys_in_use(self) -> int:
+        """How many keys are not revoked."""
+        return sum(key.revoked_at is None for key in self.keys)
+
+    @property
+    def calls(self) -> int:
+        """How many calls were charged."""
+        return sum(use.calls for use in self.usage)
+
+    @property
+    def spent(self) -> str:
+        """What they cost, US dollars."""
+        return plain(total(use.usd for use in self.usage))
+
+
+def list_lines(standings: Sequence[Standing]) -> Iterator[str]:
+    """Say of each account in one line how it stands."""
+    calls, spent = f"calls in {DAYS} days", f"USD in {DAYS} days"
+    header = ["account", "e-mail", "opened (UTC)", "keys in use", calls, spent, "balance USD"]
+    rows = [
+        [
+            f"{one.account.account_id}",
+            _shown(one.account.email),
+            _time(one.account.opened_at),
+            f"{one.keys_in_use}",
+            f"{one.calls:,}",
+            one.spent,
+            plain(one.account.balance_usd),
+        ]
+        for one in standings
+    ]
+    yield from aligned(header, rows, numbers=4)
+
+
+def list_figures(one: Standing) -> dict[str, Any]:
+    """Return the same of one account as JSON types: money as text, times in ISO 8601."""
+    return {
+        "account": one.account.account_id,
+        "email": one.account.email,
+        "opened_at": _iso(one.account.opened_at),
+        "balance_usd": plain(one.account.balance_usd),
+        "keys_in_use": one.keys_in_use,
+        f"calls_{DAYS}_days": one.calls,
+        f"spent_{DAYS}_days_usd": one.spent,
+    }
+
+
+def account_lines(one: Standing, entries: Sequence[Entry]) -> Iterator[str]:
+    """Say how an account stands: its keys, what it used, and the last entries of its statement."""
+    account = one.account
+    yield " ".join([f"account {account.account_id}", _shown(account.email)]).rstrip()
+    yield f"opened {_time(account.opened_at)} UTC"
+    yield f"balance {plain(account.balance_usd)} USD"
+    yield ""
+    yield from _key_lines(one.keys)
+    yield ""
+    yield from _usage_lines(one)
+    yield ""
+    yield from _entry_lines(entries)
+
+
+def account_figures(one: Standing, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the same as JSON types."""
+    return {
+        **list_figures(one),
+        "keys": [
+            {
+                "key": key.key_id,
+                "name": key.name,
+                "begins": key.hint,
+                "made_at": _iso(key.made_at),
+                "used_at": _iso(key.used_at),
+                "revoked_at": _iso(key.revoked_at),
+            }
+            for key in one.keys
+        ],
+        "usage": [
+            {
+                "day": use.day.isoformat(),
+                "system": use.system,
+                "calls": use.calls,
+                "usd": plain(use.usd),
+            }
+            for use in one.usage
+        ],
+        "entries": [
+            {
+                "entry": entry.entry_id,
+                "at": _iso(entry.at),
+                "kind": entry.kind,
+                "system": entry.system,
+                "key": entry.key_id,
+                "note": entry.note,
+                "amount_usd": plain(entry.amount_usd),
+                "balance_usd": plain(entry.balance_usd),
+            }
+            for entry in entries
+        ],
+    }
+
+
+def _key_lines(keys: Sequence[ApiKey]) -> Iterator[str]:
+    if not keys:
+        yield "no keys"
+        return
+    header = ["key", "name", "begins", "made (UTC)", "last used (UTC)", "revoked (UTC)"]
+    rows = [
+        [
+            f"{key.key_id}",
+            _shown(key.name),
+            key.hint,
+            _time(key.made_at),
+            "never" if key.used_at is None else _time(key.used_at),
+            "" if key.revoked_at is None else _time(key.revoked_at),
+        ]
+        for key in keys
+    ]
+    yield from aligned(header, rows)
+
+
+def _usage_lines(one: Standing) -> Iterator[str]:
+    if not one.usage:
+        yield f"no calls in the last {DAYS} days"
+        return
+    rows = [
+        [use.day.isoformat(), use.system, f"{use.calls:,}", plain(use.usd)] for use in one.usage
+    ]
+    rows.append(["in all", "", f"{one.calls:,}", one.spent])
+    yield from aligned(["day (UTC)", "system", "calls", "USD"], rows, numbers=2)
+
+
+def _entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
+    header = ["entry", "time (UTC)", "kind", "system", "key", "note", "USD", "balance USD"]
+    rows = [
+        [
+            f"{entry.entry_id}",
+            _time(entry.at),
+            entry.kind,
+            entry.system or "",
+            "" if entry.key_id is None else f"{entry.key_id}",
+            _shown(entry.note),
+            plain(entry.amount_usd),
+            plain(entry.balance_usd),
+        ]
+        for entry in entries
+    ]
+    yield from aligned(header, rows, numbers=2)
+
+
+def _shown(text: str | None) -> str:
+    """Return what somebody typed on a page so that it does nothing to a terminal."""
+    return "".join(one if one.isprintable() else " " for one in text or "").strip()
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(" ", "seconds")[:19]
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()

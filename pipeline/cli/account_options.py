@@ -1,0 +1,150 @@
+"""What the commands of accounts share: the folder, who is meant, amounts as people type them."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from decimal import Decimal
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+import click
+
+from pipeline.cli.service_extra import on_data, service_folder, service_package
+from pipeline.errors import SettingsError
+
+if TYPE_CHECKING:  # its packages are an extra
+    from pipeline.service.accounts import Account, Accounts, ApiKey
+
+__all__ = [
+    "Text",
+    "amount",
+    "key_in_use",
+    "known",
+    "of_account",
+    "of_key",
+    "on_accounts",
+    "on_new_accounts",
+]
+
+Rest = ParamSpec("Rest")
+
+SHOWN = 40
+"""Characters of a wrong amount that a message repeats."""
+
+
+class Text(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Text that can be kept; the bytes of an argument need not be any."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the text."""
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            self.fail("It is not UTF-8.", param, ctx)
+        return value
+
+
+of_account = click.argument("name", metavar="ACCOUNT", type=Text())
+of_key = click.argument("key_id", metavar="KEY_ID", type=Text())
+
+
+def on_accounts(
+    command: Callable[Concatenate[Accounts, Rest], int],
+) -> Callable[..., int]:
+    """Give a command the option that names the folder, and the accounts that are in it."""
+    return _on(command, make=False)
+
+
+def on_new_accounts(
+    command: Callable[Concatenate[Accounts, Rest], int],
+) -> Callable[..., int]:
+    """Do the same; the folder is made if it is not there."""
+    return _on(command, make=True)
+
+
+def _on(command: Callable[Concatenate[Accounts, Rest], int], make: bool) -> Callable[..., int]:
+    @on_data
+    @wraps(command)
+    def opened(data: Path | None, *args: Rest.args, **values: Rest.kwargs) -> int:
+        with _accounts(service_folder(data), make) as accounts:
+            return command(accounts, *args, **values)
+
+    return opened
+
+
+@contextmanager
+def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
+    """Open the accounts in a folder, and tell SQLite's errors as those of the folder."""
+    service = service_package()
+    if not make and not _is_there(folder / service.accounts.FILE):
+        raise SettingsError(
+            f"There are no accounts in {folder}.",
+            "Open one: tender-pipeline accounts open; or name the right folder: --data DIR.",
+        )
+    with closing(service.Accounts(folder)) as accounts:
+        try:
+            yield accounts
+        except sqlite3.Error as error:
+            raise service.database.unusable(folder, error) from error
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):  # what opening it fails with says why
+        return True
+    return True
+
+
+def known(accounts: Accounts, name: str) -> Account:
+    """Return the account with a number or an e-mail address.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    account = accounts.find(name)
+    if account is None:
+        raise SettingsError(
+            f"There is no account {name!r}.",
+            "Name one by its number or e-mail; see all of them: tender-pipeline accounts list.",
+        )
+    return account
+
+
+def key_in_use(accounts: Accounts, account: Account, key_id: str) -> ApiKey:
+    """Return the key of an account that has a number.
+
+    Raises:
+        SettingsError: the account has no such key, or it is revoked.
+    """
+    see = f"See the numbers of its keys: tender-pipeline accounts show {account.account_id}."
+    if not re.fullmatch(r"\d{1,18}", key_id, re.ASCII):  # it may be the secret: do not repeat it
+        raise SettingsError("A key is meant by its number here, never by the key itself.", see)
+    for key in accounts.keys.of(account.account_id):
+        if key.key_id == int(key_id):
+            if key.revoked_at is not None:
+                raise SettingsError(f"Key {key_id} is revoked already.", see)
+            return key
+    raise SettingsError(f"Account {account.account_id} has no key {key_id}.", see)
+
+
+def amount(text: str) -> Decimal:
+    """Return an amount of US dollars, exactly as it is written.
+
+    Raises:
+        SettingsError: it is not written in digits, with a point at most.
+    """
+    if not re.fullmatch(r"\d+(\.\d+)?|\.\d+", text.strip(), re.ASCII):
+        raise SettingsError(
+            f"{text[:SHOWN]!r} is no amount of US dollars that can be given.",
+            "Write it in digits, such as 2.50.",
+        )
+    return Decimal(text.strip())

@@ -1,0 +1,42 @@
+"""What the commands of the service share: the packages of its extra, and its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from pipeline.errors import SettingsError
+from pipeline.folders import data_folder
+
+__all__ = ["on_data", "service_folder", "service_package"]
+
+# Named in full: the commands have prefixes of their own, and the folder is one and the same.
+on_data = click.option(
+    "--data",
+    envvar="TENDER_PIPELINE_SERVE_DATA",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of the accounts.  [default: in the user's data folder]",
+)
+
+
+def service_folder(given: Path | None) -> Path:
+    """Return the folder of the accounts that `serve` would use here."""
+    return given or data_folder() / "service"
+
+
+def service_package() -> ModuleType:
+    """Import what only the service's commands need, and a run can do without.
+
+    Raises:
+        SettingsError: the packages of the extra are not installed.
+    """
+    try:
+        from pipeline import service
+    except ImportError as error:
+        raise SettingsError(
+            f"The service needs the package {error.name}, which is not installed.",
+            "Install it: pip install 'tender-pipeline[service]'.",
+        ) from error
+    return service
