@@ -1,4 +1,4 @@
-"""Three-way comparison for tests of money: the service's record, the ledger and the output."""
+"""Three-way comparison for tests of money: the service's books, the ledger and the output."""
 
 from tests.money_trail.books import (
     Attempt,
@@ -9,6 +9,7 @@ from tests.money_trail.books import (
     read_output,
     read_service,
 )
+from tests.money_trail.cells import cells_are_right
 from tests.money_trail.checks import (
     agree,
     billed_as_recorded,
@@ -21,6 +22,11 @@ from tests.money_trail.checks import (
     the_limit_is_kept,
     totals_agree,
 )
+from tests.money_trail.statement import (
+    columns_agree,
+    statement_adds_up,
+    statement_is_the_ledgers,
+)
 from tests.money_trail.trail import Pair, Trail, follow
 
 __all__ = [
@@ -31,6 +37,8 @@ __all__ = [
     "Trail",
     "agree",
     "billed_as_recorded",
+    "cells_are_right",
+    "columns_agree",
     "every_loss_is_explained",
     "every_request_was_written_down",
     "follow",
@@ -42,6 +50,8 @@ __all__ = [
     "read_jobs",
     "read_output",
     "read_service",
+    "statement_adds_up",
+    "statement_is_the_ledgers",
     "the_limit_is_kept",
     "totals_agree",
 ]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
-from hashlib import sha256
 from typing import Any
 
-from pipeline.answers import SYSTEMS, Matched, System
-from pipeline.engine import Engine
-from pipeline.ledger.calls import INTERRUPTED
-from pipeline.money import ZERO, plain, total
+from pipeline.answers import SYSTEMS
+from pipeline.money import plain, total
 from tests.money_trail import (
     Attempt,
     Output,
     Service,
     agree,
     billed_as_recorded,
+    cells_are_right,
     every_loss_is_explained,
     every_request_was_written_down,
     follow,
@@ -133,57 +130,6 @@ def table_is_whole(night: Night, output: Output) -> list[str]:
         rows = list(csv.DictReader(file))
     kept = [{name: row[name] for name in rows[0]} for row in output.rows]
     return [] if kept == rows else ["the output has not the rows that went in"]
-
-
-def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> list[str]:
-    """What was answered has the engine's code, what was not has none; each cost stands once.
-
-    Args:
-        output: what a job wrote.
-        attempts: those until then.
-        job: its number; what it paid stands in the output, not what others did.
-    """
-    calls: defaultdict[tuple[System, str], list[Attempt]] = defaultdict(list)
-    texts = [" ".join(row["description"].split()) for row in output.rows]
-    by_digest = {sha256(text.encode()).digest(): text for text in texts}
-    for attempt in attempts:
-        calls[attempt.system, by_digest[attempt.digest]].append(attempt)
-    best = _best_matches(sorted({*texts} - {""}))
-    told: set[tuple[System, str]] = set()
-    complaints = []
-    for number, (row, text) in enumerate(zip(output.rows, texts, strict=True)):
-        for system in SYSTEMS:
-            call = (system, text)
-            paid = [one.cost_usd or ZERO for one in calls[call] if one.job == job]
-            expected = _expected(calls[call], best.get(call, ("", "")), job)
-            found = tuple(row[f"{system}_{name}"] for name in ("status", "code", "title"))
-            cost = Decimal(row[f"{system}_cost_usd"])
-            if (found, cost) != (expected, ZERO if call in told else total(paid)):
-                complaints.append(f"row {number}, {system}: {found}, {cost}; expected {expected}")
-            told.add(call)
-    return complaints
-
-
-def _best_matches(texts: list[str]) -> dict[tuple[System, str], tuple[str, str]]:
-    """Return the code and title that the engine gives; no entry means none."""
-    (answers,) = Engine(SYSTEMS, 10).answers([texts])
-    return {
-        (system, text): (answer.matches[0].code, answer.matches[0].title)
-        for system in SYSTEMS
-        for text, answer in zip(texts, answers[system], strict=True)
-        if isinstance(answer, Matched) and answer.matches
-    }
-
-
-def _expected(attempts: Sequence[Attempt], best: tuple[str, str], job: int) -> tuple[str, str, str]:
-    """Return the status, code and title, in the output of a job, of a call attempted so."""
-    if not attempts:
-        return ("empty", "", "")
-    last = attempts[-1]
-    if last.state == "answered":
-        return ("ok" if best[0] else "no_match", *best)
-    held = last.state == "unconfirmed" and last.job != job
-    return ("UNCONFIRMED" if held or last.error == INTERRUPTED else str(last.error), "", "")
 
 
 def _figures(

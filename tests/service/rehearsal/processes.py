@@ -1,0 +1,118 @@
+"""The two commands of a rehearsal as a user starts them: the service, and the run that pays it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Done", "Server", "command", "finished", "serving", "until"]
+
+PATIENCE_S = 60.0
+"""How long anything may take before the test gives up."""
+
+POLL_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended.
+
+    Attributes:
+        exit_code: its exit code.
+        out: what it printed.
+        err: what it said besides.
+    """
+
+    exit_code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A service that runs.
+
+    Attributes:
+        data: the folder of its accounts.
+        address: where it listens.
+        process: what serves.
+        log: what it says.
+    """
+
+    data: Path
+    address: str
+    process: subprocess.Popen[str]
+    log: Path
+
+    @property
+    def port(self) -> str:
+        """Where it listens on this machine."""
+        return self.address.rpartition(":")[2]
+
+    def end(self, how: signal.Signals) -> None:
+        """Stop it with a signal, and wait until it is gone."""
+        self.process.send_signal(how)
+        self.process.wait(PATIENCE_S)
+
+
+@contextmanager
+def serving(data: Path, *options: object, port: str = "0") -> Iterator[Server]:
+    """Serve the accounts in a folder, on a free port unless one is named."""
+    log = data.parent / f"{data.name}.log"
+    with log.open("ab") as said:
+        arguments = command("serve", "--port", port, "--data", data, *options)
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=said, text=True)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith("Serving on "), log.read_text("utf-8")
+            yield Server(data, line.split()[-1], process, log)
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def command(*arguments: object) -> list[str]:
+    """Return the command line of this tool."""
+    return [sys.executable, "-m", "pipeline", *map(str, arguments)]
+
+
+def finished(process: subprocess.Popen[str]) -> Done:
+    """Wait for a command to end, and return how it did."""
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return Done(process.returncode, out, err)
+
+
+@contextmanager
+def started(arguments: list[str], key: str | None) -> Iterator[subprocess.Popen[str]]:
+    """Start a command with a key or without; it does not outlive the block."""
+    env = {name: value for name, value in os.environ.items() if name != "TENDER_PIPELINE_API_KEY"}
+    if key is not None:
+        env["TENDER_PIPELINE_API_KEY"] = key
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(arguments, env=env, stdout=pipe, stderr=pipe, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """Wait until something is so.
+
+    Raises:
+        TimeoutError: it takes too long.
+    """
+    last = time.monotonic() + PATIENCE_S
+    while not happened():
+        if time.monotonic() > last:
+            raise TimeoutError
+        time.sleep(POLL_S)

@@ -1,0 +1,138 @@
+"""Services that fail, are restarted or killed: the run outlives it, and every book agrees."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from benchmarks.texts import made_texts
+from pipeline.answers import SYSTEMS
+from pipeline.service.faults import Record
+from tests.money_trail import (
+    agree,
+    billed_as_recorded,
+    every_request_was_written_down,
+    follow,
+    money_agrees,
+    prices_are_as_stated,
+    read_service,
+)
+from tests.service.rehearsal.conftest import NewCustomer
+from tests.service.rehearsal.customer import Customer, books_agree
+from tests.service.rehearsal.processes import Server, finished, serving, until
+
+TEXTS = 12
+CALLS = len(SYSTEMS) * TEXTS
+
+ERRORS = """
+seed = 3
+[[fault]]
+kind = "error"
+requests = [1, 9, 10, 17]
+[[fault]]
+kind = "error"
+status = 503
+envelope = false
+requests = [4, 14]
+"""
+
+SLOW_WORK = """
+[[fault]]
+kind = "latency"
+seconds = 1
+requests = [10, 11]
+"""
+
+SLOW_ANSWERS = """
+[[fault]]
+kind = "drip"  # charged before
+seconds = 60
+requests = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25]
+"""
+SLOW, BEFORE = 16, 9
+
+NONE = "seed = 1"
+
+
+def test_errors_of_the_service_are_free_and_the_calls_are_sent_again(
+    tmp_path: Path, new_customer: NewCustomer
+) -> None:
+    customer = new_customer(tmp_path / "data")
+    customer.write(made_texts(TEXTS))
+    with serving_faults(tmp_path, ERRORS) as server:
+        done = customer.run(server, "--rate", "none")
+    assert done.exit_code == 0, done.err
+    books_agree(customer, done)
+    record_agrees(customer, server.data)
+    free = [one.error for one in customer.attempts() if one.state == "free"]
+    assert sorted(map(str, free)) == ["HTTP_503"] * 2 + ["INTERNAL_ERROR"] * 4
+    assert len(customer.charges()) == CALLS
+
+
+def test_a_service_that_is_restarted_answers_what_it_took_and_the_run_goes_on(
+    tmp_path: Path, new_customer: NewCustomer
+) -> None:
+    customer = new_customer(tmp_path / "data")
+    customer.write(made_texts(TEXTS))
+    # Two workers fail so seldom that the service is back before the run takes it for down.
+    how = ("--rate", "none", "--workers", 2)
+    with (
+        serving_faults(tmp_path, SLOW_WORK) as server,
+        closing(Record(server.data)) as record,
+        customer.running(server, *how) as run,
+    ):
+        until(lambda: record.last() == BEFORE + 2)
+        server.end(signal.SIGTERM)
+        assert server.process.returncode == 0
+        assert len(customer.charges()) == BEFORE + 2
+        with serving_faults(tmp_path, NONE, server.port):
+            done = finished(run)
+    assert done.exit_code == 0, done.err
+    books_agree(customer, done)
+    record_agrees(customer, server.data)
+    assert len(customer.charges()) == CALLS
+    assert not [one for one in customer.attempts() if one.unconfirmed]
+
+
+def test_a_service_that_is_killed_loses_answers_but_no_charge(
+    tmp_path: Path, new_customer: NewCustomer
+) -> None:
+    customer = new_customer(tmp_path / "data")
+    customer.write(made_texts(TEXTS))
+    how = ("--rate", "none", "--workers", SLOW)
+    with serving_faults(tmp_path, SLOW_ANSWERS) as server, customer.running(server, *how) as run:
+        until(lambda: len(customer.charges()) == BEFORE + SLOW)
+        server.end(signal.SIGKILL)
+        parked = finished(run)
+    assert parked.exit_code == 6, parked.err
+    with serving_faults(tmp_path, NONE, server.port) as server:
+        done = customer.run(server, *how)
+    assert done.exit_code == 0, done.err
+    books_agree(customer, done)
+    record_agrees(customer, server.data)
+    lost = [one for one in customer.attempts() if one.unconfirmed]
+    assert len(lost) == SLOW
+    assert len(customer.charges()) == CALLS + SLOW
+
+
+@contextmanager
+def serving_faults(folder: Path, faults: str, port: str = "0") -> Iterator[Server]:
+    """Serve without a limit, and let go wrong what a script says."""
+    script = folder / "night.toml"
+    script.write_text(faults, "utf-8")
+    with serving(folder / "data", "--rate", "none", "--faults", script, port=port) as server:
+        yield server
+
+
+def record_agrees(customer: Customer, data: Path) -> None:
+    """Compare the record of a service with faults with everything else."""
+    service, attempts = read_service(data), customer.attempts()
+    trail = follow(attempts, service.requests)
+    agree(
+        billed_as_recorded(service),
+        every_request_was_written_down(trail),
+        prices_are_as_stated(trail),
+        money_agrees(trail, service),
+    )
