@@ -13,7 +13,15 @@ from pipeline.answers import Match, System
 from pipeline.service.pricing import MARKUP_PERCENTAGE, Price
 from pipeline.service.refusals import ValidationError
 
-__all__ = ["MAX_CHARACTERS", "METADATA", "Metadata", "description_in", "failure", "success"]
+__all__ = [
+    "MAX_CHARACTERS",
+    "METADATA",
+    "SUCCESS",
+    "Metadata",
+    "description_in",
+    "failure",
+    "success",
+]
 
 Metadata: TypeAlias = Literal["detailed", "compact", "mixed"]
 
@@ -23,19 +31,25 @@ METADATA: tuple[Metadata, ...] = get_args(Metadata)
 MAX_CHARACTERS = 20_000
 """The longest description that is classified; the interface leaves the bound open."""
 
+SUCCESS = "API call was successful"
+
+EXAMPLE = 'Send {"description": "..."}.'
+
 
 def description_in(body: bytes) -> str:
-    """Return the description that a request asks about.
+    """Return the description that a request asks about, as it was sent; other names are ignored.
 
     Raises:
         ValidationError: the body is not a JSON object with one that can be classified.
     """
     request = _parsed(body)
     if not isinstance(request, dict):
-        raise ValidationError('The body is not an object. Send {"description": "..."}.')
-    description = request.get("description")
+        raise ValidationError(f"The body is {_kind(request)}, not an object. {EXAMPLE}")
+    if "description" not in request:
+        raise ValidationError(f"There is no description. {EXAMPLE}")
+    description = request["description"]
     if not isinstance(description, str):
-        raise ValidationError("There is no description. Send it as a string.")
+        raise ValidationError(f"The description is {_kind(description)}. Send it as a string.")
     if not description.strip():
         raise ValidationError("The description is empty. Say what is to be bought.")
     if len(description) > MAX_CHARACTERS:
@@ -70,7 +84,7 @@ def success(
     return _written(
         {
             "success": True,
-            "message": "API call was successful",
+            "message": SUCCESS,
             "data": data,
             "metadata": _detailed(price) if detailed else {"cost": {"apiCost": price.final}},
         }
@@ -100,11 +114,43 @@ def _written(body: dict[str, Any]) -> bytes:
 
 
 def _parsed(body: bytes) -> Any:
+    """Read JSON as RFC 8259 and RFC 7493 have it: in UTF-8 and with no name twice."""
     try:
-        return json.loads(body, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise ValidationError("The body is not valid JSON. Send it as UTF-8.") from error
+        text = body.decode("utf-8-sig")  # some programs put a mark before UTF-8
+    except UnicodeDecodeError as error:
+        raise ValidationError("The body is not UTF-8. Send JSON in UTF-8.") from error
+    try:
+        return JSON.decode(text)
+    except RecursionError as error:
+        raise ValidationError(f"The body is nested too deeply. {EXAMPLE}") from error
+    except ValueError as error:
+        raise ValidationError(f"The body is not valid JSON. {EXAMPLE}") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object; which of two values under one name is meant, nobody can know."""
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise ValidationError("The body has a name twice in one object. Send each name once.")
+    return named
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)  # Python would take NaN and Infinity, which JSON has not
+
+
+def _kind(value: object) -> str:
+    return KINDS[type(value)]
+
+
+JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant=_refuse)
+"""No number matters, so whole ones are not read digit by digit, of which Python allows 4,300."""
+
+KINDS = {
+    type(None): "null",
+    bool: "a boolean",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "an object",
+}

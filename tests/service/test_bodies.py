@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -77,35 +78,65 @@ def test_a_description_is_taken_as_it_is(description: str, escaped: bool) -> Non
     assert description_in(json.dumps(request, ensure_ascii=escaped).encode()) == description
 
 
+def test_a_mark_before_utf_8_is_passed_over() -> None:
+    assert description_in(b'\xef\xbb\xbf{"description": "road"}') == "road"
+
+
+@pytest.mark.parametrize("number", ["9" * 10_000, "1e999", "-0", "1E-400"])
+def test_a_number_that_nobody_asked_for_does_not_matter(number: str) -> None:
+    assert description_in(f'{{"budget": {number}, "description": "road"}}'.encode()) == "road"
+
+
 def nested(depth: int) -> str:
     return "[" * depth + "]" * depth
+
+
+BLANK = [chr(point) for point in range(sys.maxunicode) if chr(point).isspace()]
 
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("", "not valid JSON. Send it as UTF-8."),
+        ("", "not valid JSON. Send {"),
         ("description=road", "not valid JSON"),
         ('{"description": "road"', "not valid JSON"),
+        ('{"description": "road"} {}', "not valid JSON"),
+        ('{"description": "road",}', "not valid JSON"),
+        ("{'description': 'road'}", "not valid JSON"),
+        ('{"description": "two\nlines"}', "not valid JSON"),
         ('{"description": "road", "x": NaN}', "not valid JSON"),
-        (b'{"description": "\xff"}', "not valid JSON"),
-        (nested(100_000), "not valid JSON|not an object"),
-        ('{"description": "road", "x": ' + "9" * 10_000 + "}", "not valid JSON"),
-        ('["road"]', 'not an object. Send {"description"'),
-        ('"road"', "not an object"),
-        ("null", "not an object"),
-        ("{}", "no description. Send it as a string."),
+        ('{"description": "road", "x": -Infinity}', "not valid JSON"),
+        (b'{"description": "\xff"}', "not UTF-8. Send JSON in UTF-8."),
+        (b'{"description": "\xed\xa0\xbd"}', "not UTF-8"),
+        ('{"description": "road"}'.encode("utf-16"), "not UTF-8"),
+        ('{"description": "road"}'.encode("utf-32-be"), "not valid JSON"),
+        (nested(100_000), "nested too deeply|an array, not an object"),
+        (f'{{"description": "road", "x": {nested(100_000)}}}', "nested too deeply"),
+        ('{"description": "road", "description": "road"}', "a name twice in one object. Send"),
+        ('{"description": "road", "x": {"y": 1, "\\u0079": 1}}', "a name twice"),
+        ('["road"]', 'an array, not an object. Send {"description"'),
+        ('"road"', "a string, not an object"),
+        ("null", "null, not an object"),
+        ("17", "a number, not an object"),
+        ("false", "a boolean, not an object"),
+        ("{}", 'no description. Send {"description"'),
         ('{"Description": "road"}', "no description"),
-        ('{"description": null}', "no description"),
-        ('{"description": 5}', "no description"),
-        ('{"description": ["road"]}', "no description"),
+        ('{"description": null}', "description is null. Send it as a string."),
+        ('{"description": 5}', "description is a number"),
+        ('{"description": 0.5}', "description is a number"),
+        ('{"description": true}', "description is a boolean"),
+        ('{"description": ["road"]}', "description is an array"),
+        ('{"description": {"text": "road"}}', "description is an object"),
         ('{"description": ""}', "description is empty. Say what"),
         ('{"description": " \\n\\u00a0\\t"}', "description is empty"),
+        (json.dumps({"description": "".join(BLANK)}), "description is empty"),
         ('{"description": "' + "x" * (MAX_CHARACTERS + 1) + '"}', "20,001 char.* to 20,000."),
-        ('{"description": "\\ud83d"}', "half a surrogate pair"),
+        ('{"description": "\\ud83d"}', "half a surrogate pair. Send whole"),
     ],
+    ids=lambda value: repr(value)[:50],
 )
 def test_anything_else_is_refused_and_says_what_to_send(body: Any, said: str) -> None:
     with pytest.raises(ValidationError, match=said) as refused:
         description_in(body if isinstance(body, bytes) else body.encode())
     assert refused.value.status == 400
+    assert refused.value.message.endswith(".")
