@@ -1,12 +1,11 @@
-"""The service as an ASGI application: the interface's endpoints, limits and errors."""
+"""The service as an ASGI application: the interface's endpoints, and what goes with them."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
 from fastapi import FastAPI
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.answers import SYSTEMS, Matcher, System
@@ -14,18 +13,15 @@ from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.access_log import AccessLog
 from pipeline.service.accounts import Accounts
-from pipeline.service.bodies import Metadata, description_in, failure, success
+from pipeline.service.bodies import Metadata, description_in, success
 from pipeline.service.calls import Calls
-from pipeline.service.refusals import RefusedError, ValidationError
+from pipeline.service.failures import ErrorPage, answer_failures
+from pipeline.service.openapi import HEALTH, described, operation
+from pipeline.service.pricing import MAX_MATCHES
+from pipeline.service.reading import JSON, body_of
+from pipeline.service.terms import Terms
 
 __all__ = ["create_app", "engine_matchers"]
-
-MAX_MATCHES = 10
-
-MAX_BODY = 256 * 1024
-"""Bytes: room for the longest description with every character escaped, as JSON may."""
-
-JSON = "application/json"
 
 
 def engine_matchers() -> dict[System, Matcher]:
@@ -40,6 +36,7 @@ def create_app(
     metadata: Metadata = "detailed",
     key_rate: Rate | None = AUTHENTICATED,
     demo_rate: Rate | None = DEMO,
+    error_page: ErrorPage | None = None,
 ) -> FastAPI:
     """Build the service.
 
@@ -49,16 +46,20 @@ def create_app(
         metadata: the form of the responses.
         key_rate: the limit of each account; None for no limit.
         demo_rate: the limit of each address without a key; None for no limit.
+        error_page: what a browser gets outside the API when something goes wrong; None: what
+            everybody gets.
     """
     calls = Calls(matchers, accounts, key_rate, demo_rate)
+    terms = Terms(metadata, key_rate, demo_rate)
     app = FastAPI(title="tender-pipeline", openapi_url=None, redirect_slashes=False)
     app.add_middleware(AccessLog)
-    app.add_exception_handler(RefusedError, _refused)
-    app.add_exception_handler(HTTPException, _not_routed)
-    app.add_exception_handler(Exception, _failed)
+    answer_failures(app, error_page)
     for system in SYSTEMS:
-        app.post(f"/api/{system}/match")(_endpoint(calls, system, metadata))
-    app.get("/health")(_health)
+        endpoint = _endpoint(calls, system, metadata)
+        app.post(f"/api/{system}/match", **operation(system, terms))(endpoint)
+    app.get("/health", **HEALTH)(_health)
+    app.head("/health", include_in_schema=False)(_health)
+    _describe(app, terms)
     return app
 
 
@@ -70,53 +71,23 @@ def _endpoint(
         if holder is not None:
             request.state.account_id = holder.account_id
         calls.count(holder, request.client.host if request.client else "")
-        description = description_in(await _body(request))
+        description = description_in(await body_of(request))
         answered = await calls.answer(holder, system, description)
         request.state.price_usd = answered.price.final
-        return _json(success(system, description, answered.matches, answered.price, metadata))
+        body = success(system, description, answered.matches, answered.price, metadata)
+        return Response(body, media_type=JSON)
 
     return match
 
 
+def _describe(app: FastAPI, terms: Terms) -> None:
+    document = described(app.routes, terms)
+
+    async def openapi() -> Response:
+        return Response(document, media_type=JSON)
+
+    app.api_route("/openapi.json", methods=["GET", "HEAD"], include_in_schema=False)(openapi)
+
+
 async def _health() -> dict[str, str]:
     return {"status": "ok"}
-
-
-async def _body(request: Request) -> bytes:
-    """Read a JSON body, and never more of it than may be."""
-    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if media_type != JSON:
-        raise ValidationError(f"The body is not JSON. Send it with Content-Type: {JSON}.", 415)
-    body = bytearray()
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_BODY:
-                raise ValidationError(
-                    f"The body is too large. Send {MAX_BODY:,} bytes at most.", 413
-                )
-    except ClientDisconnect as error:
-        raise ValidationError("The body broke off. Send it again.") from error
-    return bytes(body)
-
-
-async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - the handler's shape
-    assert isinstance(error, RefusedError)  # noqa: S101 - what it is registered for
-    return _json(failure(error.error, error.message), error.status, error.headers)
-
-
-async def _not_routed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
-    """Answer for a path or a method that there is not."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
-    paths = ", ".join(f"/api/{system}/match" for system in SYSTEMS)
-    message = f"{error.detail}. Send POST to one of {paths}."
-    return _json(failure(ValidationError.error, message), error.status_code, error.headers)
-
-
-async def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
-    """Say nothing of what went wrong: the server's log has it."""
-    return _json(failure("INTERNAL_ERROR", "The service failed. Try again later."), 500)
-
-
-def _json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(body, status, headers, JSON)

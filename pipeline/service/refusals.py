@@ -14,12 +14,18 @@ from __future__ import annotations
 from math import ceil
 
 __all__ = [
+    "INTERNAL_ERROR",
     "InsufficientBalanceError",
     "RateLimitError",
     "RefusedError",
     "UnauthorizedError",
     "ValidationError",
 ]
+
+INTERNAL_ERROR = "INTERNAL_ERROR"
+
+SCHEME = "APIKey"
+"""What the header of a 401 calls the way in; no scheme that is registered is X-API-Key's."""
 
 
 class RefusedError(Exception):
@@ -56,6 +62,10 @@ class UnauthorizedError(RefusedError):
 
     status = 401
     error = "UNAUTHORIZED"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.headers = {"WWW-Authenticate": SCHEME}  # RFC 9110, 15.5.2, asks for it
 
 
 class InsufficientBalanceError(RefusedError):

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator
 from decimal import Decimal
 
-import httpx
 import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import total
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, engine_matchers
-from pipeline.service.app import MAX_BODY
 from tests.fakes import ScriptedMatcher
 from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exact
 
@@ -213,80 +210,12 @@ async def test_a_body_that_is_not_valid_is_refused(accounts: Accounts, body: byt
     assert envelope(response) == (400, "VALIDATION_ERROR")
 
 
-@pytest.mark.parametrize(
-    ("media_type", "status"),
-    [
-        ("application/json", 200),
-        ("Application/JSON; charset=utf-8", 200),
-        ("text/plain", 415),
-        ("application/x-www-form-urlencoded", 415),
-        ("application/jsonx", 415),
-        (None, 415),
-    ],
-)
-async def test_a_request_carries_the_json_media_type(
-    accounts: Accounts, media_type: str | None, status: int
-) -> None:
-    client = Caller(create_app(accounts, SCRIPTED)).client
-    headers = {} if media_type is None else {"Content-Type": media_type}
-    response = await client.post(
-        "/api/cpv/match", content=b'{"description": "road"}', headers=headers
-    )
-    assert response.status_code == status
-    if status == 415:
-        assert envelope(response) == (415, "VALIDATION_ERROR")
-        assert "Content-Type: application/json" in response.json()["message"]
-
-
-async def test_a_body_is_read_no_further_than_its_bound(accounts: Accounts) -> None:
-    read = 0
-
-    async def endless() -> AsyncIterator[bytes]:
-        nonlocal read
-        while True:
-            read += 65_536
-            yield b" " * 65_536
-
-    client = Caller(create_app(accounts, SCRIPTED)).client
-    headers = {"Content-Type": "application/json"}
-    response = await client.post("/api/cpv/match", content=endless(), headers=headers)
-    assert envelope(response) == (413, "VALIDATION_ERROR")
-    assert "262,144 bytes at most" in response.json()["message"]
-    assert read <= MAX_BODY + 65_536
-
-
 async def test_the_longest_description_fits_however_it_is_escaped(accounts: Accounts) -> None:
     caller = Caller(create_app(accounts, engine_matchers()))
     assert (await caller.match("\U0001f6e3" * 20_000, "naics")).status_code == 200
     response = await caller.match("x" * 20_001, "naics")
     assert envelope(response) == (400, "VALIDATION_ERROR")
     assert "Shorten it to 20,000." in response.json()["message"]
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/", 404),
-        ("POST", "/api/ted/match", 404),
-        ("POST", "/api/cpv/match/", 404),
-        ("POST", "/cpv/match", 404),
-        ("POST", "/api/CPV/match", 404),
-        ("GET", "/openapi.json", 404),
-        ("GET", "/docs", 404),
-        ("GET", "/api/cpv/match", 405),
-        ("PUT", "/api/naics/match", 405),
-        ("POST", "/health", 405),
-    ],
-)
-async def test_an_unknown_path_or_method_has_the_envelope_too(
-    accounts: Accounts, method: str, path: str, status: int
-) -> None:
-    client = Caller(create_app(accounts, SCRIPTED)).client
-    response = await client.request(method, path, json={"description": "road"})
-    assert envelope(response) == (status, "VALIDATION_ERROR")
-    assert "Send POST to one of /api/cpv/match, " in response.json()["message"]
-    if status == 405:
-        assert response.headers["Allow"] in ("POST", "GET")
 
 
 @pytest.mark.parametrize("text", ["not in the script", "refused"])
@@ -298,30 +227,6 @@ async def test_a_fault_of_the_engine_is_an_internal_error_that_says_nothing_and_
     assert envelope(response) == (500, "INTERNAL_ERROR")
     assert response.json()["message"] == "The service failed. Try again later."
     assert accounts.balance(account.account_id) == 5
-
-
-async def test_a_caller_that_goes_away_while_sending_is_not_a_fault(accounts: Accounts) -> None:
-    app = create_app(accounts, SCRIPTED)
-    sent: list[int] = []
-
-    async def receive() -> dict[str, str]:
-        return {"type": "http.disconnect"}
-
-    async def send(message: dict[str, int]) -> None:
-        sent.append(message.get("status", 0))
-
-    request = httpx.Request("POST", "http://service/api/cpv/match", json={})
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": request.url.path,
-        "raw_path": request.url.raw_path,
-        "query_string": b"",
-        "headers": [(name.lower(), value) for name, value in request.headers.raw],
-        "client": None,
-    }
-    await app(scope, receive, send)  # type: ignore[arg-type]
-    assert sent[0] == 400
 
 
 async def test_the_loop_is_free_while_the_engine_works(accounts: Accounts) -> None:

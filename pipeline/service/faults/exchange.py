@@ -11,9 +11,9 @@ from hashlib import sha256
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.service.app import JSON, MAX_BODY
 from pipeline.service.faults.connections import connection_of
 from pipeline.service.faults.record import Record
+from pipeline.service.reading import JSON, MAX_BODY
 
 __all__ = ["Exchange", "Response", "digest_in", "read_messages"]
 

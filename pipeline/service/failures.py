@@ -1,0 +1,121 @@
+"""How everything that goes wrong is answered: the interface's envelope, or a page for a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match, Mount
+
+from pipeline.answers import SYSTEMS
+from pipeline.service.bodies import failure
+from pipeline.service.reading import JSON
+from pipeline.service.refusals import INTERNAL_ERROR, RefusedError, ValidationError
+
+__all__ = ["ErrorPage", "answer_failures", "prefers_html"]
+
+ErrorPage: TypeAlias = Callable[[Request, int], Awaitable[Response]]
+"""Gives the page that says to people what an HTTP status means."""
+
+API = "/api/"
+"""What begins so belongs to programs, whatever asks for it."""
+
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+
+FAILED = "The service failed. Try again later."
+
+
+def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> None:
+    """Let an application answer everything that goes wrong in it.
+
+    Args:
+        app: the application.
+        page: what a browser gets outside the API; None: the envelope, as everybody else does.
+    """
+
+    async def not_routed(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - what it is registered for
+        status, headers = error.status_code, dict(error.headers or {})
+        if status == 405:
+            headers["Allow"] = _allowed(app.routes, request)
+        if page is not None and _is_for_people(request):
+            shown = await page(request, status)
+            shown.headers.update(headers)
+            return shown
+        message = _to_do(request, error.detail, headers.get("Allow"))
+        error_type = ValidationError.error if status < 500 else INTERNAL_ERROR
+        return envelope(status, error_type, message, headers)
+
+    async def failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - its shape
+        """Say nothing of what went wrong: the server's log has it."""
+        if page is not None and _is_for_people(request):
+            return await page(request, 500)
+        return envelope(500, INTERNAL_ERROR, FAILED)
+
+    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(HTTPException, not_routed)
+    app.add_exception_handler(Exception, failed)
+
+
+def envelope(
+    status: int, error: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a response with the interface's error body."""
+    return Response(failure(error, message), status, headers, JSON)
+
+
+def prefers_html(accept: str) -> bool:
+    """Say whether an Accept header puts HTML above JSON, as those of browsers do."""
+    wanted = dict(_ranges(accept))
+    anything = wanted.get("*/*", 0.0)
+    html = wanted.get("text/html", wanted.get("text/*", anything))
+    return html > wanted.get(JSON, wanted.get("application/*", anything))
+
+
+async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - its shape
+    assert isinstance(error, RefusedError)  # noqa: S101 - what it is registered for
+    return envelope(error.status, error.error, error.message, error.headers)
+
+
+def _is_for_people(request: Request) -> bool:
+    path = request.scope["path"]
+    return not path.startswith(API) and prefers_html(",".join(request.headers.getlist("Accept")))
+
+
+def _allowed(routes: Sequence[BaseRoute], request: Request) -> str:
+    """List the methods that a path takes; the router would name those of its first route only."""
+    own = [route for route in routes if not isinstance(route, Mount)]
+    allowed = [
+        method
+        for method in METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in own)
+    ]
+    return ", ".join(allowed or ["GET", "HEAD"])  # files, which are mounted
+
+
+def _to_do(request: Request, detail: str, allowed: str | None) -> str:
+    if allowed is None or request.scope["path"].startswith(API):
+        paths = ", ".join(f"/api/{system}/match" for system in SYSTEMS)
+        return f"{detail}. Send POST to one of {paths}."
+    return f"{detail}. This path takes {allowed}."
+
+
+def _ranges(accept: str) -> list[tuple[str, float]]:
+    """Return each media range with its weight (RFC 9110, 12.5.1)."""
+    ranges = []
+    for part in accept.lower().split(","):
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        weights = [value for key, _, value in (p.partition("=") for p in parameters) if key == "q"]
+        ranges.append((name, _weight(weights[0]) if weights else 1.0))
+    return ranges
+
+
+def _weight(text: str) -> float:
+    try:
+        return min(1.0, max(0.0, float(text)))
+    except ValueError:
+        return 0.0

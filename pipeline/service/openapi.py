@@ -1,0 +1,142 @@
+"""Describes the API in OpenAPI 3.1, as this deployment is set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from importlib.metadata import version
+from typing import Any
+
+import simplejson
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from starlette.routing import BaseRoute
+
+from pipeline.answers import System
+from pipeline.service.bodies import failure
+from pipeline.service.examples import DESCRIPTION, nothing_found, response
+from pipeline.service.pricing import HIGHEST, LOWEST, MAX_MATCHES
+from pipeline.service.reading import JSON, MAX_BODY
+from pipeline.service.refusals import SCHEME
+from pipeline.service.schema import Health, MatchRequest, answer_model, failure_model
+from pipeline.service.terms import FAILURES, SYSTEM_NAMES, Failure, Terms
+
+__all__ = ["HEALTH", "described", "operation"]
+
+HEALTH: dict[str, Any] = {
+    "operation_id": "health",
+    "tags": ["Operation"],
+    "summary": "Ask whether the service takes requests",
+    "response_model": Health,
+    "response_description": "It does.",
+}
+"""What FastAPI is told of the path that says whether the service is well."""
+
+KEY = {
+    "type": "apiKey",
+    "in": "header",
+    "name": "X-API-Key",
+    "description": "The key of an account. A request without the header is a demo request.",
+}
+
+HEADERS: dict[int, dict[str, Any]] = {
+    401: {
+        "WWW-Authenticate": {
+            "description": "The way in: the header X-API-Key.",
+            "required": True,
+            "schema": {"type": "string", "const": SCHEME},
+        }
+    },
+    429: {
+        "Retry-After": {
+            "description": "Seconds until the next request would be taken.",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    },
+}
+
+
+def operation(system: System, terms: Terms) -> dict[str, Any]:
+    """Return what FastAPI is told of an endpoint, as arguments of `FastAPI.post`."""
+    forms = [answer_model(system, form) for form in terms.forms]
+    model: Any = forms[0] if len(forms) == 1 else forms[0] | forms[1]
+    failures = {one.status: _failed(one) for one in FAILURES if one.of_a_call}
+    return {
+        "operation_id": f"match_{system}",
+        "tags": ["Matching"],
+        "summary": f"Match a description to {system.upper()} codes",
+        "description": f"{SYSTEM_NAMES[system]}. Only a call that is answered costs something.",
+        "response_model": model,
+        "response_description": "What was found, and what it costs.",
+        "responses": {200: {"content": {JSON: {"examples": _answers(system, terms)}}}, **failures},
+        "openapi_extra": {"requestBody": _request(), "security": [{}, {"ApiKey": []}]},
+    }
+
+
+def described(routes: Sequence[BaseRoute], terms: Terms) -> bytes:
+    """Write the description of an application's routes."""
+    document = get_openapi(
+        title="tender-pipeline",
+        version=version("tender-pipeline"),
+        summary="Tenders in, procurement codes out.",
+        description=_about(terms),
+        routes=routes,
+        tags=[{"name": "Matching"}, {"name": "Operation"}],
+    )
+    components = document["components"]
+    components["schemas"] |= _own_schema(MatchRequest)
+    components["securitySchemes"] = {"ApiKey": KEY}
+    # By way of text, so that no amount is written with an exponent.
+    plain = json.loads(json.dumps(document), parse_float=Decimal)
+    return simplejson.dumps(plain, ensure_ascii=False, use_decimal=True).encode()
+
+
+def _about(terms: Terms) -> str:
+    """Say what no schema can."""
+    limits = [f"{rate} of {whom}" for rate, whom in terms.limits if rate is not None] or [
+        "as many as you like"
+    ]
+    return (
+        "Sends back codes for a tender's description, at most "
+        f"{MAX_MATCHES}, by confidence, and of equal ones always in the same order. "
+        f"A call that is answered costs {LOWEST.final} to {HIGHEST.final} USD, the same for the "
+        "same answer; any other costs nothing. Requests taken: "
+        f"{' and '.join(limits)}, in any window of that length. "
+        f"A body has {MAX_BODY:,} bytes at most. More of this: /docs."
+    )
+
+
+def _own_schema(model: type[BaseModel]) -> dict[str, Any]:
+    return {model.__name__: model.model_json_schema()}
+
+
+def _request() -> dict[str, Any]:
+    content = {
+        "schema": {"$ref": f"#/components/schemas/{MatchRequest.__name__}"},
+        "example": {"description": DESCRIPTION},
+    }
+    return {"required": True, "content": {JSON: content}}
+
+
+def _answers(system: System, terms: Terms) -> dict[str, Any]:
+    """Return examples of each form that this deployment answers in."""
+    return {
+        f"{form}{kind}": {"summary": f"{summary} ({form})", "value": json.loads(body(system, form))}
+        for form in terms.forms
+        for kind, summary, body in (
+            ("", "Matches", response),
+            ("NothingFound", "No matches", nothing_found),
+        )
+    }
+
+
+def _failed(one: Failure) -> dict[str, Any]:
+    example = json.loads(failure(one.error, f"{one.when} {one.then}"))
+    return {
+        "model": failure_model(one),
+        "description": f"{one.when} {one.then}",
+        "content": {JSON: {"example": example}},
+        "headers": HEADERS.get(one.status, {}),
+    }

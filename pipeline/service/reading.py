@@ -1,0 +1,72 @@
+"""Reads the body of a request, and nothing of one that cannot be answered."""
+
+from __future__ import annotations
+
+from email.message import Message
+
+from starlette.requests import ClientDisconnect, Request
+
+from pipeline.service.refusals import ValidationError
+
+__all__ = ["JSON", "MAX_BODY", "body_of"]
+
+JSON = "application/json"
+
+MAX_BODY = 256 * 1024
+"""Bytes: room for the longest description with every character escaped, as JSON may."""
+
+UTF_8 = {"utf-8", "utf8"}
+
+
+async def body_of(request: Request) -> bytes:
+    """Read a JSON body, and never more of it than may be.
+
+    Raises:
+        ValidationError: it is not said to be plain JSON in UTF-8, is too large, or broke off.
+    """
+    _check_media_type(request)
+    _check_coding(request)
+    _check_length(request)
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_BODY:
+                raise _too_large()
+    except ClientDisconnect as error:
+        raise ValidationError("The body broke off. Send it again.") from error
+    return bytes(body)
+
+
+def _check_media_type(request: Request) -> None:
+    stated = request.headers.getlist("Content-Type")
+    if stated == [JSON]:
+        return
+    header = Message()
+    header["Content-Type"] = stated[0] if len(stated) == 1 else ""
+    if header.get_content_type() != JSON:
+        raise ValidationError(f"The body is not JSON. Send it with Content-Type: {JSON}.", 415)
+    if str(header.get_param("charset", "utf-8")).lower() not in UTF_8:
+        raise ValidationError(f"The body is not UTF-8. Send it with Content-Type: {JSON}.", 415)
+
+
+def _check_coding(request: Request) -> None:
+    coding = ",".join(request.headers.getlist("Content-Encoding")).strip().lower()
+    if coding not in ("", "identity"):
+        refusal = ValidationError("The body is compressed. Send it as it is.", 415)
+        refusal.headers["Accept-Encoding"] = "identity"
+        raise refusal
+
+
+def _check_length(request: Request) -> None:
+    """Refuse what is too large before it is sent, if the sender waits for that (RFC 9110, 10.1.1).
+
+    A server lets no length pass that is no number; where there is none, the bytes are counted.
+    """
+    stated = request.headers.get("Content-Length", "")
+    if stated.isdecimal() and float(stated) > MAX_BODY:
+        raise _too_large()
+
+
+def _too_large() -> ValidationError:
+    return ValidationError(f"The body is too large. Send {MAX_BODY:,} bytes at most.", 413)

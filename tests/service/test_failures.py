@@ -1,0 +1,141 @@
+"""Whatever goes wrong is answered in the interface's words, or for people with a page."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from pipeline.service import Accounts, create_app
+from pipeline.service.failures import prefers_html
+from tests.service.conftest import SCRIPTED, Caller, envelope
+
+pytestmark = pytest.mark.anyio
+
+CHROMIUM = (
+    "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,"
+    "*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/api/cpv/match", "POST"),
+        ("PUT", "/api/naics/match", "POST"),
+        ("PATCH", "/api/psc/match", "POST"),
+        ("DELETE", "/api/unspsc/match", "POST"),
+        ("OPTIONS", "/api/cpv/match", "POST"),
+        ("TRACE", "/api/cpv/match", "POST"),
+        ("BREW", "/api/cpv/match", "POST"),
+        ("POST", "/health", "GET, HEAD"),
+        ("POST", "/openapi.json", "GET, HEAD"),
+    ],
+)
+async def test_a_wrong_method_is_told_the_right_ones(
+    accounts: Accounts, method: str, path: str, allowed: str
+) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    response = await client.request(method, path, json={"description": "road"})
+    assert envelope(response) == (405, "VALIDATION_ERROR")
+    assert response.headers["Allow"] == allowed
+    assert ("Send POST to one of" if allowed == "POST" else allowed) in response.json()["message"]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "BREW"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/api",
+        "/api/cpv",
+        "/api/ted/match",
+        "/api/CPV/match",
+        "/api/cpv/match/",
+        "//api/cpv/match",
+        "/api/cpv/match/more",
+        "/cpv/match",
+        "/redoc",
+        "/health/",
+        "/%ff%00%0d%0a",
+        "/?\u00fc",
+    ],
+)
+async def test_an_unknown_path_has_the_envelope(accounts: Accounts, method: str, path: str) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    response = await client.request(method, path, json={"description": "road"})
+    assert envelope(response) == (404, "VALIDATION_ERROR")
+    assert "Send POST to one of /api/cpv/match, " in response.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/health", 200), ("/openapi.json", 200), ("/a", 404)]
+)
+async def test_heads_are_answered_like_gets(accounts: Accounts, path: str, status: int) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    head, get = await client.head(path), await client.get(path)
+    assert head.status_code == get.status_code == status
+    assert head.headers == get.headers
+
+
+async def page(request: Request, status: int) -> Response:
+    return HTMLResponse(f"<h1>{status}</h1>", status)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/nothing", 404), ("POST", "/health", 405)]
+)
+async def test_a_browser_gets_a_page_outside_the_api(
+    accounts: Accounts, method: str, path: str, status: int
+) -> None:
+    client = Caller(create_app(accounts, SCRIPTED, error_page=page)).client
+    response = await client.request(method, path, headers={"Accept": CHROMIUM})
+    assert (response.status_code, response.text) == (status, f"<h1>{status}</h1>")
+    assert ("Allow" in response.headers) == (status == 405)
+    assert envelope(await client.request(method, path)) == (status, "VALIDATION_ERROR")
+
+
+async def test_a_browser_gets_json_from_the_api(accounts: Accounts) -> None:
+    client = Caller(create_app(accounts, SCRIPTED, error_page=page)).client
+    browser = {"Accept": CHROMIUM}
+    response = await client.get("/api/ted/match", headers=browser)
+    assert envelope(response) == (404, "VALIDATION_ERROR")
+    road = {"description": "not in the script"}
+    response = await client.post("/api/cpv/match", json=road, headers=browser)
+    assert envelope(response) == (500, "INTERNAL_ERROR")
+
+
+async def test_a_page_that_fails_says_so_and_nothing_else(accounts: Accounts) -> None:
+    app = create_app(accounts, SCRIPTED, error_page=page)
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise RuntimeError("secret")
+
+    client = Caller(app).client
+    assert (await client.get("/broken", headers={"Accept": CHROMIUM})).text == "<h1>500</h1>"
+    response = await client.get("/broken")
+    assert envelope(response) == (500, "INTERNAL_ERROR")
+    assert "secret" not in response.text
+
+
+@pytest.mark.parametrize(
+    ("accept", "html"),
+    [
+        (CHROMIUM, True),
+        ("text/html", True),
+        ("TEXT/HTML ; Q=0.5, application/json;q=0.4", True),
+        ("text/*, application/*;q=0.9", True),
+        ("text/html;level=1;q=0.2, */*;q=0.1", True),
+        ("", False),
+        ("*/*", False),
+        ("application/json, text/html", False),
+        ("text/html;q=0, */*", False),
+        ("text/html;q=high", False),
+        ("application/json, */*;q=0.5", False),
+        ("text/plain", False),
+        (";;q=,,=;", False),
+    ],
+)
+def test_html_is_preferred_where_it_is_asked_for_above_json(accept: str, html: bool) -> None:
+    assert prefers_html(accept) is html
