@@ -18,6 +18,7 @@ __all__ = [
     "METADATA",
     "SUCCESS",
     "Metadata",
+    "checked_description",
     "description_in",
     "failure",
     "success",
@@ -50,6 +51,15 @@ def description_in(body: bytes) -> str:
     description = request["description"]
     if not isinstance(description, str):
         raise ValidationError(f"The description is {_kind(description)}. Send it as a string.")
+    return checked_description(description)
+
+
+def checked_description(description: str) -> str:
+    """Return a description that can be classified.
+
+    Raises:
+        ValidationError: it cannot.
+    """
     if not description.strip():
         raise ValidationError("The description is empty. Say what is to be bought.")
     if len(description) > MAX_CHARACTERS:

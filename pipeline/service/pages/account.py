@@ -1,0 +1,65 @@
+"""The page where the password is changed."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pipeline.service.accounts import LIFETIME
+from pipeline.service.pages.forms import Form
+from pipeline.service.pages.going import to
+from pipeline.service.pages.passwords import SHORTEST, password_error, patience, wait_to_try
+from pipeline.service.pages.rendering import render
+from pipeline.service.pages.site import Site
+from pipeline.service.pages.visitors import Visitor
+
+__all__ = ["change_password", "show"]
+
+CHANGED = "The password is changed, and every other session of this account has ended."
+
+
+def show(site: Site, request: Request, visitor: Visitor) -> Response:
+    """Show the account and the form."""
+    return _page(site, request, visitor, Form())
+
+
+async def change_password(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:
+    """Change the password of whoever knows the present one; other sessions end."""
+    assert visitor.account_id is not None  # noqa: S101 - the router lets nobody else in
+    email = (await run_in_threadpool(site.accounts.account, visitor.account_id)).email or ""
+    errors = {}
+    if not form.value("current"):
+        errors["current"] = "Enter your present password."
+    if problem := password_error(form.value("new")):
+        errors["new"] = problem
+    wait = 0
+    if not errors and (wait := wait_to_try(site, request, email)):
+        errors[""] = patience(wait)
+    if not errors and not await _is_right(site, visitor.account_id, email, form.value("current")):
+        errors["current"] = "This is not your present password."
+    if errors:
+        wrong = form.wrong(errors)
+        return await run_in_threadpool(_page, site, request, visitor, wrong, wait)
+    await site.hashing(site.accounts.set_password, visitor.account_id, form.value("new"))
+    visitor.session = await run_in_threadpool(site.accounts.sessions.begin, visitor.account_id)
+    return to("/account?done=password", visitor, LIFETIME)
+
+
+async def _is_right(site: Site, account: int, email: str, password: str) -> bool:
+    return await site.hashing(site.accounts.log_in, email, password) == account
+
+
+def _page(site: Site, request: Request, visitor: Visitor, form: Form, wait: int = 0) -> Response:
+    assert visitor.account_id is not None  # noqa: S101 - as above
+    return render(
+        request,
+        "account.html",
+        429 if wait else 422 if form.errors else 200,
+        visitor=visitor,
+        headers={"Retry-After": str(wait)} if wait else None,
+        account=site.accounts.account(visitor.account_id),
+        shortest=SHORTEST,
+        form=form,
+        done=CHANGED if request.query_params.get("done") == "password" else None,
+    )

@@ -1,0 +1,60 @@
+"""The page of an account: balance, usage, keys and the last calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pipeline.service.accounts import Entry
+from pipeline.service.pages.chart import draw
+from pipeline.service.pages.entries import entries_of, key_names
+from pipeline.service.pages.forms import Form
+from pipeline.service.pages.rendering import render
+from pipeline.service.pages.site import Site
+from pipeline.service.pages.visitors import Visitor
+
+__all__ = ["show"]
+
+DAYS = 30
+
+RECENT = 20
+
+DONE = {"revoked": "The key is revoked. Calls with it are refused from now on."}
+"""What is said after something was done, by the name of it in the address."""
+
+
+def show(site: Site, request: Request, visitor: Visitor, form: Form | None = None) -> Response:
+    """Show an account.
+
+    Args:
+        site: what all pages work with.
+        request: what asks for it.
+        visitor: whose account it is.
+        form: what was typed to make a key, with what is wrong.
+    """
+    assert visitor.account_id is not None  # noqa: S101 - the router lets nobody else in
+    account = site.accounts.account(visitor.account_id)
+    keys = site.accounts.keys.of(account.account_id)
+    usage = site.accounts.statement.usage(account.account_id, DAYS)
+    return render(
+        request,
+        "dashboard.html",
+        422 if form is not None else 200,
+        visitor=visitor,
+        account=account,
+        keys=[key for key in keys if key.revoked_at is None],
+        revoked=[key for key in keys if key.revoked_at is not None],
+        names=key_names(keys),
+        chart=draw(usage, site.today(), DAYS),
+        calls=list(islice(_charges(site, account.account_id), RECENT)),
+        form=form or Form(),
+        done=DONE.get(request.query_params.get("done", "")),
+    )
+
+
+def _charges(site: Site, account: int) -> Iterator[Entry]:
+    entries = entries_of(site.accounts.statement, account, 2 * RECENT)
+    return (entry for entry in entries if entry.kind == "charge")

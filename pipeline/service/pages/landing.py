@@ -1,0 +1,27 @@
+"""The first page: what this is."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pipeline.service.accounts import STARTING_BALANCE
+from pipeline.service.pages.rendering import render
+from pipeline.service.pages.site import Site
+from pipeline.service.pages.visitors import Visitor
+from pipeline.service.pages.wording import SYSTEM_NAMES
+
+__all__ = ["show"]
+
+
+def show(site: Site, request: Request, visitor: Visitor) -> Response:
+    """Say what this is."""
+    return render(
+        request,
+        "landing.html",
+        visitor=visitor,
+        systems=SYSTEM_NAMES,
+        starting_balance=STARTING_BALANCE,
+        key_rate=site.key_rate,
+        demo_rate=site.demo_rate,
+    )

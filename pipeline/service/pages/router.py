@@ -1,0 +1,119 @@
+"""All pages: which function shows which address, and what is checked before it does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pipeline.rate import AUTHENTICATED, DEMO, Rate
+from pipeline.service.accounts import Accounts
+from pipeline.service.calls import Calls
+from pipeline.service.pages import account, dashboard, keys, landing, signing, statement, trial
+from pipeline.service.pages.errors import PageError, error_page
+from pipeline.service.pages.forgery import check_origin, check_token
+from pipeline.service.pages.forms import Form, read_form
+from pipeline.service.pages.going import to_log_in
+from pipeline.service.pages.site import PageLimits, Site, page_limits
+from pipeline.service.pages.static_files import FOLDER, serve_static
+from pipeline.service.pages.visitors import Visitor, visitor_of
+
+__all__ = ["router"]
+
+Page: TypeAlias = Callable[[Site, Request, Visitor], Response]
+Action: TypeAlias = Callable[[Site, Request, Visitor, Form], Awaitable[Response]]
+
+OPEN_PAGES: dict[str, Page] = {
+    "/": landing.show,
+    "/login": signing.show_log_in,
+    "/signup": signing.show_sign_up,
+    "/try": trial.show,
+}
+PAGES: dict[str, Page] = {
+    "/account": account.show,
+    "/dashboard": dashboard.show,
+    "/keys/{key_id:int}/revoke": keys.ask_revoke,
+    "/keys/{key_id:int}/rotate": keys.ask_rotate,
+    "/statement": statement.show,
+    "/statement.csv": statement.download,
+}
+OPEN_ACTIONS: dict[str, Action] = {
+    "/login": signing.log_in,
+    "/logout": signing.log_out,
+    "/signup": signing.sign_up,
+    "/try": trial.ask,
+}
+ACTIONS: dict[str, Action] = {
+    "/account": account.change_password,
+    "/keys": keys.make,
+    "/keys/{key_id:int}/revoke": keys.revoke,
+    "/keys/{key_id:int}/rotate": keys.rotate,
+}
+"""Without a session, what is not open leads to the page where one logs in."""
+
+
+def router(
+    accounts: Accounts,
+    calls: Calls,
+    *,
+    key_rate: Rate | None = AUTHENTICATED,
+    demo_rate: Rate | None = DEMO,
+    limits: PageLimits | None = None,
+    clock: Callable[[], float] = time.time,
+) -> APIRouter:
+    """Return the routes of all pages.
+
+    Args:
+        accounts: whose pages they are.
+        calls: answers what is tried.
+        key_rate: the limit of an account's calls, to be told.
+        demo_rate: the limit of an address's calls without an account, to be told.
+        limits: how often passwords may be tried and accounts be opened; None: the usual.
+        clock: gives seconds since 1970, as that of the accounts does.
+    """
+    site = Site(accounts, calls, limits or page_limits(), clock, key_rate, demo_rate)
+    routes = APIRouter(include_in_schema=False)
+    for pages, members in ((OPEN_PAGES, False), (PAGES, True)):
+        for path, page in pages.items():
+            routes.add_route(path, _shown(site, page, members), ["GET"], include_in_schema=False)
+    for actions, members in ((OPEN_ACTIONS, False), (ACTIONS, True)):
+        for path, action in actions.items():
+            routes.add_route(path, _done(site, action, members), ["POST"], include_in_schema=False)
+    routes.add_route(FOLDER + "/{name}", serve_static, ["GET"], include_in_schema=False)
+    return routes
+
+
+def _shown(site: Site, page: Page, members: bool) -> Callable[[Request], Response]:
+    def endpoint(request: Request) -> Response:  # not async: it may block, in a thread
+        visitor = visitor_of(request)
+        site.recognise(visitor)
+        if members and visitor.account_id is None:
+            return to_log_in(request, visitor)
+        try:
+            return page(site, request, visitor)
+        except PageError as error:
+            return error_page(request, error.status, error.message, visitor=visitor)
+
+    return endpoint
+
+
+def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        visitor = visitor_of(request)
+        try:
+            check_origin(request)
+            form = await read_form(request)
+            check_token(visitor, form)  # of the session that the form was made in, even if over
+            await run_in_threadpool(site.recognise, visitor)
+            if members and visitor.account_id is None:
+                return to_log_in(request, visitor)
+            return await action(site, request, visitor, form)
+        except PageError as error:
+            return error_page(request, error.status, error.message, visitor=visitor)
+
+    return endpoint

@@ -1,0 +1,93 @@
+"""What all pages work with, and how much of it one visitor gets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import TypeVar, TypeVarTuple
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from starlette.requests import Request
+
+from pipeline.rate import AUTHENTICATED, DEMO, Rate
+from pipeline.service.accounts import Accounts
+from pipeline.service.calls import Calls
+from pipeline.service.limits import SlidingWindow
+from pipeline.service.pages.visitors import Visitor
+
+__all__ = ["PageLimits", "Site", "address_of", "page_limits"]
+
+Result = TypeVar("Result")
+Values = TypeVarTuple("Values")
+
+AT_ONCE = 2
+"""Passwords hashed at the same time: each takes 64 MiB and a core."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """How often passwords may be tried and accounts be opened.
+
+    Attributes:
+        log_in: tries of an address.
+        account: tries of a password of one account, whoever makes them.
+        sign_up: accounts that an address may open, or try to.
+    """
+
+    log_in: SlidingWindow
+    account: SlidingWindow
+    sign_up: SlidingWindow
+
+
+def page_limits(clock: Callable[[], float] = time.monotonic) -> PageLimits:
+    """Return the usual limits; the clock gives seconds that never run backwards."""
+    return PageLimits(
+        log_in=SlidingWindow(Rate(30, 900), clock),
+        account=SlidingWindow(Rate(10, 900), clock),
+        sign_up=SlidingWindow(Rate(20, 3600), clock),
+    )
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all pages work with.
+
+    Attributes:
+        accounts: whose pages they are.
+        calls: answers what is tried.
+        limits: how often passwords may be tried and accounts be opened.
+        clock: gives seconds since 1970, as that of the accounts does.
+        key_rate: the limit of an account's calls, to be told.
+        demo_rate: the limit of an address's calls without an account, to be told.
+    """
+
+    accounts: Accounts
+    calls: Calls
+    limits: PageLimits = field(default_factory=page_limits)
+    clock: Callable[[], float] = time.time
+    key_rate: Rate | None = AUTHENTICATED
+    demo_rate: Rate | None = DEMO
+    _hashing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(AT_ONCE))
+
+    def recognise(self, visitor: Visitor) -> None:
+        """Look up whose session a visitor has; one that is over is taken away."""
+        if visitor.session is not None:
+            visitor.account_id = self.accounts.sessions.account_of(visitor.session)
+            if visitor.account_id is None:
+                visitor.end()
+
+    async def hashing(self, work: Callable[[*Values], Result], *values: *Values) -> Result:
+        """Do something with a password, in a thread, and not too much of it at once."""
+        return await anyio.to_thread.run_sync(work, *values, limiter=self._hashing)
+
+    def today(self) -> date:
+        """Return the day that it is, UTC."""
+        return datetime.fromtimestamp(self.clock(), UTC).date()
+
+
+def address_of(request: Request) -> str:
+    """Return the address that a request comes from."""
+    return request.client.host if request.client else ""
