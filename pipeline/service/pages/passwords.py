@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from math import ceil
 
 from starlette.requests import Request
 
 from pipeline.service.accounts.passwords import LONGEST, SHORTEST
-from pipeline.service.limits import SlidingWindow
+from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.pages.site import Site, address_of
 from pipeline.service.pages.wording import count
 
@@ -30,14 +31,13 @@ def wait_to_try(site: Site, request: Request, email: str) -> int:
 
     Unknown addresses count as known ones do, so nothing tells them apart.
     """
-    return _wait(site.limits.log_in, address_of(request)) or _wait(
-        site.limits.account, email.strip().casefold()
-    )
+    name = sha256(email.strip().casefold().encode()).hexdigest()  # whatever its length
+    return _wait(site.limits.log_in, _network(request)) or _wait(site.limits.account, name)
 
 
 def wait_for_sign_up(site: Site, request: Request) -> int:
     """Count an account that is to be opened; return the seconds to wait before it."""
-    return _wait(site.limits.sign_up, address_of(request))
+    return _wait(site.limits.sign_up, _network(request))
 
 
 def patience(seconds: int) -> str:
@@ -48,3 +48,7 @@ def patience(seconds: int) -> str:
 
 def _wait(limit: SlidingWindow, caller: str) -> int:
     return ceil(limit.wait(caller))
+
+
+def _network(request: Request) -> str:
+    return network_of(address_of(request))

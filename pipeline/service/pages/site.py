@@ -42,12 +42,12 @@ class PageLimits:
     sign_up: SlidingWindow
 
 
-def page_limits(clock: Callable[[], float] = time.monotonic) -> PageLimits:
-    """Return the usual limits; the clock gives seconds that never run backwards."""
+def page_limits() -> PageLimits:
+    """Return the usual limits."""
     return PageLimits(
-        log_in=SlidingWindow(Rate(30, 900), clock),
-        account=SlidingWindow(Rate(10, 900), clock),
-        sign_up=SlidingWindow(Rate(20, 3600), clock),
+        log_in=SlidingWindow(Rate(30, 900)),
+        account=SlidingWindow(Rate(10, 900)),
+        sign_up=SlidingWindow(Rate(20, 3600)),
     )
 
 
