@@ -15,10 +15,12 @@ from pipeline.service.access_log import AccessLog
 from pipeline.service.accounts import Accounts
 from pipeline.service.bodies import Metadata, description_in, success
 from pipeline.service.calls import Calls
-from pipeline.service.failures import ErrorPage, answer_failures
+from pipeline.service.failures import answer_failures
 from pipeline.service.openapi import HEALTH, described, operation
+from pipeline.service.pages import error_page, router
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reading import JSON, body_of
+from pipeline.service.security_headers import SecurityHeaders
 from pipeline.service.terms import Terms
 
 __all__ = ["create_app", "engine_matchers"]
@@ -36,7 +38,6 @@ def create_app(
     metadata: Metadata = "detailed",
     key_rate: Rate | None = AUTHENTICATED,
     demo_rate: Rate | None = DEMO,
-    error_page: ErrorPage | None = None,
 ) -> FastAPI:
     """Build the service.
 
@@ -46,12 +47,11 @@ def create_app(
         metadata: the form of the responses.
         key_rate: the limit of each account; None for no limit.
         demo_rate: the limit of each address without a key; None for no limit.
-        error_page: what a browser gets outside the API when something goes wrong; None: what
-            everybody gets.
     """
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
     app = FastAPI(title="tender-pipeline", openapi_url=None, redirect_slashes=False)
+    app.add_middleware(SecurityHeaders)
     app.add_middleware(AccessLog)
     answer_failures(app, error_page)
     for system in SYSTEMS:
@@ -60,6 +60,7 @@ def create_app(
     app.get("/health", **HEALTH)(_health)
     app.head("/health", include_in_schema=False)(_health)
     _describe(app, terms)
+    app.include_router(router(accounts, calls, key_rate=key_rate, demo_rate=demo_rate))
     return app
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from fastapi import FastAPI
@@ -15,10 +15,11 @@ from pipeline.answers import SYSTEMS
 from pipeline.service.bodies import failure
 from pipeline.service.reading import JSON
 from pipeline.service.refusals import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.security_headers import set_security_headers
 
 __all__ = ["ErrorPage", "answer_failures", "prefers_html"]
 
-ErrorPage: TypeAlias = Callable[[Request, int], Awaitable[Response]]
+ErrorPage: TypeAlias = Callable[[Request, int], Response]
 """Gives the page that says to people what an HTTP status means."""
 
 API = "/api/"
@@ -43,7 +44,7 @@ def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> None:
         if status == 405:
             headers["Allow"] = _allowed(app.routes, request)
         if page is not None and _is_for_people(request):
-            shown = await page(request, status)
+            shown = page(request, status)
             shown.headers.update(headers)
             return shown
         message = _to_do(request, error.detail, headers.get("Allow"))
@@ -52,9 +53,13 @@ def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> None:
 
     async def failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - its shape
         """Say nothing of what went wrong: the server's log has it."""
-        if page is not None and _is_for_people(request):
-            return await page(request, 500)
-        return envelope(500, INTERNAL_ERROR, FAILED)
+        shown = (
+            page(request, 500)
+            if page is not None and _is_for_people(request)
+            else envelope(500, INTERNAL_ERROR, FAILED)
+        )
+        set_security_headers(shown.headers, request.url.scheme)  # no middleware sees this one
+        return shown
 
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(HTTPException, not_routed)

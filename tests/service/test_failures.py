@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
 
 from pipeline.service import Accounts, create_app
 from pipeline.service.failures import prefers_html
@@ -78,25 +76,22 @@ async def test_heads_are_answered_like_gets(accounts: Accounts, path: str, statu
     assert head.headers == get.headers
 
 
-async def page(request: Request, status: int) -> Response:
-    return HTMLResponse(f"<h1>{status}</h1>", status)
-
-
 @pytest.mark.parametrize(
     ("method", "path", "status"), [("GET", "/nothing", 404), ("POST", "/health", 405)]
 )
 async def test_a_browser_gets_a_page_outside_the_api(
     accounts: Accounts, method: str, path: str, status: int
 ) -> None:
-    client = Caller(create_app(accounts, SCRIPTED, error_page=page)).client
+    client = Caller(create_app(accounts, SCRIPTED)).client
     response = await client.request(method, path, headers={"Accept": CHROMIUM})
-    assert (response.status_code, response.text) == (status, f"<h1>{status}</h1>")
+    assert response.status_code == status
+    assert response.text.startswith("<!DOCTYPE html>")
     assert ("Allow" in response.headers) == (status == 405)
     assert envelope(await client.request(method, path)) == (status, "VALIDATION_ERROR")
 
 
 async def test_a_browser_gets_json_from_the_api(accounts: Accounts) -> None:
-    client = Caller(create_app(accounts, SCRIPTED, error_page=page)).client
+    client = Caller(create_app(accounts, SCRIPTED)).client
     browser = {"Accept": CHROMIUM}
     response = await client.get("/api/ted/match", headers=browser)
     assert envelope(response) == (404, "VALIDATION_ERROR")
@@ -106,17 +101,21 @@ async def test_a_browser_gets_json_from_the_api(accounts: Accounts) -> None:
 
 
 async def test_a_page_that_fails_says_so_and_nothing_else(accounts: Accounts) -> None:
-    app = create_app(accounts, SCRIPTED, error_page=page)
+    app = create_app(accounts, SCRIPTED)
 
     @app.get("/broken")
     async def broken() -> None:
         raise RuntimeError("secret")
 
     client = Caller(app).client
-    assert (await client.get("/broken", headers={"Accept": CHROMIUM})).text == "<h1>500</h1>"
+    shown = await client.get("/broken", headers={"Accept": CHROMIUM})
+    assert shown.status_code == 500
+    assert shown.text.startswith("<!DOCTYPE html>")
     response = await client.get("/broken")
     assert envelope(response) == (500, "INTERNAL_ERROR")
-    assert "secret" not in response.text
+    for each in (shown, response):
+        assert "secret" not in each.text
+        assert each.headers["Content-Security-Policy"].startswith("default-src 'none'")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.visitors import Visitor
 
-__all__ = ["PageError", "error_page", "wants_page"]
+__all__ = ["PageError", "error_page"]
 
 WORDS = {
     403: ("This form is out of date", "Go back, load the page again and send the form once more."),
@@ -37,13 +37,6 @@ class PageError(Exception):
         super().__init__(status, message)
         self.status = status
         self.message = message
-
-
-def wants_page(request: Request) -> bool:
-    """Tell whether a person is waiting for the answer, not a program."""
-    return "text/html" in request.headers.get("Accept", "") and not request.scope[
-        "path"
-    ].startswith("/api/")
 
 
 def error_page(

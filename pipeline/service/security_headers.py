@@ -48,7 +48,7 @@ class SecurityHeaders:
 
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
-                set_security_headers(MutableHeaders(scope=message), scope["scheme"])
+                set_security_headers(MutableHeaders(scope=message), scope.get("scheme", "http"))
             await send(message)
 
         await self._app(scope, receive, adding)
