@@ -56,7 +56,7 @@ async def test_a_wrong_method_is_told_the_right_ones(
         "/redoc",
         "/health/",
         "/%ff%00%0d%0a",
-        "/?\u00fc",
+        "/nothing?\u00fc",
     ],
 )
 async def test_an_unknown_path_has_the_envelope(accounts: Accounts, method: str, path: str) -> None:
