@@ -141,7 +141,7 @@ def serve_alike(port: Connection, body: bytes) -> None:
 
     with server.listening("127.0.0.1", 0) as listener:
         port.send(server.address(listener))
-        server.run(app, listener)
+        server.Server(app).run([listener])
 
 
 @contextmanager

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from types import ModuleType
 from typing import Any
 
 import click
 
+from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import SettingsError
 from pipeline.folders import data_folder
 from pipeline.rate import parse_rate
@@ -19,8 +20,6 @@ from pipeline.rate import parse_rate
 __all__ = ["serve"]
 
 METADATA = ("detailed", "compact", "mixed")
-
-log = logging.getLogger("pipeline.service")
 
 
 # The prefix keeps TENDER_PIPELINE_RATE, which is about what a run sends, from what is taken here.
@@ -45,6 +44,19 @@ log = logging.getLogger("pipeline.service")
     type=click.Path(path_type=Path, dir_okay=False),
     help="Let go wrong what this TOML file says, and keep a record of it beside the accounts.",
 )
+@click.option(
+    "--trusted-proxy",
+    multiple=True,
+    metavar="ADDRESS|NETWORK",
+    help="A proxy that says where requests come from (X-Forwarded-For); repeat it.  "
+    "[default: nobody]",
+)
+@click.option(
+    "--max-connections",
+    default=500,
+    type=click.IntRange(min=1),
+    help="Who comes with one more is told to come again.",
+)
 @click.option("--new-account", is_flag=True, help="Open an account, print its key and exit.")
 def serve(**values: Any) -> int:
     """Answer the service's interface with the embedded engine.
@@ -52,67 +64,99 @@ def serve(**values: Any) -> int:
     Calls are priced and charged to accounts as a paid service would, in play money. An account
     starts with 5.00 USD; its key is printed once, as the last line of --new-account.
 
+    Standard error has the log, a JSON object a line. SIGTERM or an interrupt lets the requests
+    under way end; a second interrupt does not.
+
     Each option has an environment variable: --port is TENDER_PIPELINE_SERVE_PORT.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     folder = values["data"] or data_folder() / "service"
     service = _service()
     if values["new_account"]:
         with closing(service.Accounts(folder)) as accounts:
             account = accounts.open()
-        log.info(
-            "account %d with %s USD in %s", account.account_id, service.STARTING_BALANCE, folder
+        click.echo(
+            f"account {account.account_id} with {service.STARTING_BALANCE} USD in {folder}",
+            err=True,
         )
         click.echo(account.key)
-    elif values["faults"] is None:
-        with closing(service.Accounts(folder)) as accounts:
-            _serve(service, accounts, values)
-    else:
-        _serve_badly(service, folder, values)
-    return 0
+        return 0
+    service.log_lines.set_up()
+    with service.possession(folder), closing(service.Accounts(folder)) as accounts:
+        serving = _Serving(service, accounts, folder, values)
+        if values["faults"] is None:
+            return serving.run()
+        return _serve_badly(serving)
 
 
-def _serve(
-    service: ModuleType,
-    accounts: Any,
-    values: dict[str, Any],
-    around: Callable[[Any], Any] = lambda app: app,
-    protocol: Any = None,
-) -> None:
-    """Serve until told to stop, with something around the service."""
-    matchers = service.engine_matchers()
-    app = service.create_app(
-        accounts,
-        matchers,
-        metadata=values["metadata"],
-        key_rate=parse_rate(values["rate"]),
-        demo_rate=parse_rate(values["demo_rate"]),
-    )
-    with service.server.listening(values["host"], values["port"]) as listener:
-        for matcher in matchers.values():
-            list(matcher.answers([["warm"]]))  # the first call need not wait for its index
-        click.echo(f"Serving on {service.server.address(listener)}")
-        service.server.run(around(app), listener, protocol)
+@dataclass(frozen=True, slots=True)
+class _Serving:
+    """What is served.
 
+    Attributes:
+        service: the package.
+        accounts: who may call.
+        folder: where they are.
+        values: the options.
+    """
 
-def _serve_badly(service: ModuleType, folder: Path, values: dict[str, Any]) -> None:
-    """Serve with faults; say before what they are, and after what they did."""
-    faults = service.faults
-    script = faults.read_script(values["faults"])
-    with (
-        closing(service.Accounts(folder)) as accounts,
-        closing(faults.Record(folder)) as record,
-    ):
-        log.info("%s\nThe record of what happens: %s", faults.announced(script), record.path)
-        before = record.last()
-        _serve(
-            service,
-            accounts,
-            values,
-            lambda app: faults.FaultServer(app, script, record),
-            faults.DroppableConnections,
+    service: ModuleType
+    accounts: Any
+    folder: Path
+    values: dict[str, Any]
+
+    def run(
+        self, around: Callable[[Any], Any] = lambda app: app, said: str = "", **options: Any
+    ) -> int:
+        """Serve until told to stop.
+
+        Args:
+            around: puts something around the service.
+            said: what to tell people besides.
+            options: for the server.
+
+        Returns:
+            The exit code.
+        """
+        values, server = self.values, self.service.server
+        matchers = self.service.engine_matchers()
+        app = self.service.create_app(
+            self.accounts,
+            matchers,
+            metadata=values["metadata"],
+            key_rate=parse_rate(values["rate"]),
+            demo_rate=parse_rate(values["demo_rate"]),
         )
-        log.info("What happened:\n%s", faults.told(record.requests(after=before)))
+        running = server.Server(
+            around(app),
+            trusted_proxies=server.networks(values["trusted_proxy"]),
+            most_connections=values["max_connections"],
+            **options,
+        )
+        with server.listening(values["host"], values["port"]) as listener:
+            for matcher in matchers.values():
+                list(matcher.answers([["warm"]]))  # the first call need not wait for its index
+            click.echo(f"Serving on {server.address(listener)}\n{self._told()}{said}")
+            running.run([listener])
+        return INTERRUPTED if running.force_exit else 0
+
+    def _told(self) -> str:
+        here = "" if self.values["data"] is None else f" --data {quote(str(self.folder))}"
+        return f"Accounts: {self.folder}\nOpen one: tender-pipeline accounts open{here}\n"
+
+
+def _serve_badly(serving: _Serving) -> int:
+    """Serve with faults; say before what they are, and after what they did."""
+    faults = serving.service.faults
+    script = faults.read_script(serving.values["faults"])
+    with closing(faults.Record(serving.folder)) as record:
+        before = record.last()
+        code = serving.run(
+            lambda app: faults.FaultServer(app, script, record),
+            f"{faults.announced(script)}\nThe record of what happens: {record.path}",
+            protocol=faults.DroppableConnections,
+        )
+        click.echo(f"What happened:\n{faults.told(record.requests(after=before))}")
+    return code
 
 
 def _service() -> ModuleType:

@@ -1,10 +1,11 @@
 """The embedded service: the interface's server on the embedded engine, to rehearse paid runs."""
 
-from pipeline.service import faults, server
+from pipeline.service import faults, log_lines, server
 from pipeline.service.accounts import STARTING_BALANCE, Account, Accounts, Entry, Opened
 from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.bodies import METADATA, Metadata
 from pipeline.service.limits import SlidingWindow
+from pipeline.service.possession import possession
 
 __all__ = [
     "METADATA",
@@ -18,5 +19,7 @@ __all__ = [
     "create_app",
     "engine_matchers",
     "faults",
+    "log_lines",
+    "possession",
     "server",
 ]

@@ -16,6 +16,7 @@ from pipeline.service.accounts import Accounts
 from pipeline.service.bodies import Metadata, description_in, success
 from pipeline.service.calls import Calls
 from pipeline.service.failures import answer_failures
+from pipeline.service.health import health
 from pipeline.service.openapi import HEALTH, described, operation
 from pipeline.service.pages import error_page, router
 from pipeline.service.pricing import MAX_MATCHES
@@ -51,14 +52,14 @@ def create_app(
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
     app = FastAPI(title="tender-pipeline", openapi_url=None, redirect_slashes=False)
-    app.add_middleware(SecurityHeaders)
-    app.add_middleware(AccessLog)
-    answer_failures(app, error_page)
+    app.add_middleware(AccessLog, failed=answer_failures(app, error_page))
+    app.add_middleware(SecurityHeaders)  # the last is the outermost
     for system in SYSTEMS:
         endpoint = _endpoint(calls, system, metadata)
         app.post(f"/api/{system}/match", **operation(system, terms))(endpoint)
-    app.get("/health", **HEALTH)(_health)
-    app.head("/health", include_in_schema=False)(_health)
+    well = health(accounts)
+    app.get("/health", **HEALTH)(well)
+    app.head("/health", include_in_schema=False)(well)
     _describe(app, terms)
     app.include_router(router(accounts, calls, key_rate=key_rate, demo_rate=demo_rate))
     return app
@@ -88,7 +89,3 @@ def _describe(app: FastAPI, terms: Terms) -> None:
         return Response(document, media_type=JSON)
 
     app.api_route("/openapi.json", methods=["GET", "HEAD"], include_in_schema=False)(openapi)
-
-
-async def _health() -> dict[str, str]:
-    return {"status": "ok"}

@@ -15,27 +15,32 @@ from pipeline.answers import SYSTEMS
 from pipeline.service.bodies import failure
 from pipeline.service.reading import JSON
 from pipeline.service.refusals import INTERNAL_ERROR, RefusedError, ValidationError
-from pipeline.service.security_headers import set_security_headers
 
-__all__ = ["ErrorPage", "answer_failures", "prefers_html"]
+__all__ = ["Answering", "ErrorPage", "answer_failures", "prefers_html"]
 
 ErrorPage: TypeAlias = Callable[[Request, int], Response]
 """Gives the page that says to people what an HTTP status means."""
+
+Answering: TypeAlias = Callable[[Request], Awaitable[Response]]
+"""Gives the answer to a request that failed."""
 
 API = "/api/"
 """What begins so belongs to programs, whatever asks for it."""
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
-FAILED = "The service failed. Try again later."
+FAILED = "The service failed. Try again later; its log calls this request {}."
 
 
-def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> None:
+def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> Answering:
     """Let an application answer everything that goes wrong in it.
 
     Args:
         app: the application.
         page: what a browser gets outside the API; None: the envelope, as everybody else does.
+
+    Returns:
+        What answers a request that nobody was prepared for.
     """
 
     async def not_routed(request: Request, error: Exception) -> Response:
@@ -51,19 +56,15 @@ def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> None:
         error_type = ValidationError.error if status < 500 else INTERNAL_ERROR
         return envelope(status, error_type, message, headers)
 
-    async def failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - its shape
+    async def failed(request: Request) -> Response:
         """Say nothing of what went wrong: the server's log has it."""
-        shown = (
-            page(request, 500)
-            if page is not None and _is_for_people(request)
-            else envelope(500, INTERNAL_ERROR, FAILED)
-        )
-        set_security_headers(shown.headers, request.url.scheme)  # no middleware sees this one
-        return shown
+        if page is not None and _is_for_people(request):
+            return page(request, 500)
+        return envelope(500, INTERNAL_ERROR, FAILED.format(request.state.request_id))
 
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(HTTPException, not_routed)
-    app.add_exception_handler(Exception, failed)
+    return failed
 
 
 def envelope(

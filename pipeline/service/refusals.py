@@ -4,7 +4,8 @@ RefusedError
 ├── ValidationError            400 and other 4xx: the request is not as it should be
 ├── UnauthorizedError          401: the key is unknown or revoked
 ├── InsufficientBalanceError   402: the balance does not cover the price
-└── RateLimitError             429: too many requests
+├── RateLimitError             429: too many requests
+└── UnavailableError           503: the service cannot work now
 
 `INTERNAL_ERROR`, 500, is what any other exception becomes.
 """
@@ -19,6 +20,7 @@ __all__ = [
     "RateLimitError",
     "RefusedError",
     "UnauthorizedError",
+    "UnavailableError",
     "ValidationError",
 ]
 
@@ -90,3 +92,10 @@ class RateLimitError(RefusedError):
         seconds = max(1, ceil(wait))
         super().__init__(f"{message} Wait {seconds} s before the next request.")
         self.headers = {"Retry-After": str(seconds)}
+
+
+class UnavailableError(RefusedError):
+    """The service cannot work at the moment."""
+
+    status = 503
+    error = "INTERNAL_ERROR"

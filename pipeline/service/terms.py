@@ -132,5 +132,11 @@ FAILURES = (
         "The service failed.",
         "Try again later.",
     ),
+    Failure(
+        503,
+        INTERNAL_ERROR,
+        "There are too many connections, or the accounts cannot be read.",
+        "Try again in a moment.",
+    ),
 )
 """All of them, by status."""

@@ -37,6 +37,7 @@ class Caller:
     def __init__(self, app: FastAPI, key: str | None = None, address: str = "192.0.2.1") -> None:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
         headers = {} if key is None else {"X-API-Key": key}
+        self.app = app
         self.client = httpx.AsyncClient(
             transport=transport, base_url="http://service", headers=headers
         )

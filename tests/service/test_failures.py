@@ -73,6 +73,8 @@ async def test_heads_are_answered_like_gets(accounts: Accounts, path: str, statu
     client = Caller(create_app(accounts, SCRIPTED)).client
     head, get = await client.head(path), await client.get(path)
     assert head.status_code == get.status_code == status
+    numbers = {answer.headers.pop("X-Request-ID") for answer in (head, get)}
+    assert len(numbers) == 2
     assert head.headers == get.headers
 
 

@@ -96,6 +96,14 @@ class Accounts:
         """Let go of the file."""
         self._database.close()
 
+    def check(self) -> None:
+        """Read something.
+
+        Raises:
+            sqlite3.Error: the file cannot be read.
+        """
+        self._database.read("SELECT version FROM about")
+
     def open(self, balance: Decimal = STARTING_BALANCE) -> Opened:
         """Open an account with a balance and a key, without anybody to log in."""
         now = self._clock()

@@ -1,7 +1,7 @@
 """Lets an application at the connection that a request came on: ASGI has no word for dropping it.
 
-uvicorn tells an application nothing of its connections. So this protocol, uvicorn's own but for
-one line, wraps the application once for each connection and puts a handle of it in the scope.
+uvicorn tells an application nothing of its connections. So this protocol, the service's own but
+for one line, wraps the application once for each connection and puts a handle of it in the scope.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import socket
 import struct
 
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pipeline.service.protocol import BoundedHttp
 
 __all__ = ["Connection", "DroppableConnections", "connection_of"]
 
@@ -52,8 +53,8 @@ class Connection:
         return True
 
 
-class DroppableConnections(H11Protocol):
-    """Speaks HTTP as uvicorn does, and gives the application a handle of the connection."""
+class DroppableConnections(BoundedHttp):
+    """Speaks HTTP as the service does, and gives the application a handle of the connection."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection."""

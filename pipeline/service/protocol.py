@@ -1,0 +1,147 @@
+"""Speaks HTTP as uvicorn does, with bounds on what one connection may take, and the envelope.
+
+What is no HTTP, or comes too slowly, never reaches the application, so it is answered here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from http import HTTPStatus
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+import h11
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from pipeline.service.bodies import failure
+from pipeline.service.log_lines import FIELDS
+
+__all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
+
+MAX_HEAD = 64 * 1024
+"""Bytes of a request's head, and of what else is no body: h11 keeps them in memory."""
+
+SLOWEST = 30.0
+"""Seconds that a request may take to arrive as a whole, from its first byte."""
+
+AGAIN = 1
+"""Seconds after which somebody who found too many connections may come back."""
+
+log = logging.getLogger("pipeline.service")
+
+
+class BoundedHttp(H11Protocol):
+    """One connection.
+
+    `limit_concurrency` of the configuration is the most connections there may be; on one more
+    the answer is 503, whatever it asks.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._most = self.limit_concurrency
+        self.limit_concurrency = None  # else uvicorn would answer, in plain text
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection."""
+        super().connection_made(transport)
+        if self.client is not None:
+            self.client = (_unmapped(self.client[0]), self.client[1])
+        if self._most is not None and len(self.connections) > self._most:
+            self.app = _crowded
+        self._deadline = self.loop.call_later(SLOWEST, self._late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of a connection."""
+        self._in_time()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request, which may be there already, or a part of it."""
+        super().on_response_complete()
+        self._watch()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words
+        """Answer what is no HTTP; uvicorn is at the error that says so."""
+        if getattr(sys.exc_info()[1], "error_status_hint", 400) == 431:
+            self._refuse(431, f"The head is too large. Send {MAX_HEAD:,} bytes at most.")
+        else:
+            self._refuse(400, "This is not HTTP. Send a request as HTTP/1.1 has it.")
+
+    def _watch(self) -> None:
+        """Give the rest of a request a time to come in, if there is one."""
+        if self.transport.is_closing() or not self._arriving():
+            self._in_time()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(SLOWEST, self._late)
+
+    def _arriving(self) -> bool:
+        """Say whether a request has begun that is not here as a whole."""
+        state = self.conn.their_state
+        return state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0] != b"")
+
+    def _in_time(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _late(self) -> None:
+        self._deadline = None
+        if self._arriving():
+            self._refuse(408, f"The request is too slow. Send it within {SLOWEST:g} s.")
+        else:  # nothing came since the connection was made
+            self.transport.close()
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Answer, unless an answer is on its way already, and close the connection."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            self.transport.write(_response(status, message))
+        if self.cycle is not None:  # whoever waits for the rest is told that there is none
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.close()
+        address = self.client[0] if self.client else None
+        log.info("refused", extra={FIELDS: {"status": status, "address": address}})
+
+
+def _response(status: int, message: str) -> bytes:
+    body = failure("VALIDATION_ERROR", message)
+    head = (
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+        "content-type: application/json\r\n"
+        f"content-length: {len(body)}\r\n"
+        "connection: close\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - as ASGI has it
+    """Say that there are too many connections."""
+    body = failure("INTERNAL_ERROR", "The service is busy. Try again in a moment.")
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"retry-after", b"%d" % AGAIN),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _unmapped(host: str) -> str:
+    """Return an IPv4 address as such: a socket for both kinds gives it as an IPv6 one."""
+    try:
+        parsed = ip_address(host)
+    except ValueError:
+        return host
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return host if mapped is None else str(mapped)

@@ -1,0 +1,240 @@
+"""What the log says of requests, and what it never says."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pipeline.answers import SYSTEMS
+from pipeline.service import Accounts, create_app
+from pipeline.service.access_log import AccessLog
+from pipeline.service.log_lines import JsonLines
+from tests.fakes import ScriptedMatcher
+from tests.service.conftest import SCRIPTED, Caller, envelope
+
+pytestmark = pytest.mark.anyio
+
+CANARY = "canary7f3a"
+
+Lines = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
+    """What the whole process logs, from the lowest level on, but for the tests' own client."""
+    stream, root = io.StringIO(), logging.getLogger()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    monkeypatch.setattr(logging.getLogger("httpx"), "propagate", False)
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield stream
+    root.removeHandler(handler)
+    root.setLevel(level)
+
+
+@pytest.fixture
+def lines(written: io.StringIO) -> Lines:
+    """The service's lines."""
+
+    def parsed() -> list[dict[str, Any]]:
+        every = [json.loads(line) for line in written.getvalue().splitlines()]
+        return [line for line in every if line["message"] in ("request", "failed")]
+
+    return parsed
+
+
+async def test_a_request_is_a_line_of_json(accounts: Accounts, lines: Lines) -> None:
+    account = accounts.open()
+    response = await Caller(create_app(accounts, SCRIPTED), account.key).match()
+    (line,) = lines()
+    assert list(line) == [
+        *("time", "level", "message", "request", "method", "route", "status", "ms", "bytes"),
+        *("address", "account", "system", "price_usd"),
+    ]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"])
+    assert line["request"] == response.headers["X-Request-ID"]
+    assert (line["method"], line["route"], line["status"]) == ("POST", "/api/cpv/match", 200)
+    assert 0 < line["ms"] < 60_000
+    assert line["bytes"] == len(response.content)
+    assert line["address"] == "192.0.2.1"
+    assert line["account"] == account.account_id
+    assert line["system"] == "cpv"
+    assert line["price_usd"] == "0.0000765"
+
+
+async def test_what_a_request_has_not_is_left_out(accounts: Accounts, lines: Lines) -> None:
+    caller = Caller(create_app(accounts, SCRIPTED))
+    await caller.match()  # a demo call has a price that nobody pays
+    await caller.client.get("/unknown")
+    await Caller(caller.app, "tp_unknown").match()
+    demo, unknown, refused = lines()
+    assert "account" not in demo
+    assert demo["price_usd"] == "0.0000765"
+    assert not {"account", "route", "system", "price_usd"} & set(unknown)
+    assert unknown["status"] == 404
+    assert refused["status"] == 401
+    assert not {"account", "price_usd"} & set(refused)
+
+
+async def test_every_request_has_a_number_of_its_own_whatever_it_calls_itself(
+    accounts: Accounts, lines: Lines
+) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    numbers = []
+    for path in ("/health", "/unknown", "/health"):
+        response = await client.get(path, headers={"X-Request-ID": CANARY})
+        numbers.append(response.headers["X-Request-ID"])
+    assert len(set(numbers)) == 3
+    assert all(re.fullmatch("[0-9a-f]{16}", number) for number in numbers)
+
+
+async def test_no_line_has_what_people_send(accounts: Accounts, written: io.StringIO) -> None:
+    """A canary stands in every place of a request, and of what fails of it."""
+
+    class Quoting(ScriptedMatcher):
+        def answers(self, batches: Any) -> Any:
+            for texts in batches:
+                try:
+                    raise ValueError(f"cannot read {texts[0]}")
+                except ValueError as error:
+                    raise KeyError(texts[0]) from error
+
+    app = create_app(accounts, {system: Quoting((system,)) for system in SYSTEMS})
+    key = accounts.open().key
+    headers = {
+        name: f"{CANARY} {name}@example.org"
+        for name in (
+            *("Cookie", "User-Agent", "Referer", "Authorization", "X-Forwarded-For", "Forwarded"),
+            *("X-Request-ID", "Accept", "From", "Origin", "Host"),
+        )
+    }
+    caller, stranger = Caller(app, key), Caller(app, f"tp_{CANARY}")
+    odd = Caller(app, address=CANARY)
+    bodies: list[Any] = [{"description": CANARY}, {CANARY: 1}, CANARY, [CANARY], {"email": CANARY}]
+    statuses = set()
+    for body in bodies:
+        for who in (caller, stranger, odd):
+            for path in ("/api/cpv/match", f"/{CANARY}", f"/api/{CANARY}/match", "/health"):
+                for method in ("POST", "GET", CANARY):
+                    url = f"{path}?key={CANARY}&{CANARY}=1"
+                    response = await who.client.request(method, url, json=body, headers=headers)
+                    statuses.add(response.status_code)
+    assert statuses == {200, 400, 401, 404, 405, 500}
+    logged = written.getvalue()
+    assert logged.count('"message": "request"') == 180
+    assert "KeyError" in logged
+    assert CANARY not in logged
+    assert key not in logged
+    assert "example.org" not in logged
+
+
+async def test_a_request_that_fails_can_be_found_by_the_number_in_its_answer(
+    accounts: Accounts, lines: Lines
+) -> None:
+    app = create_app(accounts, SCRIPTED)
+    response = await Caller(app, accounts.open().key).match("not in the script")
+    assert envelope(response) == (500, "INTERNAL_ERROR")
+    number = response.headers["X-Request-ID"]
+    assert response.json()["message"].endswith(f"its log calls this request {number}.")
+    failed, request = lines()
+    assert failed["request"] == request["request"] == number
+    assert failed["level"] == "error"
+    assert failed["traceback"].endswith("builtins.KeyError")
+    assert "in answers" in failed["traceback"]
+    assert (request["status"], request["bytes"]) == (500, len(response.content))
+
+
+async def test_errors_of_the_machine_are_told_in_full(lines: Lines) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise RuntimeError(CANARY) from sqlite3.OperationalError("database or disk is full")
+
+    await answered(app)
+    told = lines()[0]["traceback"]
+    assert "sqlite3.OperationalError: database or disk is full\n" in told
+    assert told.endswith("RuntimeError")
+
+
+async def test_a_caller_that_goes_away_is_not_a_fault(lines: Lines) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ClientDisconnect
+
+    assert await answered(app) == []
+    (line,) = lines()
+    assert "status" not in line
+
+
+async def test_half_an_answer_is_left_to_the_server_to_break_off(lines: Lines) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await answered(app)
+    assert [line["message"] for line in lines()] == ["failed", "request"]
+
+
+async def test_a_well_service_does_not_fill_the_log_with_its_health(
+    accounts: Accounts, lines: Lines
+) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    assert (await client.get("/health")).json() == {"status": "ok"}
+    assert [line["level"] for line in lines()] == ["debug"]
+    accounts.close()
+    response = await client.get("/health")
+    assert envelope(response) == (503, "INTERNAL_ERROR")
+    assert [line["level"] for line in lines()] == ["debug", "info"]
+
+
+async def test_the_health_has_no_limit(accounts: Accounts) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    assert {(await client.get("/health")).status_code for _ in range(120)} == {200}
+
+
+def test_a_message_of_many_lines_is_one_line() -> None:
+    record = logging.makeLogRecord({"msg": "one\ntwo\u2028three", "levelname": "INFO"})
+    line = JsonLines().format(record)
+    assert line.isascii()
+    assert len(line.splitlines()) == 1
+    assert json.loads(line)["message"] == "one\ntwo\u2028three"
+
+
+def test_an_error_that_many_wait_for_is_told_with_its_last_frames() -> None:
+    error = ValueError()
+    for _ in range(100):
+        try:
+            raise error
+        except ValueError:
+            pass
+    record = logging.makeLogRecord({"msg": "x", "exc_info": (ValueError, error, None)})
+    told = json.loads(JsonLines().format(record))["traceback"]
+    assert told.count("File ") <= 40
+
+
+async def answered(app: ASGIApp) -> list[Any]:
+    """Return what an application sends to a request that has nothing in it."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def failed(request: Request) -> Response:
+        return Response(status_code=500)
+
+    logged = AccessLog(app, failed)
+    await logged({"type": "http", "method": "GET", "client": None}, receive, send)
+    return sent
