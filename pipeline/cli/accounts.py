@@ -212,13 +212,14 @@ def statement(accounts: Accounts, name: str, output: Path | None, overwrite: boo
     from pipeline.service.accounts import statement_csv
 
     account = known(accounts, name)
-    pieces = statement_csv(accounts.statement.each(account.account_id))
+    number = account.account_id
+    pieces = statement_csv(accounts.statement.each(number), accounts.keys.of(number))
     if output is None:
         for piece in pieces:
             say(piece.removesuffix("\n"))
     else:
         _write(output, pieces, overwrite)
-        _tell(f"the statement of account {account.account_id}: {output}")
+        _tell(f"the statement of account {number}: {output}")
     return 0
 
 

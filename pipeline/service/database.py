@@ -21,6 +21,7 @@ _ANOTHER = "or name another folder: --data DIR."
 _ADVICE = {
     sqlite3.SQLITE_BUSY: "Nothing was changed. Try again, or end the program that holds the file.",
     sqlite3.SQLITE_FULL: "Nothing was changed. Free some space on the disk.",
+    sqlite3.SQLITE_IOERR: f"Check the disk and its free space, {_ANOTHER}",
     sqlite3.SQLITE_CORRUPT: f"Put a copy of the folder in its place, {_ANOTHER}",
     sqlite3.SQLITE_NOTADB: f"Check that it is the right folder, {_ANOTHER}",
 }

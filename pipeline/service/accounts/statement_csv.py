@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from io import StringIO
 
+from pipeline.service.accounts.keys import ApiKey
 from pipeline.service.accounts.statement import Entry
 from pipeline.tables.cells import cell
 
 __all__ = ["COLUMNS", "statement_csv"]
 
-COLUMNS = ("entry", "time", "kind", "system", "key", "amount_usd", "balance_usd", "note")
+COLUMNS = (
+    "entry",
+    "time",
+    "kind",
+    "system",
+    "key",
+    "key_name",
+    "amount_usd",
+    "balance_usd",
+    "note",
+)
 """What an entry is written as: times are UTC in ISO 8601, a charge's amount is negative."""
 
 CHARACTERS_AT_ONCE = 1 << 16
 
 
-def statement_csv(entries: Iterable[Entry]) -> Iterator[str]:
-    """Yield a CSV file with a header in pieces of many lines."""
+def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
+    """Yield a CSV file with a header in pieces of many lines.
+
+    Args:
+        entries: what is written.
+        keys: those of the account, which have names.
+    """
+    names = {key.key_id: key.name for key in keys}
     written = StringIO(newline="")
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(COLUMNS)
     for entry in entries:
-        rows.writerow(_cells(entry))
+        rows.writerow(_cells(entry, names))
         if written.tell() >= CHARACTERS_AT_ONCE:
             yield _taken(written)
     yield _taken(written)
 
 
-def _cells(entry: Entry) -> list[str]:
+def _cells(entry: Entry, names: Mapping[int, str]) -> list[str]:
     time = datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="milliseconds")
     values = (
         entry.entry_id,
@@ -38,6 +55,7 @@ def _cells(entry: Entry) -> list[str]:
         entry.kind,
         entry.system,
         entry.key_id,
+        None if entry.key_id is None else names.get(entry.key_id),
         entry.amount_usd,
         entry.balance_usd,
         entry.note,

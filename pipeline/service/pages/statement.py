@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping
-
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from pipeline.service.accounts import Entry
-from pipeline.service.pages.entries import entries_of, key_names
+from pipeline.service.accounts import statement_csv
+from pipeline.service.pages.entries import key_names
 from pipeline.service.pages.rendering import PRIVATE, render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
-from pipeline.service.pages.wording import iso
-from pipeline.tables.cells import cell
 
-__all__ = ["COLUMNS", "MOST", "download", "show"]
+__all__ = ["MOST", "download", "show"]
 
 MOST = 50
 """Entries on one page."""
-
-COLUMNS = ("entry", "time", "kind", "system", "key", "amount_usd", "balance_usd", "note")
 
 
 def show(site: Site, request: Request, visitor: Visitor) -> Response:
@@ -43,40 +35,15 @@ def show(site: Site, request: Request, visitor: Visitor) -> Response:
 
 
 def download(site: Site, request: Request, visitor: Visitor) -> Response:  # noqa: ARG001 - a page's shape
-    """Send the whole statement as CSV, the newest entries first, while it is being read."""
+    """Send the whole statement as CSV, the oldest entries first, while it is being read."""
     assert visitor.account_id is not None  # noqa: S101 - as above
-    names = key_names(site.accounts.keys.of(visitor.account_id))
-    name = f"statement-{visitor.account_id}-{site.today().isoformat()}.csv"
+    accounts, account = site.accounts, visitor.account_id
+    name = f"statement-{account}-{site.today().isoformat()}.csv"
     return StreamingResponse(
-        _csv(entries_of(site.accounts.statement, visitor.account_id), names),
+        statement_csv(accounts.statement.each(account), accounts.keys.of(account)),
         media_type="text/csv; charset=utf-8",
         headers={**PRIVATE, "Content-Disposition": f'attachment; filename="{name}"'},
     )
-
-
-def _csv(entries: Iterator[Entry], names: Mapping[int | None, str]) -> Iterator[str]:
-    """Write entries as lines; amounts to the last digit, texts so that none is a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    for entry in entries:
-        writer.writerow(
-            (
-                entry.entry_id,
-                iso(entry.at),
-                entry.kind,
-                entry.system or "",
-                cell(names.get(entry.key_id, "")),
-                cell(entry.amount_usd),
-                cell(entry.balance_usd),
-                cell(entry.note),
-            )
-        )
-        if text.tell() > 1 << 16:
-            yield text.getvalue()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue()
 
 
 def _entry_number(text: str) -> int | None:
