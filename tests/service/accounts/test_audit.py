@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.answers import System
+from pipeline.money import ZERO
+from pipeline.service import Accounts
+from pipeline.service.accounts import Due
+from tests.service.accounts.conftest import PRICE
+from tests.service.conftest import VirtualClock
+
+
+@pytest.fixture
+def used(accounts: Accounts, clock: VirtualClock) -> Accounts:
+    """Two accounts with a few days of calls, the second topped up: entries 1 to 9; somebody is logged in."""
+    one, two = accounts.open().account_id, accounts.open(PRICE).account_id
+    systems: list[System] = ["cpv", "psc", "cpv"]
+    accounts.statement.charge([Due(one, 1, system, PRICE) for system in systems])
+    clock.now += 86400
+    accounts.statement.charge([Due(one, None, "cpv", PRICE), Due(two, 2, "cpv", PRICE)])
+    accounts.statement.top_up(two, PRICE, "March")
+    accounts.statement.charge([Due(two, 2, "naics", ZERO), Due(two, 2, "naics", 2 * PRICE)])
+    accounts.sessions.begin(two)
+    return accounts
+
+
+def found(accounts: Accounts) -> list[str]:
+    with accounts.audit() as audit:
+        return list(audit.problems())
+
+
+def test_books_that_agree_have_no_problems(used: Accounts) -> None:
+    with used.audit() as audit:
+        assert (audit.accounts, audit.entries) == (2, 9)
+        assert list(audit.problems()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "problems"),
+    [
+        (
+            "UPDATE accounts SET balance_usd = '4.999' WHERE account_id = 1",
+            ["account 1: the balance is 4.999 USD, but the entries come to 4.999682 USD"],
+        ),
+        (
+            "UPDATE accounts SET balance_usd = 'much' WHERE account_id = 2",
+            ["account 2: the balance is much USD, but the entries come to 0.0000795 USD"],
+        ),
+        (
+            "DELETE FROM entries WHERE entry_id = 4",
+            [
+                "account 1: entry 5 leaves 4.9997615 USD, but it should be 4.999841 USD",
+                "account 1: the balance is 4.999682 USD, but the entries come to 4.9997615 USD",
+                "account 1: the calls of psc on 1970-01-12 are not added up rightly",
+            ],
+        ),
+        (
+            "UPDATE entries SET balance_usd = '5' WHERE entry_id = 3",
+            [
+                "account 1: entry 3 leaves 5 USD, but it should be 4.9999205 USD",
+                "account 1: entry 4 leaves 4.999841 USD, but it should be 4.9999205 USD",
+            ],
+        ),
+        (
+            "UPDATE entries SET amount_usd = '-0.0000796' WHERE entry_id = 6",
+            [
+                "account 1: entry 6 leaves 4.999682 USD, but it should be 4.9996819 USD",
+                "account 1: the balance is 4.999682 USD, but the entries come to 4.9996819 USD",
+                "account 1: the calls of cpv on 1970-01-13 are not added up rightly",
+            ],
+        ),
+        (
+            "UPDATE entries SET amount_usd = 'NaN' WHERE entry_id = 9",
+            [
+                "account 2: entry 9 has an amount that is none",
+                "account 2: the calls of naics on 1970-01-13 are not added up rightly",
+            ],
+        ),
+        (
+            f"UPDATE entries SET amount_usd = '1{'0' * 60}' WHERE entry_id = 9",
+            [
+                "account 2: entry 9 has an amount that is none",
+                "account 2: the calls of naics on 1970-01-13 are not added up rightly",
+            ],
+        ),
+        (
+            "UPDATE entries SET kind = 'top-up' WHERE entry_id = 1",
+            ["account 1: entry 1 is number 1 of the account and of the kind top-up"],
+        ),
+        (
+            "UPDATE entries SET kind = 'opening' WHERE entry_id = 8",
+            ["account 2: entry 8 is number 3 of the account and of the kind opening"],
+        ),
+        (
+            "UPDATE daily_use SET calls = 3 WHERE system = 'psc'",
+            ["account 1: the calls of psc on 1970-01-12 are not added up rightly"],
+        ),
+        (
+            "UPDATE daily_use SET usd = '0' WHERE system = 'psc'",
+            ["account 1: the calls of psc on 1970-01-12 are not added up rightly"],
+        ),
+        (
+            "DELETE FROM daily_use WHERE system = 'naics'",
+            ["account 2: the calls of naics on 1970-01-13 are not added up rightly"],
+        ),
+        (
+            "INSERT INTO daily_use VALUES (2, '1970-01-01', 'cpv', 1, '1')",
+            ["account 2: the calls of cpv on 1970-01-01 are not added up rightly"],
+        ),
+        (
+            "INSERT INTO accounts VALUES (3, 1.0, NULL, NULL, '0')",
+            ["account 3: there is no entry for its opening"],
+        ),
+        (
+            "UPDATE entries SET key_id = 2 WHERE entry_id = 3",
+            ["entry 3 was paid with key 2, which is another account's"],
+        ),
+        (
+            "UPDATE entries SET kind = 'gift' WHERE entry_id = 8",
+            ["entry 8 is of the unknown kind gift"],
+        ),
+        (
+            "UPDATE entries SET system = 'x' WHERE entry_id = 3",
+            ["entry 3 is a charge for no known system"],
+        ),
+        (
+            "UPDATE entries SET system = NULL WHERE entry_id = 3",
+            ["entry 3 is a charge for no known system"],
+        ),
+        (
+            "UPDATE entries SET system = 'cpv' WHERE entry_id = 8",
+            ["entry 8 is no charge and has a system or a key"],
+        ),
+        (
+            "UPDATE entries SET at = 'noon' WHERE entry_id = 3",
+            ["entry 3 is of a time that cannot be"],
+        ),
+        (
+            "UPDATE entries SET at = 1e300 WHERE entry_id = 3",
+            ["entry 3 is of a time that cannot be"],
+        ),
+        (
+            "DELETE FROM api_keys WHERE key_id = 2",
+            [
+                f"row {row} of entries belongs to one of api_keys that is not there"
+                for row in (7, 9)
+            ],
+        ),
+        (
+            "UPDATE sessions SET account_id = 9",
+            ["a row of sessions belongs to one of accounts that is not there"],
+        ),
+    ],
+)
+def test_what_does_not_agree_is_said(
+    used: Accounts, tmp_path: Path, change: str, problems: list[str]
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
+        assert connection.execute(change).rowcount > 0
+    assert found(used) == problems
+
+
+def test_a_balance_that_was_below_zero_is_said(used: Accounts, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
+        connection.execute("UPDATE entries SET amount_usd = '-6' WHERE entry_id = 3")
+        connection.execute("UPDATE entries SET balance_usd = '-1' WHERE entry_id = 3")
+    assert "account 1: entry 3 leaves -1 USD" in found(used)
+
+
+def test_a_charge_that_adds_to_the_balance_is_said(used: Accounts, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
+        connection.execute("UPDATE entries SET amount_usd = '0.5' WHERE entry_id = 3")
+    assert any("is of the kind charge and changes the balance by 0.5" in one for one in found(used))
+
+
+def test_damage_to_the_file_is_a_problem_and_no_crash(used: Accounts, tmp_path: Path) -> None:
+    used.close()
+    file = tmp_path / "data" / "service.db"
+    content = bytearray(file.read_bytes())
+    place = content.rindex(b"-0.0000795")  # in the table of the entries
+    page = place // 4096 * 4096
+    content[page : page + 8] = b"\xff" * 8
+    file.write_bytes(content)
+    with closing(Accounts(tmp_path / "data")) as accounts:
+        said = found(accounts)
+    assert said
+    assert all(problem.startswith("the file is damaged: ") for problem in said)
+
+
+def test_the_books_are_looked_at_as_they_stood_when_it_began(used: Accounts) -> None:
+    with used.audit() as audit:
+        assert used.statement.charge([Due(1, 1, "cpv", PRICE)] * 100) == [True] * 100
+        assert audit.entries == 9
+        assert list(audit.problems()) == []
+        assert len(used.statement.charges()) == 106
