@@ -19,6 +19,7 @@ from pipeline.service.failures import answer_failures
 from pipeline.service.health import health
 from pipeline.service.openapi import HEALTH, described, operation
 from pipeline.service.pages import error_page, router
+from pipeline.service.pages.docs import docs
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reading import JSON, body_of
 from pipeline.service.security_headers import SecurityHeaders
@@ -85,7 +86,8 @@ def _endpoint(
 def _describe(app: FastAPI, terms: Terms) -> None:
     document = described(app.routes, terms)
 
-    async def openapi() -> Response:
+    async def openapi(request: Request) -> Response:  # noqa: ARG001 - its shape
         return Response(document, media_type=JSON)
 
-    app.api_route("/openapi.json", methods=["GET", "HEAD"], include_in_schema=False)(openapi)
+    for path, shown in (("/openapi.json", openapi), ("/docs", docs(terms))):
+        app.add_route(path, shown, ["GET"], include_in_schema=False)  # and HEAD with it

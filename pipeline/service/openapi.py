@@ -133,10 +133,10 @@ def _answers(system: System, terms: Terms) -> dict[str, Any]:
 
 
 def _failed(one: Failure) -> dict[str, Any]:
-    example = json.loads(failure(one.error, f"{one.when} {one.then}"))
+    example = json.loads(failure(one.error, one.example))
     return {
         "model": failure_model(one),
         "description": f"{one.when} {one.then}",
         "content": {JSON: {"example": example}},
-        "headers": HEADERS.get(one.status, {}),
+        **({"headers": HEADERS[one.status]} if one.status in HEADERS else {}),
     }

@@ -8,7 +8,18 @@ from decimal import Decimal
 
 from pipeline.answers import Match
 
-__all__ = ["HIGHEST", "LOWEST", "MARKUP_PERCENTAGE", "MAX_MATCHES", "Price", "price"]
+__all__ = [
+    "HIGHEST",
+    "LOWEST",
+    "MARKUP_PERCENTAGE",
+    "MAX_MATCHES",
+    "MOST_FOR_TITLES",
+    "PER_CALL",
+    "PER_MATCH",
+    "PER_TITLE_CHARACTERS",
+    "Price",
+    "price",
+]
 
 MARKUP_PERCENTAGE = 50
 

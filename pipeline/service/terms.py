@@ -64,6 +64,7 @@ class Failure:
         error: the interface's error type.
         when: what is the matter.
         then: what to do about it.
+        example: what a message says.
         of_a_call: whether a request to an endpoint can end so, or only one that misses them.
     """
 
@@ -71,6 +72,7 @@ class Failure:
     error: str
     when: str
     then: str
+    example: str
     of_a_call: bool = True
 
 
@@ -81,24 +83,29 @@ FAILURES = (
         "The body is not a JSON object in UTF-8, holds a name twice, or has no description of 1 to "
         f"{MAX_CHARACTERS:,} characters that are not all white space.",
         "Mend the request; the same one will never be answered.",
+        'There is no description. Send {"description": "..."}.',
     ),
     Failure(
         401,
         UnauthorizedError.error,
         "There is an X-API-Key, but it is unknown or revoked.",
         "Send another key, or none for a demo request.",
+        "The API key is unknown or revoked. Send another X-API-Key.",
     ),
     Failure(
         402,
         InsufficientBalanceError.error,
         "The balance of the account does not cover the price of the answer.",
         "Top the balance up.",
+        "The balance does not cover the 0.0000795 USD of this call. Top it up.",
     ),
     Failure(
         404,
         ValidationError.error,
         "There is nothing at this path.",
         "Check the address: there is no slash at its end.",
+        "Not Found. Send POST to one of /api/cpv/match, /api/psc/match, /api/unspsc/match, "
+        "/api/naics/match.",
         of_a_call=False,
     ),
     Failure(
@@ -106,6 +113,7 @@ FAILURES = (
         ValidationError.error,
         "The path does not take this method.",
         "Use one that the Allow header names.",
+        "Method Not Allowed. This path takes GET, HEAD.",
         of_a_call=False,
     ),
     Failure(
@@ -113,24 +121,28 @@ FAILURES = (
         ValidationError.error,
         f"The body has more than {MAX_BODY:,} bytes.",
         "Shorten the description.",
+        "The body is too large. Send 262,144 bytes at most.",
     ),
     Failure(
         415,
         ValidationError.error,
         f"Content-Type is not {JSON}, names another charset than UTF-8, or the body is compressed.",
         f"Send JSON as it is, with Content-Type: {JSON}.",
+        "The body is not JSON. Send it with Content-Type: application/json.",
     ),
     Failure(
         429,
         RateLimitError.error,
         "There were too many requests of this account, or of this address without a key.",
         "Wait as many seconds as the Retry-After header says.",
+        "Too many requests of this account. Wait 12 s before the next request.",
     ),
     Failure(
         500,
         INTERNAL_ERROR,
         "The service failed.",
         "Try again later.",
+        "The service failed. Try again later.",
     ),
     Failure(
         503,
