@@ -57,8 +57,9 @@ class Day:
         bars: from the ground up.
         calls: by system; those without are left out.
         usd: what the calls cost together, US dollars.
-        labelled: whether the day is written below.
         said: all of it in a sentence.
+        labelled: whether the day is written below.
+        between: whether a narrow window has no room for what is written below.
     """
 
     day: date
@@ -66,8 +67,9 @@ class Day:
     bars: Sequence[Bar]
     calls: Mapping[System, int]
     usd: Decimal
-    labelled: bool
     said: str
+    labelled: bool
+    between: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,16 @@ def _day(day: date, place: int, uses: Sequence[DailyUse], most: int, days: int) 
             bars.append(Bar(system, y, _rounded(foot - y)))
             below += calls[system]
     paid = total(use.usd for use in uses)
-    labelled = (days - 1 - place) % LABEL_EVERY == 0
+    back = days - 1 - place
     return Day(
-        day, _rounded(100 * place / days), bars, calls, paid, labelled, _said(day, calls, paid)
+        day,
+        _rounded(100 * place / days),
+        bars,
+        calls,
+        paid,
+        _said(day, calls, paid),
+        labelled=back % LABEL_EVERY == 0,
+        between=back % (2 * LABEL_EVERY) != 0,
     )
 
 

@@ -23,12 +23,12 @@ SYSTEM_NAMES: dict[System, str] = {
 WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
 
-def usd(amount: Decimal) -> str:
-    """Write an amount exactly, with cents at least and a minus sign that is one."""
+def usd(amount: Decimal, places: int = 2) -> str:
+    """Write an amount exactly, with so many decimal places at least."""
     text = plain(abs(amount))
     whole, _, fraction = text.partition(".")
     sign = "\N{MINUS SIGN}" if amount < 0 else ""
-    return f"{sign}{int(whole):,}.{fraction:0<2}"
+    return f"{sign}{int(whole):,}.{fraction.ljust(places, '0')}"
 
 
 def iso(at: float) -> str:
