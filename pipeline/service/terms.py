@@ -149,6 +149,7 @@ FAILURES = (
         INTERNAL_ERROR,
         "There are too many connections, or the accounts cannot be read.",
         "Try again in a moment.",
+        "The service is busy. Try again in a moment.",
     ),
 )
 """All of them, by status."""
