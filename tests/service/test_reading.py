@@ -152,6 +152,7 @@ async def raw(
     scope = {
         "type": "http",
         "method": "POST",
+        "scheme": "http",
         "path": "/api/cpv/match",
         "raw_path": b"/api/cpv/match",
         "query_string": b"",

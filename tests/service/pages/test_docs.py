@@ -1,0 +1,123 @@
+"""The page that documents the interface: true of this deployment, and fit to be copied from."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from pipeline.answers import SYSTEMS
+from pipeline.rate import Rate
+from pipeline.service import STARTING_BALANCE, Accounts, create_app, engine_matchers
+from pipeline.service.bodies import METADATA, Metadata
+from pipeline.service.examples import DESCRIPTION
+from pipeline.service.terms import FAILURES
+from tests.buy.serving import serving
+from tests.service.conftest import SCRIPTED, Caller, exact
+
+pytestmark = pytest.mark.anyio
+
+
+async def text_of(accounts: Accounts, metadata: Metadata = "detailed", **rates: Rate | None) -> str:
+    client = Caller(create_app(accounts, SCRIPTED, metadata=metadata, **rates)).client
+    response = await client.get("/docs")
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    return response.text
+
+
+def plain(page: str) -> str:
+    """Return what a page says, without its marks."""
+    return " ".join(html.unescape(re.sub("<[^>]*>", " ", page)).split())
+
+
+async def test_it_has_every_endpoint_error_and_limit(accounts: Accounts) -> None:
+    said = plain(await text_of(accounts))
+    for system in SYSTEMS:
+        assert f"POST /api/{system}/match" in said
+    for one in FAILURES:
+        assert f"{one.status} {one.error} {one.when} {one.then}" in said
+    assert "1 to 20,000 characters" in said
+    assert "at most 262,144 bytes" in said
+    assert "10 matches at most" in said
+    assert f"{STARTING_BALANCE} USD" in said
+    assert "0.0000705 to 0.00015 USD" in said
+    assert "47 + 2 per match + 1 per 16 characters of titles" in said
+    assert "50 % of the base price" in said
+
+
+async def test_the_price_of_the_example_follows_from_the_formula(accounts: Accounts) -> None:
+    said = plain(await text_of(accounts))
+    titles = len("School cleaning services") + len("Cleaning services")
+    base = Decimal(47 + 2 * 2 + titles // 16).scaleb(-6)
+    assert f"costs {base:f} USD and {(base / 2).normalize():f} USD markup" in said
+    assert f"together {base * 3 / 2:f} USD" in said
+    assert f'"apiCost": {base:f}' in said
+
+
+async def test_the_limits_are_those_of_this_deployment(accounts: Accounts) -> None:
+    said = plain(await text_of(accounts))
+    assert "With a key 100 requests a minute" in said
+    assert "Without a key 10 requests an hour" in said
+    said = plain(await text_of(accounts, key_rate=Rate(7, 90), demo_rate=None))
+    assert "With a key 7 requests in 90 s" in said
+    assert "Without a key any number of requests" in said
+
+
+@pytest.mark.parametrize("metadata", METADATA)
+async def test_the_forms_are_those_of_this_deployment(
+    accounts: Accounts, metadata: Metadata
+) -> None:
+    said = plain(await text_of(accounts, metadata))
+    assert ("metadata.costBreakdown.finalCost" in said) == (metadata != "compact")
+    assert ("metadata.cost.apiCost" in said) == (metadata != "detailed")
+    assert ("The detailed form {" in said) == (metadata != "compact")
+    assert ("The compact form {" in said) == (metadata != "detailed")
+    assert ("in either form" in said) == (metadata == "mixed")
+
+
+async def test_nothing_on_it_comes_from_elsewhere(accounts: Accounts) -> None:
+    page = await text_of(accounts)
+    assert re.findall(r'(?:src|href)="(?!/|#)', page) == []
+    assert "<script" not in page
+
+
+async def test_its_own_address_is_the_one_that_was_asked(accounts: Accounts) -> None:
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    page = (await client.get("https://tenders.example:8443/docs")).text
+    assert "curl https://tenders.example:8443/api/cpv/match" in page
+    evil = await client.get("/docs", headers={"Host": '"><script>alert(1)</script>'})
+    assert "<script" not in evil.text
+
+
+async def test_its_examples_work_as_they_are_copied(accounts: Accounts) -> None:
+    key = accounts.open().key
+    environment = os.environ | {"TENDER_PIPELINE_API_KEY": key, "NO_PROXY": "*"}
+    app = create_app(accounts, engine_matchers(), metadata="compact")
+    expected = exact(await Caller(app).match(DESCRIPTION))
+    with serving(app) as address:
+        page = (await Caller(app).client.get(f"{address}/docs")).text
+        curl, python, *_ = re.findall("<pre[^>]*><code>(.*?)</code>", page, re.DOTALL)
+        program = html.unescape(python)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.splitlines()[:-1] == [
+            f"{match['code']} {match['title']} {match['confidence']}" for match in expected["data"]
+        ]
+        assert str(expected["metadata"]["cost"]["apiCost"]) in done.stdout
+        if shutil.which("curl"):
+            command = ["sh", "-c", html.unescape(curl).replace("curl ", "curl -s ", 1)]
+            copied = subprocess.run(command, env=environment, capture_output=True, check=True)
+            assert copied.stdout == (await Caller(app).match(DESCRIPTION)).content
+    assert len(accounts.statement.charges()) == (2 if shutil.which("curl") else 1)
