@@ -16,7 +16,7 @@ from tests.service.conftest import VirtualClock
 
 @pytest.fixture
 def used(accounts: Accounts, clock: VirtualClock) -> Accounts:
-    """Two accounts with a few days of calls, the second topped up; somebody is logged in."""
+    """Two accounts with two days of calls and a top-up, entries 1 to 9; somebody is logged in."""
     one, two = accounts.open().account_id, accounts.open(PRICE).account_id
     systems: list[System] = ["cpv", "psc", "cpv"]
     accounts.statement.charge([Due(one, 1, system, PRICE) for system in systems])
