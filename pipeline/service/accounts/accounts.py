@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -176,6 +177,10 @@ class Accounts:
     def balance(self, account: int) -> Decimal:
         """Return what an account has left, US dollars."""
         return self.account(account).balance_usd
+
+    def today(self) -> date:
+        """Return the day that it is by the clock of the accounts, UTC."""
+        return datetime.fromtimestamp(self._clock(), UTC).date()
 
     @contextmanager
     def audit(self) -> Iterator[Audit]:

@@ -26,8 +26,7 @@ def show(site: Site, request: Request, visitor: Visitor) -> Response:
 
 async def change_password(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:
     """Change the password of whoever knows the present one; other sessions end."""
-    assert visitor.account_id is not None  # noqa: S101 - the router lets nobody else in
-    email = (await run_in_threadpool(site.accounts.account, visitor.account_id)).email or ""
+    email = (await run_in_threadpool(site.accounts.account, visitor.member)).email or ""
     errors = {}
     if not form.value("current"):
         errors["current"] = "Enter your present password."
@@ -36,13 +35,13 @@ async def change_password(site: Site, request: Request, visitor: Visitor, form: 
     wait = 0
     if not errors and (wait := wait_to_try(site, request, email)):
         errors[""] = patience(wait)
-    if not errors and not await _is_right(site, visitor.account_id, email, form.value("current")):
+    if not errors and not await _is_right(site, visitor.member, email, form.value("current")):
         errors["current"] = "This is not your present password."
     if errors:
         wrong = form.wrong(errors)
         return await run_in_threadpool(_page, site, request, visitor, wrong, wait)
-    await site.hashing(site.accounts.set_password, visitor.account_id, form.value("new"))
-    visitor.session = await run_in_threadpool(site.accounts.sessions.begin, visitor.account_id)
+    await site.hashing(site.accounts.set_password, visitor.member, form.value("new"))
+    visitor.session = await run_in_threadpool(site.accounts.sessions.begin, visitor.member)
     return to("/account?done=password", visitor, LIFETIME)
 
 
@@ -51,14 +50,13 @@ async def _is_right(site: Site, account: int, email: str, password: str) -> bool
 
 
 def _page(site: Site, request: Request, visitor: Visitor, form: Form, wait: int = 0) -> Response:
-    assert visitor.account_id is not None  # noqa: S101 - as above
     return render(
         request,
         "account.html",
         429 if wait else 422 if form.errors else 200,
         visitor=visitor,
         headers={"Retry-After": str(wait)} if wait else None,
-        account=site.accounts.account(visitor.account_id),
+        account=site.accounts.account(visitor.member),
         shortest=SHORTEST,
         form=form,
         done=CHANGED if request.query_params.get("done") == "password" else None,

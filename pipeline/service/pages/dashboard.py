@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pipeline.service.accounts import Entry
 from pipeline.service.pages.chart import draw
-from pipeline.service.pages.entries import entries_of, key_names
+from pipeline.service.pages.entries import key_names, last_charges
 from pipeline.service.pages.forms import Form
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
@@ -35,8 +31,7 @@ def show(site: Site, request: Request, visitor: Visitor, form: Form | None = Non
         visitor: whose account it is.
         form: what was typed to make a key, with what is wrong.
     """
-    assert visitor.account_id is not None  # noqa: S101 - the router lets nobody else in
-    account = site.accounts.account(visitor.account_id)
+    account = site.accounts.account(visitor.member)
     keys = site.accounts.keys.of(account.account_id)
     usage = site.accounts.statement.usage(account.account_id, DAYS)
     return render(
@@ -48,13 +43,8 @@ def show(site: Site, request: Request, visitor: Visitor, form: Form | None = Non
         keys=[key for key in keys if key.revoked_at is None],
         revoked=[key for key in keys if key.revoked_at is not None],
         names=key_names(keys),
-        chart=draw(usage, site.today(), DAYS),
-        calls=list(islice(_charges(site, account.account_id), RECENT)),
+        chart=draw(usage, site.accounts.today(), DAYS),
+        calls=last_charges(site.accounts.statement, account.account_id, RECENT),
         form=form or Form(),
         done=DONE.get(request.query_params.get("done", "")),
     )
-
-
-def _charges(site: Site, account: int) -> Iterator[Entry]:
-    entries = entries_of(site.accounts.statement, account, 2 * RECENT)
-    return (entry for entry in entries if entry.kind == "charge")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -45,7 +44,6 @@ def error_page(
     message: str | None = None,
     *,
     visitor: Visitor | None = None,
-    headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return a page that says what went wrong.
 
@@ -54,8 +52,7 @@ def error_page(
         status: the HTTP status.
         message: what to do about it; None: what is always said with this status.
         visitor: who asked; None: whoever the cookies say.
-        headers: further headers.
     """
     heading, always = WORDS.get(status) or (HTTPStatus(status).phrase, "Go back and try again.")
-    values = {"heading": heading, "message": message or always, "code": status}
-    return render(request, "error.html", status, visitor=visitor, headers=headers, **values)
+    told = message or always
+    return render(request, "error.html", status, visitor=visitor, heading=heading, message=told)

@@ -9,7 +9,7 @@ from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
-from pipeline.service.pages.wording import SYSTEM_NAMES
+from pipeline.service.terms import SYSTEM_NAMES
 
 __all__ = ["show"]
 

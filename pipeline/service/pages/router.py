@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -37,8 +36,8 @@ OPEN_PAGES: dict[str, Page] = {
 PAGES: dict[str, Page] = {
     "/account": account.show,
     "/dashboard": dashboard.show,
-    "/keys/{key_id:int}/revoke": keys.ask_revoke,
-    "/keys/{key_id:int}/rotate": keys.ask_rotate,
+    "/keys/{key_id}/revoke": keys.ask_revoke,
+    "/keys/{key_id}/rotate": keys.ask_rotate,
     "/statement": statement.show,
     "/statement.csv": statement.download,
 }
@@ -51,8 +50,8 @@ OPEN_ACTIONS: dict[str, Action] = {
 ACTIONS: dict[str, Action] = {
     "/account": account.change_password,
     "/keys": keys.make,
-    "/keys/{key_id:int}/revoke": keys.revoke,
-    "/keys/{key_id:int}/rotate": keys.rotate,
+    "/keys/{key_id}/revoke": keys.revoke,
+    "/keys/{key_id}/rotate": keys.rotate,
 }
 """Without a session, what is not open leads to the page where one logs in."""
 
@@ -64,7 +63,6 @@ def router(
     key_rate: Rate | None = AUTHENTICATED,
     demo_rate: Rate | None = DEMO,
     limits: PageLimits | None = None,
-    clock: Callable[[], float] = time.time,
 ) -> APIRouter:
     """Return the routes of all pages.
 
@@ -74,9 +72,8 @@ def router(
         key_rate: the limit of an account's calls, to be told.
         demo_rate: the limit of an address's calls without an account, to be told.
         limits: how often passwords may be tried and accounts be opened; None: the usual.
-        clock: gives seconds since 1970, as that of the accounts does.
     """
-    site = Site(accounts, calls, limits or page_limits(), clock, key_rate, demo_rate)
+    site = Site(accounts, calls, limits or page_limits(), key_rate, demo_rate)
     routes = APIRouter(include_in_schema=False)
     for pages, members in ((OPEN_PAGES, False), (PAGES, True)):
         for path, page in pages.items():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
 from typing import TypeVar, TypeVarTuple
 
 import anyio.to_thread
@@ -59,7 +57,6 @@ class Site:
         accounts: whose pages they are.
         calls: answers what is tried.
         limits: how often passwords may be tried and accounts be opened.
-        clock: gives seconds since 1970, as that of the accounts does.
         key_rate: the limit of an account's calls, to be told.
         demo_rate: the limit of an address's calls without an account, to be told.
     """
@@ -67,7 +64,6 @@ class Site:
     accounts: Accounts
     calls: Calls
     limits: PageLimits = field(default_factory=page_limits)
-    clock: Callable[[], float] = time.time
     key_rate: Rate | None = AUTHENTICATED
     demo_rate: Rate | None = DEMO
     _hashing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(AT_ONCE))
@@ -82,10 +78,6 @@ class Site:
     async def hashing(self, work: Callable[[*Values], Result], *values: *Values) -> Result:
         """Do something with a password, in a thread, and not too much of it at once."""
         return await anyio.to_thread.run_sync(work, *values, limiter=self._hashing)
-
-    def today(self) -> date:
-        """Return the day that it is, UTC."""
-        return datetime.fromtimestamp(self.clock(), UTC).date()
 
 
 def address_of(request: Request) -> str:

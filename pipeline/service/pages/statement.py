@@ -19,28 +19,26 @@ MOST = 50
 
 def show(site: Site, request: Request, visitor: Visitor) -> Response:
     """Show some of the statement, the newest entries first."""
-    assert visitor.account_id is not None  # noqa: S101 - the router lets nobody else in
     before = _entry_number(request.query_params.get("before", ""))
-    entries = site.accounts.statement.entries(visitor.account_id, MOST + 1, before)
+    entries = site.accounts.statement.entries(visitor.member, MOST + 1, before)
     return render(
         request,
         "statement.html",
         visitor=visitor,
-        account=site.accounts.account(visitor.account_id),
+        account=site.accounts.account(visitor.member),
         entries=entries[:MOST],
         older=entries[MOST - 1].entry_id if len(entries) > MOST else None,
         newest=before is None,
-        names=key_names(site.accounts.keys.of(visitor.account_id)),
+        names=key_names(site.accounts.keys.of(visitor.member)),
     )
 
 
 def download(site: Site, request: Request, visitor: Visitor) -> Response:  # noqa: ARG001 - a page's shape
     """Send the whole statement as CSV, the oldest entries first, while it is being read."""
-    assert visitor.account_id is not None  # noqa: S101 - as above
-    accounts, account = site.accounts, visitor.account_id
-    name = f"statement-{account}-{site.today().isoformat()}.csv"
+    name = f"statement-{visitor.member}-{site.accounts.today().isoformat()}.csv"
+    statement, keys = site.accounts.statement, site.accounts.keys
     return StreamingResponse(
-        statement_csv(accounts.statement.each(account), accounts.keys.of(account)),
+        statement_csv(statement.each(visitor.member), keys.of(visitor.member)),
         media_type="text/csv; charset=utf-8",
         headers={**PRIVATE, "Content-Disposition": f'attachment; filename="{name}"'},
     )

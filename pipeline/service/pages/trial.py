@@ -19,9 +19,9 @@ from pipeline.service.pages.forms import Form
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site, address_of
 from pipeline.service.pages.visitors import Visitor
-from pipeline.service.pages.wording import SYSTEM_NAMES
 from pipeline.service.pricing import MARKUP_PERCENTAGE
 from pipeline.service.refusals import RefusedError, ValidationError
+from pipeline.service.terms import SYSTEM_NAMES
 
 __all__ = ["ask", "show"]
 

@@ -60,6 +60,12 @@ class Visitor:
         return self.session is not None
 
     @property
+    def member(self) -> int:
+        """The account, on a page that nobody without one gets to see."""
+        assert self.account_id is not None  # noqa: S101 - the router sees to it
+        return self.account_id
+
+    @property
     def places(self) -> Sequence[tuple[str, str]]:
         """Where the visitor can go, with the names of the places."""
         return MEMBERS if self.signed_in else GUESTS

@@ -7,18 +7,10 @@ from decimal import Decimal
 
 from markupsafe import Markup
 
-from pipeline.answers import System
 from pipeline.money import plain
 from pipeline.rate import Rate
 
-__all__ = ["SYSTEM_NAMES", "count", "iso", "rate_words", "usd", "when"]
-
-SYSTEM_NAMES: dict[System, str] = {
-    "cpv": "Common Procurement Vocabulary",
-    "psc": "Product Service Codes",
-    "unspsc": "United Nations Standard Products and Services Code",
-    "naics": "North American Industry Classification System",
-}
+__all__ = ["count", "iso", "rate_words", "usd", "when"]
 
 WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
