@@ -24,15 +24,6 @@ from pipeline.service.terms import FAILURES, SYSTEM_NAMES, Failure, Terms
 
 __all__ = ["HEALTH", "described", "operation"]
 
-HEALTH: dict[str, Any] = {
-    "operation_id": "health",
-    "tags": ["Operation"],
-    "summary": "Ask whether the service takes requests",
-    "response_model": Health,
-    "response_description": "It does.",
-}
-"""What FastAPI is told of the path that says whether the service is well."""
-
 KEY = {
     "type": "apiKey",
     "in": "header",
@@ -140,3 +131,14 @@ def _failed(one: Failure) -> dict[str, Any]:
         "content": {JSON: {"example": example}},
         **({"headers": HEADERS[one.status]} if one.status in HEADERS else {}),
     }
+
+
+HEALTH: dict[str, Any] = {
+    "operation_id": "health",
+    "tags": ["Operation"],
+    "summary": "Ask whether the service takes requests",
+    "response_model": Health,
+    "response_description": "It does.",
+    "responses": {one.status: _failed(one) for one in FAILURES if one.status >= 500},
+}
+"""What FastAPI is told of the path that says whether the service is well."""

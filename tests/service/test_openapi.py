@@ -23,7 +23,7 @@ from tests.service.conftest import SCRIPTED, Caller
 
 pytestmark = pytest.mark.anyio
 
-OF_A_CALL = ["200", "400", "401", "402", "413", "415", "429", "500"]
+OF_A_CALL = ["200", "400", "401", "402", "413", "415", "429", "500", "503"]
 
 
 async def description(accounts: Accounts, metadata: Metadata = "detailed", **options: Any) -> Any:
@@ -93,7 +93,7 @@ async def test_its_examples_are_of_its_schemas(accounts: Accounts, metadata: Met
                     for one in [*named, *([media["example"]] if "example" in media else [])]:
                         Draft202012Validator(schema).validate(one)
                         seen += 1
-    assert seen == 4 * (8 + (4 if metadata == "mixed" else 2))
+    assert seen == 2 + 4 * (9 + (4 if metadata == "mixed" else 2))
 
 
 @pytest.mark.parametrize("metadata", METADATA)
