@@ -1,0 +1,145 @@
+"""Power cuts, as far as a process can play them: killed in the middle of charging, a full disk."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections import Counter
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pipeline.errors import PipelineError
+from pipeline.service import Accounts
+from pipeline.service.accounts import Due
+from pipeline.service.database import unusable
+from tests.service.accounts.conftest import PRICE
+from tests.service.test_serve import serving
+
+BATCH = 7
+
+CHARGING = f"""
+import sys
+from decimal import Decimal
+from pathlib import Path
+from threading import Thread
+from pipeline.service.accounts import Accounts, Due
+
+accounts = Accounts(Path(sys.argv[1]))
+
+def charge(account, key):
+    dues = [Due(account, key, "cpv", Decimal("{PRICE}"))] * {BATCH}
+    while True:
+        assert all(accounts.statement.charge(dues))
+        sys.stdout.write(f"{{account}}\\n")
+        sys.stdout.flush()
+
+for account in (1, 2):
+    Thread(target=charge, args=(account, account)).start()
+"""
+"""Charges two accounts in batches without end, and says so after each."""
+
+
+def check(folder: Path) -> Counter[int]:
+    """Check that the books agree; return how many charges each account has."""
+    with closing(Accounts(folder)) as accounts:
+        with accounts.audit() as audit:
+            assert list(audit.problems()) == []
+        return Counter(entry.account_id for entry in accounts.statement.charges())
+
+
+@pytest.mark.parametrize("acknowledged", [1, 2, 30, 101])
+def test_killed_in_the_middle_of_charging_the_books_agree_and_nothing_acknowledged_is_lost(
+    tmp_path: Path, acknowledged: int
+) -> None:
+    with closing(Accounts(tmp_path)) as accounts:
+        for _ in range(2):
+            accounts.open(Decimal(1000))
+    before = check(tmp_path)
+    for _ in range(3):  # what a killed process left is found and mended by the next
+        process = subprocess.Popen(
+            [sys.executable, "-c", CHARGING, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        said = [process.stdout.readline() for _ in range(acknowledged)]
+        process.kill()
+        said += process.stdout.read().splitlines(keepends=True)
+        process.communicate()
+        told = Counter(int(line) for line in said if line.endswith("\n"))
+        after = check(tmp_path)
+        for account in (1, 2):
+            charged = after[account] - before[account]
+            assert charged % BATCH == 0
+            assert told[account] <= charged // BATCH <= told[account] + 1
+        before = after
+
+
+def test_the_service_is_killed_and_every_call_that_was_answered_was_charged(
+    tmp_path: Path,
+) -> None:
+    with closing(Accounts(tmp_path)) as accounts:
+        opened = accounts.open()
+    answered: list[int] = []
+    enough = threading.Event()
+
+    def call(address: str) -> None:
+        headers = {"X-API-Key": opened.key}
+        with httpx.Client(base_url=address, trust_env=False, headers=headers) as client:
+            while True:
+                try:
+                    response = client.post("/api/psc/match", json={"description": "Office chairs"})
+                except httpx.TransportError:
+                    return
+                answered.append(response.status_code)
+                if len(answered) >= 40:
+                    enough.set()
+
+    with serving("--data", tmp_path, "--rate", "none") as (process, address):
+        callers = [threading.Thread(target=call, args=(address,)) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        assert enough.wait(60)
+        process.kill()
+        for caller in callers:
+            caller.join()
+    assert set(answered) == {200}
+    charged = check(tmp_path)[opened.account_id]
+    assert len(answered) <= charged <= len(answered) + len(callers)
+    with serving("--data", tmp_path) as (_, address):
+        again = httpx.post(
+            f"{address}/api/psc/match",
+            json={"description": "Office chairs"},
+            headers={"X-API-Key": opened.key},
+            trust_env=False,
+        )
+        assert again.status_code == 200
+    assert check(tmp_path)[opened.account_id] == charged + 1
+
+
+def test_a_full_disk_takes_nothing_from_a_balance_and_charging_goes_on_when_there_is_room(
+    accounts: Accounts, tmp_path: Path
+) -> None:
+    account = accounts.open().account_id
+    due = Due(account, 1, "cpv", PRICE)
+    with accounts._database.writing() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 1}")
+    count = 0
+    with pytest.raises(sqlite3.OperationalError, match="full") as caught:
+        while True:
+            accounts.statement.charge([due] * 10)
+            count += 10
+    error: PipelineError = unusable(tmp_path / "data", caught.value)
+    assert error.hint == "Nothing was changed. Free some space on the disk."
+    assert count > 0
+    assert check(tmp_path / "data")[account] == count
+    assert accounts.balance(account) == 5 - count * PRICE
+    with accounts._database.writing() as connection:
+        connection.execute("PRAGMA max_page_count = 1000000")
+    assert accounts.statement.charge([due]) == [True]
+    assert check(tmp_path / "data")[account] == count + 1
