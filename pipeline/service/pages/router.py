@@ -14,7 +14,7 @@ from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
 from pipeline.service.pages import account, dashboard, keys, landing, signing, statement, trial
-from pipeline.service.pages.errors import PageError, shown_error
+from pipeline.service.pages.errors import PageError, error_page
 from pipeline.service.pages.forgery import check_origin, check_token
 from pipeline.service.pages.forms import Form, read_form
 from pipeline.service.pages.going import to_log_in
@@ -94,7 +94,7 @@ def _shown(site: Site, page: Page, members: bool) -> Callable[[Request], Respons
         try:
             return page(site, request, visitor)
         except PageError as error:
-            return shown_error(request, error.status, error.message, visitor=visitor)
+            return error_page(request, error.status, error.message, visitor=visitor)
 
     return endpoint
 
@@ -111,6 +111,6 @@ def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awai
                 return to_log_in(request, visitor)
             return await action(site, request, visitor, form)
         except PageError as error:
-            return shown_error(request, error.status, error.message, visitor=visitor)
+            return error_page(request, error.status, error.message, visitor=visitor)
 
     return endpoint

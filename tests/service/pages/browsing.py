@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from tests.service.pages.markup import Element, read
 
-EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"  # noqa: S105
+EMAIL, PASSWORD = "buyer@example.org", "correct horse battery"
 
 CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 

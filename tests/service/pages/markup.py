@@ -80,7 +80,7 @@ class _Reader(HTMLParser):
 
 
 def read(text: str) -> Element:
-    """Return a page; it is well-formed, accessible by its references, and runs no code of its own."""
+    """Return a page; it is well-formed, its references hold, and it runs no code of its own."""
     reader = _Reader()
     reader.feed(text)
     reader.close()

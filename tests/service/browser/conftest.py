@@ -1,0 +1,102 @@
+"""A browser without a window, and the service that it looks at."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from pipeline.service import Accounts, create_app, engine_matchers
+from tests.buy.serving import serving
+from tests.service.accounts.conftest import QUICK
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+ALONE = (
+    "--no-sandbox",  # which a container does not let it have
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+PASSWORD = "a long and plain one"
+
+
+@dataclass
+class Site:
+    """A service that listens.
+
+    Attributes:
+        address: its URL.
+        accounts: its accounts.
+    """
+
+    address: str
+    accounts: Accounts
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here; Debian's package is called chromium")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ALONE))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    accounts = Accounts(tmp_path / "service", passwords=QUICK)
+    with serving(create_app(accounts, engine_matchers())) as address:
+        yield Site(address, accounts)
+    accounts.close()
+
+
+@pytest.fixture
+def context(browser: Browser, site: Site) -> Iterator[BrowserContext]:
+    opened = browser.new_context(base_url=site.address, viewport={"width": 1100, "height": 800})
+    opened.set_default_timeout(10_000)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return watched(context)
+
+
+def watched(context: BrowserContext) -> Page:
+    """Return a new page that fails the test when its console complains, as of a broken policy."""
+    page = context.new_page()
+
+    def complain(message: str) -> None:
+        raise AssertionError(message)
+
+    page.on("pageerror", lambda error: complain(str(error)))
+    page.on("console", lambda said: complain(said.text) if said.type == "error" else None)
+    return page
+
+
+def sign_up(page: Page, email: str = "buyer@example.org") -> None:
+    """Open an account and come to its dashboard."""
+    page.goto("/signup")
+    page.get_by_label("E-mail address").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign up").click()
+    page.wait_for_url("**/dashboard")
+
+
+def make_key(page: Page, name: str) -> str:
+    """Make a key on the dashboard; return it as the page shows it."""
+    page.goto("/dashboard")
+    page.get_by_label("Name of a new key").fill(name)
+    page.get_by_role("button", name="Make a key").click()
+    return page.get_by_label(f"API key “{name}”").input_value()

@@ -1,0 +1,161 @@
+"""What a newcomer does, in a real browser: from signing up to logging out."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from pipeline.money import plain, total
+from tests.service.browser.conftest import PASSWORD, Site, make_key, sign_up, watched
+
+TEXT = "Winter road maintenance: snow clearing and gritting of municipal streets"
+
+
+def call(site: Site, key: str) -> httpx.Response:
+    """Call the interface as a program does."""
+    return httpx.post(
+        f"{site.address}/api/cpv/match", json={"description": TEXT}, headers={"X-API-Key": key}
+    )
+
+
+def usd(page: Page, label: str) -> Decimal:
+    """Return an amount that the dashboard shows."""
+    tile = page.locator(".tiles div", has=page.get_by_text(label)).locator("dd")
+    return Decimal(tile.inner_text().split()[0])
+
+
+def test_from_signing_up_to_logging_out(site: Site, page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="Sign up").first.click()
+    sign_up(page)
+    assert usd(page, "Balance") == Decimal("5.00")
+
+    key = make_key(page, "nightly run")
+    assert re.fullmatch(r"tp_[\w-]{43}", key)
+    assert call(site, key).status_code == 200
+    page.goto("/dashboard")
+    assert key not in page.content()
+    (charge,) = site.accounts.statement.charges()
+    assert usd(page, "Balance") == 5 - charge.price_usd
+    calls = page.get_by_role("region", name="Recent calls")
+    expect(calls.get_by_role("row").filter(has_text="nightly run")).to_have_count(1)
+
+    page.get_by_role("link", name="Try it").click()
+    page.get_by_label("Description of the tender").fill(TEXT)
+    for system in ("CPV", "PSC", "UNSPSC", "NAICS"):
+        page.get_by_role("checkbox", name=re.compile(f"^{system}")).check()
+    page.get_by_role("button", name="Find codes").click()
+    expect(page.get_by_role("heading", name="Matches")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="90620000")).to_be_visible()
+    paid = total(one.price_usd for one in site.accounts.statement.charges()[1:])
+    expect(page.get_by_text(f"{plain(paid)} USD charged")).to_be_visible()
+    page.get_by_role("link", name="Dashboard").click()
+    assert usd(page, "Balance") == 5 - charge.price_usd - paid
+
+    page.get_by_role("link", name="Revoke nightly run").click()
+    page.get_by_role("button", name="Revoke the key").click()
+    expect(page.get_by_text("No keys in use.")).to_be_visible()
+    assert call(site, key).status_code == 401
+
+    page.get_by_role("button", name="Log out").click()
+    page.goto("/dashboard")
+    page.wait_for_url("**/login**")
+
+
+def test_the_copy_button_puts_the_key_into_the_clipboard(
+    context: BrowserContext, page: Page
+) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    sign_up(page)
+    key = make_key(page, "notebook")
+    page.get_by_role("button", name="Copy the key").click()
+    expect(page.get_by_role("status").filter(has_text="opied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == key
+
+
+def test_everything_works_without_scripts(browser: Browser, site: Site) -> None:
+    context = browser.new_context(base_url=site.address, java_script_enabled=False)
+    page = context.new_page()
+    sign_up(page)
+    key = make_key(page, "plain")
+    assert call(site, key).status_code == 200
+    expect(page.get_by_role("button", name="Copy the key")).to_be_hidden()
+    page.goto("/dashboard")
+    page.get_by_role("link", name="Replace plain").click()
+    page.get_by_role("button", name="Replace the key").click()
+    new = page.get_by_label("API key “plain”").input_value()
+    assert [call(site, each).status_code for each in (key, new)] == [401, 200]
+    page.goto("/try")
+    page.get_by_label("Description of the tender").fill(TEXT)
+    page.get_by_role("checkbox", name=re.compile("^CPV")).check()
+    page.get_by_role("button", name="Find codes").click()
+    expect(page.get_by_role("heading", name="Matches")).to_be_visible()
+    context.close()
+
+
+def test_the_keyboard_is_enough_to_sign_up_and_make_a_key(page: Page) -> None:
+    page.goto("/signup")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label("E-mail address")).to_be_focused()
+    page.keyboard.type("keys@example.org")
+    page.keyboard.press("Tab")
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/dashboard")
+    page.get_by_label("Name of a new key").focus()
+    page.keyboard.type("by hand")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("API key “by hand”")).to_be_visible()
+
+
+def test_a_wrong_password_is_said_where_it_was_typed(context: BrowserContext) -> None:
+    page = context.new_page()  # not watched: a refusal is an error to the console
+    sign_up(page)
+    page.get_by_role("button", name="Log out").click()
+    page.goto("/login")
+    page.get_by_label("E-mail address").fill("buyer@example.org")
+    page.get_by_label("Password").fill("something else")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("E-mail address")).to_have_value("buyer@example.org")
+    expect(page.get_by_label("Password")).to_have_value("")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/dashboard")
+
+
+def test_the_statement_can_be_taken_home(page: Page, site: Site) -> None:
+    sign_up(page)
+    assert call(site, make_key(page, "nightly run")).status_code == 200
+    page.goto("/statement")
+    with page.expect_download() as download:
+        page.get_by_role("link", name=re.compile("CSV")).click()
+    lines = download.value.path().read_text("utf-8").splitlines()
+    assert len(lines) == 3
+    assert "nightly run" in lines[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1100])
+def test_no_page_is_wider_than_its_window(
+    browser: Browser, site: Site, scheme: str, width: int
+) -> None:
+    context = browser.new_context(
+        base_url=site.address,
+        viewport={"width": width, "height": 700},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    page = watched(context)
+    sign_up(page, "a.rather.long.name.of.a.buyer@procurement.example.org")
+    assert call(site, make_key(page, "w" * 100)).status_code == 200
+    for path in ("/", "/dashboard", "/try", "/statement", "/account", "/docs"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    context.close()
