@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 import httpx
@@ -17,7 +17,7 @@ CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*
 
 FORM = "application/x-www-form-urlencoded"
 
-Fields = dict[str, str | Sequence[str]]
+Fields: TypeAlias = Mapping[str, str | Sequence[str]]
 
 
 class Browser:
@@ -52,7 +52,7 @@ class Browser:
         self.response = await self.client.get(path, **options)
         return self.response
 
-    def form(self, action: str) -> Fields:
+    def form(self, action: str) -> dict[str, list[str]]:
         """Return the fields of a form of the page, as they stand."""
         (form,) = (each for each in self.page.each("form") if each.attributes["action"] == action)
         assert form.attributes["method"] == "post"
@@ -69,7 +69,7 @@ class Browser:
                 (text,) = field.parts
                 assert isinstance(text, str)
                 fields[field.attributes["name"]] = [text.removeprefix("\n")]
-        return dict(fields)
+        return fields
 
     async def send(self, action: str, **typed: str | Sequence[str]) -> httpx.Response:
         """Send a form of the page with some fields changed."""

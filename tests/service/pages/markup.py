@@ -80,7 +80,7 @@ class _Reader(HTMLParser):
 
 
 def read(text: str) -> Element:
-    """Return a page; it is well-formed, its references hold, and it runs no code of its own."""
+    """Return a page; it is well-formed, points to nothing missing and holds no code."""
     reader = _Reader()
     reader.feed(text)
     reader.close()
