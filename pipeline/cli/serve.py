@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 
+from pipeline.cli.options import say
+from pipeline.cli.service_extra import on_data, service_folder, service_package
 from pipeline.cli.signals import INTERRUPTED
-from pipeline.errors import SettingsError
-from pipeline.folders import data_folder
 from pipeline.rate import parse_rate
 
 __all__ = ["serve"]
@@ -29,11 +29,7 @@ METADATA = ("detailed", "compact", "mixed")
 )
 @click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option("--port", default=8000, type=click.IntRange(0, 65535), help="0 takes a free one.")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of the accounts.  [default: in the user's data folder]",
-)
+@on_data
 @click.option(
     "--metadata", type=click.Choice(METADATA), default="detailed", help="How costs are told."
 )
@@ -57,29 +53,18 @@ METADATA = ("detailed", "compact", "mixed")
     type=click.IntRange(min=1),
     help="Who comes with one more is told to come again.",
 )
-@click.option("--new-account", is_flag=True, help="Open an account, print its key and exit.")
 def serve(**values: Any) -> int:
     """Answer the service's interface with the embedded engine.
 
     Calls are priced and charged to accounts as a paid service would, in play money. An account
-    starts with 5.00 USD; its key is printed once, as the last line of --new-account.
+    starts with 5.00 USD: tender-pipeline accounts open.
 
     Standard error has the log, a JSON object a line. SIGTERM or an interrupt lets the requests
     under way end; a second interrupt does not.
 
     Each option has an environment variable: --port is TENDER_PIPELINE_SERVE_PORT.
     """
-    folder = values["data"] or data_folder() / "service"
-    service = _service()
-    if values["new_account"]:
-        with closing(service.Accounts(folder)) as accounts:
-            account = accounts.open()
-        click.echo(
-            f"account {account.account_id} with {service.STARTING_BALANCE} USD in {folder}",
-            err=True,
-        )
-        click.echo(account.key)
-        return 0
+    folder, service = service_folder(values["data"]), service_package()
     service.log_lines.set_up()
     with service.possession(folder), closing(service.Accounts(folder)) as accounts:
         serving = _Serving(service, accounts, folder, values)
@@ -105,7 +90,10 @@ class _Serving:
     values: dict[str, Any]
 
     def run(
-        self, around: Callable[[Any], Any] = lambda app: app, said: str = "", **options: Any
+        self,
+        around: Callable[[Any], Any] = lambda app: app,
+        said: Sequence[str] = (),
+        **options: Any,
     ) -> int:
         """Serve until told to stop.
 
@@ -135,13 +123,13 @@ class _Serving:
         with server.listening(values["host"], values["port"]) as listener:
             for matcher in matchers.values():
                 list(matcher.answers([["warm"]]))  # the first call need not wait for its index
-            click.echo(f"Serving on {server.address(listener)}\n{self._told()}{said}")
+            say("\n".join([f"Serving on {server.address(listener)}", *self._told(), *said]))
             running.run([listener])
         return INTERRUPTED if running.force_exit else 0
 
-    def _told(self) -> str:
+    def _told(self) -> list[str]:
         here = "" if self.values["data"] is None else f" --data {quote(str(self.folder))}"
-        return f"Accounts: {self.folder}\nOpen one: tender-pipeline accounts open{here}\n"
+        return [f"Accounts: {self.folder}", f"Open one: tender-pipeline accounts open{here}"]
 
 
 def _serve_badly(serving: _Serving) -> int:
@@ -152,24 +140,8 @@ def _serve_badly(serving: _Serving) -> int:
         before = record.last()
         code = serving.run(
             lambda app: faults.FaultServer(app, script, record),
-            f"{faults.announced(script)}\nThe record of what happens: {record.path}",
+            [faults.announced(script), f"The record of what happens: {record.path}"],
             protocol=faults.DroppableConnections,
         )
-        click.echo(f"What happened:\n{faults.told(record.requests(after=before))}")
+        say(f"What happened:\n{faults.told(record.requests(after=before))}")
     return code
-
-
-def _service() -> ModuleType:
-    """Import what only this command needs, and a run can do without.
-
-    Raises:
-        SettingsError: the packages of the extra are not installed.
-    """
-    try:
-        from pipeline import service
-    except ImportError as error:
-        raise SettingsError(
-            f"The service needs the package {error.name}, which is not installed.",
-            "Install it: pip install 'tender-pipeline[service]'.",
-        ) from error
-    return service

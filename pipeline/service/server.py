@@ -68,6 +68,7 @@ class Server(uvicorn.Server):
             forwarded_allow_ips=[str(network) for network in trusted_proxies],
             server_header=False,
             ws="none",
+            lifespan="off",  # there is nothing to begin or to end with the loop
             h11_max_incomplete_event_size=MAX_HEAD,
             limit_concurrency=most_connections,
             timeout_keep_alive=IDLE,

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import socket
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -22,48 +19,17 @@ from pipeline.errors import SettingsError
 from pipeline.service import Accounts
 from pipeline.service.faults import Record
 from tests.service.conftest import exact
-
-COMMAND = [sys.executable, "-m", "pipeline", "serve"]
-
-
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-@contextmanager
-def serving(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run the service on a free port; give the process and the address that it prints."""
-    process = subprocess.Popen(
-        [*COMMAND, "--port", "0", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("Serving on http://127.0.0.1:"), process.stderr
-        yield process, line.split()[-1]
-    finally:
-        process.kill()
-        process.communicate()
+from tests.service.processes import key_in, ran, serving
 
 
 def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_order(
     tmp_path: Path,
 ) -> None:
-    opened = run("--data", tmp_path, "--new-account")
-    assert opened.returncode == 0
-    key = opened.stdout.splitlines()[-1]
-    assert re.fullmatch(r"tp_[\w-]{43}", key)
-    assert key not in opened.stderr
-    assert "5.00 USD" in opened.stderr
+    key = key_in(tmp_path)
     limits = ["--rate", "2/min", "--demo-rate", "1/hour"]
     with (
-        serving("--data", tmp_path, *limits) as (process, address),
-        httpx.Client(base_url=address, trust_env=False) as client,
+        serving(tmp_path, *limits) as the,
+        httpx.Client(base_url=the.address, trust_env=False) as client,
     ):
         assert client.get("/health").json() == {"status": "ok"}
         request = {"description": "Resurfacing of a rural road"}
@@ -80,20 +46,18 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
         forwarded = {"X-Forwarded-For": "192.0.2.7"}
         demo = client.post("/api/cpv/match", json=request, headers=forwarded)
         assert demo.status_code == 429
-        process.send_signal(signal.SIGTERM)  # while a connection is kept open
-        stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert stdout == ""
-    lines = [line.split(" ", 2) for line in stderr.splitlines()]
-    assert [line[2].split(" ")[:3] for line in lines] == [
-        ["GET", "/health", "200"],
-        ["POST", "/api/cpv/match", "200"],
-        ["POST", "/api/cpv/match", "200"],
-        ["POST", "/api/cpv/match", "429"],
-        ["POST", "/api/cpv/match", "413"],
-        ["POST", "/api/cpv/match", "429"],
+        printed = the.ended(signal.SIGTERM)  # while a connection is kept open
+    assert the.process.returncode == 0
+    assert printed == (
+        f"Accounts: {tmp_path}\nOpen one: tender-pipeline accounts open --data {tmp_path}\n"
+    )
+    assert [(line["route"], line["status"]) for line in the.lines()] == [
+        ("/api/cpv/match", 200),
+        ("/api/cpv/match", 200),
+        ("/api/cpv/match", 429),
+        ("/api/cpv/match", 413),
+        ("/api/cpv/match", 429),
     ]
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", line[0]) for line in lines)
     accounts = Accounts(tmp_path)
     holder = accounts.keys.holder(key)
     assert holder is not None
@@ -102,49 +66,25 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
     accounts.close()
 
 
-def test_a_call_under_way_is_answered_before_an_interrupt_stops_the_service(tmp_path: Path) -> None:
-    body = b'{"description": "Office chairs"}'
-    head = (
-        "POST /api/naics/match HTTP/1.1\r\nHost: service\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
-    )
-    with serving("--data", tmp_path, "--metadata", "compact") as (process, address):
-        place = ("127.0.0.1", int(address.rpartition(":")[2]))
-        with socket.create_connection(place, timeout=30) as caller:
-            caller.sendall(head.encode())
-            assert caller.recv(1000).startswith(b"HTTP/1.1 100 ")  # it is being waited for
-            process.send_signal(signal.SIGINT)
-            while takes_connections(place):
-                pass
-            caller.sendall(body)
-            with caller.makefile("rb") as answer:
-                received = answer.read()
-            assert received.startswith(b"HTTP/1.1 200 ")
-            assert b'"metadata": {"cost": {"apiCost": 0.0' in received
-        _, stderr = process.communicate(timeout=30)
-        assert process.returncode == 0
-        assert "Traceback" not in stderr
-
-
 def test_a_bad_night_is_announced_recorded_and_told(tmp_path: Path) -> None:
     faults = tmp_path / "night.toml"
     faults.write_text('seed = 7\n[[fault]]\nkind = "gateway"\nrequests = [2]\n', "utf-8")
-    key = run("--data", tmp_path, "--new-account").stdout.splitlines()[-1]
+    key = key_in(tmp_path)
     with (
-        serving("--data", tmp_path, "--faults", faults) as (process, address),
-        httpx.Client(base_url=address, trust_env=False, headers={"X-API-Key": key}) as client,
+        serving(tmp_path, "--faults", faults) as the,
+        httpx.Client(base_url=the.address, trust_env=False, headers={"X-API-Key": key}) as client,
     ):
         request = {"description": "Resurfacing of a rural road"}
         statuses = [client.post("/api/cpv/match", json=request).status_code for _ in range(3)]
         assert statuses == [200, 502, 200]
-        process.send_signal(signal.SIGTERM)
-        _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert "Faults, seed 7:\n  gateway: requests 2\n" in stderr
-    assert f"record of what happens: {tmp_path / 'record.db'}" in stderr
-    assert "request 2 (cpv): gateway" in stderr
-    assert re.search(r"^gateway +1 +1 +0\.0", stderr, re.MULTILINE)
-    assert re.search(r"^all +3 +3 +0\.0", stderr, re.MULTILINE)
+        printed = the.ended(signal.SIGTERM)
+    assert the.process.returncode == 0
+    assert "Faults, seed 7:\n  gateway: requests 2\n" in printed
+    assert f"record of what happens: {tmp_path / 'record.db'}" in printed
+    assert re.search(r"^gateway +1 +1 +0\.0", printed, re.MULTILINE)
+    assert re.search(r"^all +3 +3 +0\.0", printed, re.MULTILINE)
+    messages = [line["message"] for line in the.lines()]
+    assert messages == ["request", "request 2 (cpv): gateway", "request", "request"]
     accounts, record = Accounts(tmp_path), Record(tmp_path)
     assert [one.billed_usd for one in record.requests()] == [
         charge.price_usd for charge in accounts.statement.charges()
@@ -156,25 +96,17 @@ def test_a_bad_night_is_announced_recorded_and_told(tmp_path: Path) -> None:
 def test_bad_faults_are_refused_before_anything_is_served(tmp_path: Path) -> None:
     faults = tmp_path / "night.toml"
     faults.write_text('[[fault]]\nkind = "stall"\n', "utf-8")
-    done = run("--data", tmp_path, "--faults", faults)
+    done = ran("serve", "--data", tmp_path, "--faults", faults)
     assert done.returncode == 2
     assert "fault 1 (stall), seconds: it is missing." in done.stderr
     assert "Rehearsing a bad night" in done.stderr
     assert done.stdout == ""
 
 
-def takes_connections(place: tuple[str, int]) -> bool:
-    try:
-        socket.create_connection(place, timeout=30).close()
-    except OSError:
-        return False
-    return True
-
-
 def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = run("--data", tmp_path, "--port", port)
+        done = ran("serve", "--data", tmp_path, "--port", port)
     assert done.returncode == 2
     assert f"Nothing can listen on 127.0.0.1 port {port}" in done.stderr
     assert "--port 0 takes a free one." in done.stderr
@@ -190,6 +122,9 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
         (["--host", "256.0.0.1"], "--host"),
         (["--port", "70000"], "--port"),
         (["--metadata", "long"], "--metadata"),
+        (["--rate", "1/0.5s"], "a window of whole seconds"),
+        (["--trusted-proxy", "10.0.0.1", "--trusted-proxy", "proxy"], "'proxy' is no address"),
+        (["--max-connections", "0"], "--max-connections"),
     ],
 )
 def test_a_wrong_option_is_refused(tmp_path: Path, arguments: list[str], said: str) -> None:
@@ -198,22 +133,33 @@ def test_a_wrong_option_is_refused(tmp_path: Path, arguments: list[str], said: s
     assert said in done.output + str(done.exception)
 
 
-def test_options_have_variables_of_their_own(tmp_path: Path) -> None:
-    variables = {
-        "TENDER_PIPELINE_SERVE_DATA": str(tmp_path / "here"),
-        "TENDER_PIPELINE_RATE": "fast",
-    }
-    done = CliRunner().invoke(serve, ["--new-account"], env=variables, catch_exceptions=False)
-    assert done.exit_code == 0
-    assert (tmp_path / "here" / "service.db").is_file()
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"TENDER_PIPELINE_SERVE_RATE": "quick"}, "'quick'"),
+        ({"TENDER_PIPELINE_SERVE_TRUSTED_PROXY": "10.0.0.0/8 a,b"}, "'a'"),
+        ({"TENDER_PIPELINE_SERVE_DATA": "/dev/null/data"}, "/dev/null/data"),
+        ({"TENDER_PIPELINE_SERVE_MAX_CONNECTIONS": "few"}, "'few'"),
+        ({"TENDER_PIPELINE_RATE": "fast", "TENDER_PIPELINE_SERVE_HOST": "256.0.0.1"}, "256.0.0.1"),
+    ],
+)
+def test_options_have_variables_of_their_own(
+    tmp_path: Path, variables: dict[str, str], said: str
+) -> None:
+    usual = {"TENDER_PIPELINE_SERVE_DATA": str(tmp_path), "TENDER_PIPELINE_SERVE_PORT": "0"}
+    done = CliRunner().invoke(serve, env=usual | variables)
+    assert done.exit_code != 0
+    assert said in done.output + str(done.exception)
 
 
 def test_the_default_folder_is_in_the_users_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert CliRunner().invoke(serve, ["--new-account"]).exit_code == 0
-    assert (tmp_path / "tender-pipeline" / "service" / "service.db").is_file()
+    folder = tmp_path / "tender-pipeline" / "service"
+    with service.possession(folder):
+        done = CliRunner().invoke(serve)
+    assert str(done.exception).startswith(f"Another service runs on the data folder {folder}.")
 
 
 def test_without_the_extra_the_command_says_what_to_install(
@@ -222,7 +168,7 @@ def test_without_the_extra_the_command_says_what_to_install(
     monkeypatch.delattr(pipeline, "service")
     monkeypatch.setitem(sys.modules, "pipeline.service", None)
     with pytest.raises(SettingsError) as refusal:
-        serve.main(["--new-account"], standalone_mode=False)
+        serve.main([], standalone_mode=False)
     assert "tender-pipeline[service]" in refusal.value.hint
 
 

@@ -1,0 +1,82 @@
+"""The service as a user or a supervisor meets it: a real process on a real socket."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+COMMAND = [sys.executable, "-m", "pipeline"]
+
+
+def ran(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a command that is to end by itself."""
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def key_in(folder: Path) -> str:
+    """Open an account as a user does; return its key."""
+    opened = ran("accounts", "open", "--data", folder)
+    assert opened.returncode == 0, opened.stderr
+    return opened.stdout.split()[-1]
+
+
+@dataclass
+class Serving:
+    """A service that runs.
+
+    Attributes:
+        process: it.
+        address: where it is reached.
+        log: the file that it logs to: a pipe would have to be read all the time.
+    """
+
+    process: subprocess.Popen[bytes]
+    address: str
+    log: Path
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it listens."""
+        host, _, port = self.address.removeprefix("http://").rpartition(":")
+        return host, int(port)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return the lines of its log, each of which is JSON."""
+        return [json.loads(line) for line in self.log.read_text("utf-8").splitlines()]
+
+    def ended(self, end: int | None = None) -> str:
+        """Send it a signal and wait until it has ended; return what else it printed."""
+        if end is not None:
+            self.process.send_signal(end)
+        printed, _ = self.process.communicate(timeout=60)
+        return printed.decode()
+
+
+@contextmanager
+def serving(folder: Path, *arguments: object) -> Iterator[Serving]:
+    """Run the service with the accounts in a folder on a free port."""
+    log = folder / "log.txt"
+    with (
+        log.open("wb") as stream,
+        subprocess.Popen(
+            [*COMMAND, "serve", "--port", "0", "--data", str(folder), *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=stream,
+            bufsize=0,  # so that the first line can be read, and no more
+        ) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline().decode()
+            assert line.startswith("Serving on http://127.0.0.1:"), log.read_text("utf-8")
+            yield Serving(process, line.split()[-1], log)
+        finally:
+            process.kill()
