@@ -29,7 +29,7 @@ from pipeline.cli.accounts import accounts as group
 from pipeline.money import total
 from pipeline.service import Accounts
 from pipeline.service.accounts import Due
-from tests.service.test_serve import serving
+from tests.service.processes import serving
 
 PRICE = Decimal("0.0000795")
 
@@ -535,8 +535,8 @@ def test_accounts_are_worked_on_while_the_service_charges_them(
                 response = client.post("/api/cpv/match", json={"description": "Office chairs"})
                 statuses.append(response.status_code)
 
-    with serving("--data", tmp_path / "accounts", "--rate", "none") as (_, address):
-        callers = [threading.Thread(target=call, args=(address,)) for _ in range(4)]
+    with serving(tmp_path / "accounts", "--rate", "none") as the:
+        callers = [threading.Thread(target=call, args=(the.address,)) for _ in range(4)]
         for caller in callers:
             caller.start()
         try:
@@ -550,7 +550,7 @@ def test_accounts_are_worked_on_while_the_service_charges_them(
             for caller in callers:
                 caller.join()
         refused = httpx.post(
-            f"{address}/api/cpv/match",
+            f"{the.address}/api/cpv/match",
             json={"description": "Office chairs"},
             headers={"X-API-Key": key},
             trust_env=False,

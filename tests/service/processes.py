@@ -33,11 +33,13 @@ class Serving:
     """A service that runs.
 
     Attributes:
+        folder: where its accounts are.
         process: it.
         address: where it is reached.
         log: the file that it logs to: a pipe would have to be read all the time.
     """
 
+    folder: Path
     process: subprocess.Popen[bytes]
     address: str
     log: Path
@@ -45,8 +47,13 @@ class Serving:
     @property
     def place(self) -> tuple[str, int]:
         """Where it listens."""
-        host, _, port = self.address.removeprefix("http://").rpartition(":")
-        return host, int(port)
+        host = self.address.removeprefix("http://").rpartition(":")[0]
+        return host, self.port
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.address.rpartition(":")[2])
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the lines of its log, each of which is JSON."""
@@ -61,13 +68,13 @@ class Serving:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: object) -> Iterator[Serving]:
-    """Run the service with the accounts in a folder on a free port."""
-    log = folder / "log.txt"
+def serving(folder: Path, *arguments: object, port: int = 0) -> Iterator[Serving]:
+    """Run the service with the accounts in a folder, on a free port unless one is named."""
+    log = folder.with_name(f"{folder.name}.log")
     with (
-        log.open("wb") as stream,
+        log.open("ab") as stream,
         subprocess.Popen(
-            [*COMMAND, "serve", "--port", "0", "--data", str(folder), *map(str, arguments)],
+            [*COMMAND, "serve", "--port", str(port), "--data", folder, *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=stream,
             bufsize=0,  # so that the first line can be read, and no more
@@ -77,6 +84,6 @@ def serving(folder: Path, *arguments: object) -> Iterator[Serving]:
         try:
             line = process.stdout.readline().decode()
             assert line.startswith("Serving on http://127.0.0.1:"), log.read_text("utf-8")
-            yield Serving(process, line.split()[-1], log)
+            yield Serving(folder, process, line.split()[-1], log)
         finally:
             process.kill()

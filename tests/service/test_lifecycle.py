@@ -9,6 +9,7 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -167,6 +168,8 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
     ):
         before = client.post("/api/cpv/match", json=REQUEST)
         size, hard = resource.prlimit(the.process.pid, resource.RLIMIT_FSIZE)
+        while not the.lines():  # an answer is logged when it is on its way
+            time.sleep(0.01)
         resource.prlimit(the.process.pid, resource.RLIMIT_FSIZE, (0, hard))
         for _ in range(3):
             full = client.post("/api/cpv/match", json=REQUEST)

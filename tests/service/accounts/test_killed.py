@@ -19,7 +19,7 @@ from pipeline.service import Accounts
 from pipeline.service.accounts import Due
 from pipeline.service.database import unusable
 from tests.service.accounts.conftest import PRICE
-from tests.service.test_serve import serving
+from tests.service.processes import serving
 
 BATCH = 7
 
@@ -99,20 +99,20 @@ def test_the_service_is_killed_and_every_call_that_was_answered_was_charged(
                 if len(answered) >= 40:
                     enough.set()
 
-    with serving("--data", tmp_path, "--rate", "none") as (process, address):
-        callers = [threading.Thread(target=call, args=(address,)) for _ in range(8)]
+    with serving(tmp_path, "--rate", "none") as the:
+        callers = [threading.Thread(target=call, args=(the.address,)) for _ in range(8)]
         for caller in callers:
             caller.start()
         assert enough.wait(60)
-        process.kill()
+        the.process.kill()
         for caller in callers:
             caller.join()
     assert set(answered) == {200}
     charged = check(tmp_path)[opened.account_id]
     assert len(answered) <= charged <= len(answered) + len(callers)
-    with serving("--data", tmp_path) as (_, address):
+    with serving(tmp_path) as the:
         again = httpx.post(
-            f"{address}/api/psc/match",
+            f"{the.address}/api/psc/match",
             json={"description": "Office chairs"},
             headers={"X-API-Key": opened.key},
             trust_env=False,

@@ -10,14 +10,14 @@ from typing import TypeAlias
 import pytest
 
 from pipeline.service import STARTING_BALANCE, Accounts
+from tests.service.processes import Serving, serving
 from tests.service.rehearsal.customer import Customer
-from tests.service.rehearsal.processes import Server, serving
 
 NewCustomer: TypeAlias = Callable[..., Customer]
 
 
 @pytest.fixture(scope="package")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """Serve without a limit and without faults; each test has its own customer."""
     with serving(tmp_path_factory.mktemp("service") / "data", "--rate", "none") as running:
         yield running

@@ -27,7 +27,8 @@ from tests.money_trail import (
     statement_is_the_ledgers,
     totals_agree,
 )
-from tests.service.rehearsal.processes import Done, Server, command, finished, started
+from tests.service.processes import Serving
+from tests.service.rehearsal.processes import Done, command, finished, started
 
 __all__ = ["Customer", "books_agree"]
 
@@ -73,14 +74,14 @@ class Customer:
             writer.writerows(enumerate(texts))
 
     @contextmanager
-    def running(self, server: Server, *options: object) -> Iterator[subprocess.Popen[str]]:
+    def running(self, server: Serving, *options: object) -> Iterator[subprocess.Popen[str]]:
         """Start the run; further options do not make it another job."""
         paths = [self.table, "--output", self.output, "--top", TOP, "--ledger", self.ledger]
         arguments = command("run", *paths, "--base-url", server.address, *options)
         with started(arguments, self.key) as process:
             yield process
 
-    def run(self, server: Server, *options: object) -> Done:
+    def run(self, server: Serving, *options: object) -> Done:
         """Run until it is over."""
         with self.running(server, *options) as process:
             return finished(process)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-__all__ = ["Done", "Server", "command", "finished", "serving", "until"]
+__all__ = ["Done", "command", "finished", "started", "until"]
 
 PATIENCE_S = 60.0
 """How long anything may take before the test gives up."""
@@ -33,50 +31,6 @@ class Done:
     exit_code: int
     out: str
     err: str
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A service that runs.
-
-    Attributes:
-        data: the folder of its accounts.
-        address: where it listens.
-        process: what serves.
-        log: what it says.
-    """
-
-    data: Path
-    address: str
-    process: subprocess.Popen[str]
-    log: Path
-
-    @property
-    def port(self) -> str:
-        """Where it listens on this machine."""
-        return self.address.rpartition(":")[2]
-
-    def end(self, how: signal.Signals) -> None:
-        """Stop it with a signal, and wait until it is gone."""
-        self.process.send_signal(how)
-        self.process.wait(PATIENCE_S)
-
-
-@contextmanager
-def serving(data: Path, *options: object, port: str = "0") -> Iterator[Server]:
-    """Serve the accounts in a folder, on a free port unless one is named."""
-    log = data.parent / f"{data.name}.log"
-    with log.open("ab") as said:
-        arguments = command("serve", "--port", port, "--data", data, *options)
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=said, text=True)
-        try:
-            assert process.stdout is not None
-            line = process.stdout.readline()
-            assert line.startswith("Serving on "), log.read_text("utf-8")
-            yield Server(data, line.split()[-1], process, log)
-        finally:
-            process.kill()
-            process.communicate()
 
 
 def command(*arguments: object) -> list[str]:

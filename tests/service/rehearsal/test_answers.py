@@ -17,9 +17,9 @@ from pipeline.answers import SYSTEMS
 from pipeline.money import ZERO
 from pipeline.service import STARTING_BALANCE
 from pipeline.service.bodies import MAX_CHARACTERS, METADATA, Metadata
+from tests.service.processes import serving
 from tests.service.rehearsal.conftest import NewCustomer
 from tests.service.rehearsal.customer import Customer, books_agree
-from tests.service.rehearsal.processes import serving
 
 TOO_LONG = "road " * (MAX_CHARACTERS // 5) + "works"
 KNOWN = made_texts(9)

@@ -16,9 +16,9 @@ from pipeline.engine import Engine
 from pipeline.money import ZERO
 from pipeline.service.pricing import price
 from tests.money_trail import agree, statement_adds_up
+from tests.service.processes import Serving
 from tests.service.rehearsal.conftest import NewCustomer
 from tests.service.rehearsal.customer import Customer
-from tests.service.rehearsal.processes import Server
 
 CALLS, COVERED = 200, 50
 
@@ -30,10 +30,10 @@ Ask = tuple[System, str]
 
 
 def test_of_two_hundred_calls_at_once_the_balance_pays_for_exactly_fifty(
-    server: Server, new_customer: NewCustomer
+    server: Serving, new_customer: NewCustomer
 ) -> None:
     (text, usd), *_ = alike_in(("cpv",))
-    customer = new_customer(server.data, COVERED * usd + LEFT)
+    customer = new_customer(server.folder, COVERED * usd + LEFT)
     assert customer.key is not None
     answers, seen = at_once(server, customer, text, [("cpv", customer.key)] * CALLS)
     exactly_fifty_paid(customer, answers, seen, usd)
@@ -41,10 +41,10 @@ def test_of_two_hundred_calls_at_once_the_balance_pays_for_exactly_fifty(
 
 
 def test_two_systems_and_two_keys_share_one_balance(
-    server: Server, new_customer: NewCustomer
+    server: Serving, new_customer: NewCustomer
 ) -> None:
     (text, usd), *_ = alike_in(("cpv", "psc"))
-    customer = new_customer(server.data, COVERED * usd + LEFT)
+    customer = new_customer(server.folder, COVERED * usd + LEFT)
     assert customer.key is not None
     keys = [customer.key, customer.accounts.keys.make(customer.account, "second").key]
     asks: list[Ask] = [(system, key) for system in ("cpv", "psc") for key in keys]
@@ -69,7 +69,7 @@ def alike_in(systems: Sequence[System]) -> list[tuple[str, Decimal]]:
 
 
 def at_once(
-    server: Server, customer: Customer, text: str, asks: Sequence[Ask]
+    server: Serving, customer: Customer, text: str, asks: Sequence[Ask]
 ) -> tuple[list[tuple[int, str]], list[Decimal]]:
     """Send all calls together; return status and error of each, and the balances meanwhile."""
 

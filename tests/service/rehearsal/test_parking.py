@@ -9,9 +9,10 @@ from pathlib import Path
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.money import ZERO, total
+from tests.service.processes import Serving, serving
 from tests.service.rehearsal.conftest import NewCustomer
 from tests.service.rehearsal.customer import books_agree
-from tests.service.rehearsal.processes import Server, finished, serving, until
+from tests.service.rehearsal.processes import finished, until
 
 SLOWLY = ("--rate", "10/s")
 """Leaves the test time to do something meanwhile."""
@@ -20,9 +21,9 @@ QUICKLY = ("--rate", "none")
 
 
 def test_a_key_that_is_revoked_parks_the_run_and_a_new_key_goes_on(
-    server: Server, new_customer: NewCustomer
+    server: Serving, new_customer: NewCustomer
 ) -> None:
-    customer = new_customer(server.data)
+    customer = new_customer(server.folder)
     customer.write(made_texts(40))
     with customer.running(server, *SLOWLY) as run:
         until(lambda: len(customer.charges()) >= 6)
@@ -45,9 +46,9 @@ def test_a_key_that_is_revoked_parks_the_run_and_a_new_key_goes_on(
 
 
 def test_an_empty_balance_parks_the_run_and_a_top_up_goes_on(
-    server: Server, new_customer: NewCustomer
+    server: Serving, new_customer: NewCustomer
 ) -> None:
-    customer = new_customer(server.data, Decimal("0.0015"))
+    customer = new_customer(server.folder, Decimal("0.0015"))
     texts = made_texts(8)
     customer.write(texts)
     parked = customer.run(server, *QUICKLY)
@@ -70,9 +71,9 @@ def test_an_empty_balance_parks_the_run_and_a_top_up_goes_on(
 
 
 def test_what_was_paid_for_a_text_that_left_the_table_stands_as_unattributed(
-    server: Server, new_customer: NewCustomer
+    server: Serving, new_customer: NewCustomer
 ) -> None:
-    customer = new_customer(server.data, Decimal("0.001"))
+    customer = new_customer(server.folder, Decimal("0.001"))
     texts = made_texts(4)
     customer.write(texts)
     assert customer.run(server, *QUICKLY, "--workers", 1).exit_code == 5
@@ -103,9 +104,9 @@ def test_a_run_that_asks_more_often_than_it_may_waits_and_is_charged_for_answers
 
 
 def test_without_a_key_ten_calls_an_hour_are_answered_and_nobody_pays(
-    server: Server, new_customer: NewCustomer
+    server: Serving, new_customer: NewCustomer
 ) -> None:
-    customer = new_customer(server.data)
+    customer = new_customer(server.folder)
     key, customer.key = customer.key, None
     customer.write(made_texts(3))
     parked = customer.run(server)

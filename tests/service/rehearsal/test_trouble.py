@@ -19,9 +19,10 @@ from tests.money_trail import (
     prices_are_as_stated,
     read_service,
 )
+from tests.service.processes import Serving, serving
 from tests.service.rehearsal.conftest import NewCustomer
 from tests.service.rehearsal.customer import Customer, books_agree
-from tests.service.rehearsal.processes import Server, finished, serving, until
+from tests.service.rehearsal.processes import finished, until
 
 TEXTS = 12
 CALLS = len(SYSTEMS) * TEXTS
@@ -65,7 +66,7 @@ def test_errors_of_the_service_are_free_and_the_calls_are_sent_again(
         done = customer.run(server, "--rate", "none")
     assert done.exit_code == 0, done.err
     books_agree(customer, done)
-    record_agrees(customer, server.data)
+    record_agrees(customer, server.folder)
     free = [one.error for one in customer.attempts() if one.state == "free"]
     assert sorted(map(str, free)) == ["HTTP_503"] * 2 + ["INTERNAL_ERROR"] * 4
     assert len(customer.charges()) == CALLS
@@ -80,18 +81,18 @@ def test_a_service_that_is_restarted_answers_what_it_took_and_the_run_goes_on(
     how = ("--rate", "none", "--workers", 2)
     with (
         serving_faults(tmp_path, SLOW_WORK) as server,
-        closing(Record(server.data)) as record,
+        closing(Record(server.folder)) as record,
         customer.running(server, *how) as run,
     ):
         until(lambda: record.last() == BEFORE + 2)
-        server.end(signal.SIGTERM)
+        server.ended(signal.SIGTERM)
         assert server.process.returncode == 0
         assert len(customer.charges()) == BEFORE + 2
         with serving_faults(tmp_path, NONE, server.port):
             done = finished(run)
     assert done.exit_code == 0, done.err
     books_agree(customer, done)
-    record_agrees(customer, server.data)
+    record_agrees(customer, server.folder)
     assert len(customer.charges()) == CALLS
     assert not [one for one in customer.attempts() if one.unconfirmed]
 
@@ -104,21 +105,21 @@ def test_a_service_that_is_killed_loses_answers_but_no_charge(
     how = ("--rate", "none", "--workers", SLOW)
     with serving_faults(tmp_path, SLOW_ANSWERS) as server, customer.running(server, *how) as run:
         until(lambda: len(customer.charges()) == BEFORE + SLOW)
-        server.end(signal.SIGKILL)
+        server.ended(signal.SIGKILL)
         parked = finished(run)
     assert parked.exit_code == 6, parked.err
     with serving_faults(tmp_path, NONE, server.port) as server:
         done = customer.run(server, *how)
     assert done.exit_code == 0, done.err
     books_agree(customer, done)
-    record_agrees(customer, server.data)
+    record_agrees(customer, server.folder)
     lost = [one for one in customer.attempts() if one.unconfirmed]
     assert len(lost) == SLOW
     assert len(customer.charges()) == CALLS + SLOW
 
 
 @contextmanager
-def serving_faults(folder: Path, faults: str, port: str = "0") -> Iterator[Server]:
+def serving_faults(folder: Path, faults: str, port: int = 0) -> Iterator[Serving]:
     """Serve without a limit, and let go wrong what a script says."""
     script = folder / "night.toml"
     script.write_text(faults, "utf-8")
