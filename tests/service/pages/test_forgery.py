@@ -75,7 +75,6 @@ async def test_every_form_needs_the_token_of_its_visitor(
 
 
 @pytest.mark.parametrize("path", FORMS)
-@pytest.mark.parametrize("path", FORMS)
 async def test_a_form_from_another_site_is_refused_even_with_the_token(
     member: Browser, accounts: Accounts, path: str
 ) -> None:
