@@ -9,6 +9,7 @@ from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
+from pipeline.service.pricing import HIGHEST, LOWEST
 from pipeline.service.terms import SYSTEM_NAMES
 
 __all__ = ["show"]
@@ -22,6 +23,8 @@ def show(site: Site, request: Request, visitor: Visitor) -> Response:
         visitor=visitor,
         systems=SYSTEM_NAMES,
         starting_balance=STARTING_BALANCE,
+        lowest=LOWEST.final,
+        highest=HIGHEST.final,
         key_rate=site.key_rate,
         demo_rate=site.demo_rate,
     )
