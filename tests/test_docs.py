@@ -12,6 +12,7 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.cli.evaluate import evaluate
 from pipeline.cli.run import COMPLETE, WITH_FAILED_ROWS, run
+from pipeline.cli.serve import serve
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.columns import new_fields
@@ -58,6 +59,16 @@ def test_the_options_of_evaluate_are_those_of_run_and_these() -> None:
     not_there |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
     not_there |= {"--back-off", "--explain"}
     assert shared - not_there <= set(own)
+
+
+def test_the_options_of_serve_are_these() -> None:
+    documented = {cells[0].strip("`").split()[0]: cells[1] for cells in rows("option of `serve`")}
+    options = {p.opts[0]: p for p in serve.params if isinstance(p, click.Option)}
+    assert list(documented) == list(options)
+    for name, option in options.items():
+        default = option.to_info_dict()["default"]
+        if isinstance(default, str | int):
+            assert documented[name] == f"`{default}`", name
 
 
 def test_the_exit_codes_are_these() -> None:
