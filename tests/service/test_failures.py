@@ -28,6 +28,9 @@ CHROMIUM = (
         ("BREW", "/api/cpv/match", "POST"),
         ("POST", "/health", "GET, HEAD"),
         ("POST", "/openapi.json", "GET, HEAD"),
+        ("PUT", "/", "GET, HEAD"),
+        ("DELETE", "/login", "GET, HEAD, POST"),
+        ("GET", "/logout", "POST"),
     ],
 )
 async def test_a_wrong_method_is_told_the_right_ones(
@@ -37,7 +40,8 @@ async def test_a_wrong_method_is_told_the_right_ones(
     response = await client.request(method, path, json={"description": "road"})
     assert envelope(response) == (405, "VALIDATION_ERROR")
     assert response.headers["Allow"] == allowed
-    assert ("Send POST to one of" if allowed == "POST" else allowed) in response.json()["message"]
+    said = "Send POST to one of" if path.startswith("/api/") else f"This path takes {allowed}."
+    assert said in response.json()["message"]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "BREW"])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 from hypothesis import given
@@ -7,7 +8,8 @@ from hypothesis import strategies as st
 
 from pipeline.answers import Match
 from pipeline.money import total
-from pipeline.service.pricing import price
+from pipeline.service.bodies import success
+from pipeline.service.pricing import HIGHEST, LOWEST, price
 
 titles = st.lists(st.text(max_size=120), max_size=10)
 
@@ -48,3 +50,46 @@ def test_a_price_is_in_range_adds_up_to_the_last_digit_and_is_written_plainly(
 @given(titles)
 def test_the_same_answer_costs_the_same(titles: list[str]) -> None:
     assert price(matches(titles)) == price(matches(titles))
+
+
+@given(titles, st.integers(0, 9), st.text(max_size=200))
+def test_more_in_an_answer_never_costs_less(titles: list[str], place: int, title: str) -> None:
+    due = price(matches(titles))
+    assert LOWEST.final <= due.final <= HIGHEST.final
+    longer = [one + title if each == place else one for each, one in enumerate(titles)]
+    assert price(matches(longer)).final >= due.final
+    if len(titles) < 10:
+        assert price(matches([*titles, title])).final > due.final
+
+
+@given(titles)
+def test_shares_are_as_even_as_they_can_be_and_the_first_have_the_odd_ones(
+    titles: list[str],
+) -> None:
+    shares = price(matches(titles)).shares
+    assert list(shares) == sorted(shares, reverse=True)
+    assert not shares or shares[0] - shares[-1] <= Decimal("0.0000001")
+
+
+@given(titles)
+def test_codes_and_confidences_do_not_matter(titles: list[str]) -> None:
+    other = [Match(f"{place:08}", title, 1 / (place + 1)) for place, title in enumerate(titles)]
+    assert price(other) == price(matches(titles))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=120), max_size=10))
+def test_what_is_written_adds_up_to_the_last_digit(titles: list[str]) -> None:
+    found = matches(titles)
+    due = price(found)
+    body = json.loads(success("cpv", "road", found, due, "detailed"), parse_float=Decimal)
+    costs = body["metadata"]["costBreakdown"]
+    assert total(item["cost"] for item in body["data"]) == (costs["apiCost"] if found else 0)
+    assert total([costs["apiCost"], costs["markupAmount"]]) == costs["finalCost"] == due.final
+    compact = json.loads(success("cpv", "road", found, due, "compact"), parse_float=Decimal)
+    assert compact["metadata"] == {"cost": {"apiCost": due.final}}
+
+
+def test_the_bounds_are_reached_and_are_those_of_the_interface() -> None:
+    assert price([]) == LOWEST
+    assert price(matches(["x" * 53] * 10)) == HIGHEST
+    assert Decimal("0.00007") <= LOWEST.final < HIGHEST.final <= Decimal("0.00015")

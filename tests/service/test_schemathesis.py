@@ -1,0 +1,195 @@
+"""Schemathesis against the service's own description: every check, over real HTTP.
+
+Its command runs in a process of its own, as people run it, and writes a report, which is judged
+here. All checks are on. Of its phases one does not apply: no operation of the interface links to
+another, so there is nothing stateful to walk through. More cases, by hand:
+
+    SCHEMATHESIS_EXAMPLES=2500 python -m pytest tests/service/test_schemathesis.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, Matcher, System
+from pipeline.codes.shipped import shipped
+from pipeline.rate import Rate
+from pipeline.service import Accounts, create_app, engine_matchers
+from pipeline.service.bodies import Metadata
+from tests.buy.serving import serving
+
+SEED = "6"
+
+ENDPOINTS = [f"POST /api/{system}/match" for system in SYSTEMS]
+
+
+class DrawnMatches:
+    """Answers any text with up to ten codes of the table, the same for the same text."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._titles = list(shipped(system).titles.items())
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        for texts in batches:
+            yield {self._system: [self._drawn(Random(text)) for text in texts]}
+
+    def _drawn(self, chance: Random) -> Matched:
+        codes = chance.sample(self._titles, chance.randint(0, 10))
+        sure = sorted((round(chance.random(), 4) for _ in codes), reverse=True)
+        return Matched(tuple(Match(*code, at) for code, at in zip(codes, sure, strict=True)))
+
+
+class WrongMatches:
+    """Breaks the word of the description: no system has such a code."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        for texts in batches:
+            yield {self._system: [Matched((Match("?", "Roads", 0.5),)) for _ in texts]}
+
+
+DRAWN: dict[System, Matcher] = {system: DrawnMatches(system) for system in SYSTEMS}
+WRONG: dict[System, Matcher] = {system: WrongMatches(system) for system in SYSTEMS}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What schemathesis found.
+
+    Attributes:
+        content: its report.
+        output: what it printed.
+    """
+
+    content: Mapping[str, Any]
+    output: str
+
+    @property
+    def cases(self) -> int:
+        return int(self.content["test_cases"]["generated"])
+
+    def accepted(self, endpoint: str) -> int:
+        """Return how many cases that the description allows were answered with a success."""
+        phases = self.content["valid_rates"].get(endpoint, {})
+        return sum(phase["accepted"] for phase in phases.values())
+
+    def assert_clean(self) -> None:
+        assert self.content["failures"] == [], self.output
+        assert self.content["errors"] == [], self.output
+        assert self.content["exit_code"] == 0, self.output
+        assert self.content["complete"] is True
+        assert self.content["operations"]["tested"] == len(ENDPOINTS) + 1
+        assert {name: phase["status"] for name, phase in self.content["phases"].items()} == {
+            "examples": "success",
+            "coverage": "success",
+            "fuzzing": "success",
+            "stateful": "skip",
+        }
+        assert self.content["phases"]["stateful"]["skip_reason"] == "not_applicable"
+
+
+def examined(folder: Path, address: str, examples: int, key: str | None, *expected: int) -> Report:
+    """Let schemathesis loose on a service.
+
+    Args:
+        folder: where it works.
+        address: where the service is.
+        examples: cases that it makes up for each operation and mode, at most.
+        key: what calls; None for nobody.
+        expected: the statuses that a request may get that is as described.
+    """
+    # Left to itself it would take any 401, 404 or 5xx for a valid request, but never a 402.
+    settings = f"[checks.positive_data_acceptance]\nexpected-statuses = {list(expected)}\n"
+    (folder / "schemathesis.toml").write_text(settings, "utf-8")
+    headers = [] if key is None else ["--header", f"X-API-Key: {key}"]
+    path = folder / "report.json"
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"),
+            *("--checks", "all", "--mode", "all", "--continue-on-failure", "--no-color"),
+            *("--max-examples", os.environ.get("SCHEMATHESIS_EXAMPLES") or str(examples)),
+            *("--seed", SEED, "--report", "json", "--report-json-path", str(path)),
+            # How fast the machine is decides nothing.
+            *("--suppress-health-check", "too_slow", "--request-timeout", "60"),
+            *headers,
+        ],
+        cwd=folder,  # where it looks for settings and keeps what it made up
+        env=os.environ | {"NO_PROXY": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert path.exists(), done.stdout + done.stderr
+    return Report(json.loads(path.read_text("utf-8")), done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "engine", "keyed", "examples", "at_least"),
+    [
+        pytest.param("detailed", False, True, 220, 900, id="detailed"),
+        pytest.param("mixed", False, False, 220, 900, id="mixed without a key"),
+        pytest.param("compact", True, True, 60, 250, id="compact by the engine"),
+    ],
+)
+def test_all_checks_hold_for_whatever_is_sent(
+    accounts: Accounts,
+    tmp_path: Path,
+    metadata: Metadata,
+    engine: bool,
+    keyed: bool,
+    examples: int,
+    at_least: int,
+) -> None:
+    account = accounts.open(Decimal(1_000))
+    matchers = engine_matchers() if engine else DRAWN
+    app = create_app(accounts, matchers, metadata=metadata, key_rate=None, demo_rate=None)
+    with serving(app) as address:
+        report = examined(tmp_path, address, examples, account.key if keyed else None, 200)
+    report.assert_clean()
+    assert report.cases >= at_least
+    assert all(report.accepted(endpoint) >= 20 for endpoint in ENDPOINTS)
+    assert [kind for kind, said in report.content["warnings"].items() if said] == []
+    charged = len(accounts.statement.charges())
+    assert (charged > 80) if keyed else (charged == 0)
+
+
+@pytest.mark.parametrize(
+    ("key", "balance", "rate", "status"),
+    [
+        pytest.param("tp_unknown", "1", None, 401, id="unknown key"),
+        pytest.param("own", "0.00001", None, 402, id="no balance"),
+        pytest.param("own", "1", Rate(1, 86_400), 429, id="limit reached"),
+    ],
+)
+def test_refusals_are_as_described_too(
+    accounts: Accounts, tmp_path: Path, key: str, balance: str, rate: Rate | None, status: int
+) -> None:
+    own = accounts.open(Decimal(balance)).key
+    app = create_app(accounts, DRAWN, key_rate=rate, demo_rate=None)
+    with serving(app) as address:
+        report = examined(tmp_path, address, 10, own if key == "own" else key, 200, status)
+    report.assert_clean()
+    assert report.cases >= 60
+    assert len(accounts.statement.charges()) <= 1
+    assert sum(map(report.accepted, ENDPOINTS)) <= 1
+
+
+def test_a_service_that_breaks_its_word_is_found_out(accounts: Accounts, tmp_path: Path) -> None:
+    with serving(create_app(accounts, WRONG, key_rate=None, demo_rate=None)) as address:
+        report = examined(tmp_path, address, 1, None, 200)
+    assert report.content["exit_code"] == 1
+    assert {failure["type"] for failure in report.content["failures"]} == {"JsonSchemaError"}
