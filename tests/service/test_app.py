@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import pytest
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import SYSTEMS, Match, Matched, System
 from pipeline.money import total
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, engine_matchers
-from tests.fakes import ScriptedMatcher
+from tests.fakes import ANSWERS, ScriptedMatcher
 from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exact
 
 pytestmark = pytest.mark.anyio
@@ -60,6 +60,18 @@ async def test_every_system_has_its_endpoint_and_its_lower_case_code_type(
     costs = body["metadata"]["costBreakdown"]
     assert total(item["cost"] for item in body["data"]) == costs["apiCost"]
     assert Decimal("0.00007") <= costs["finalCost"] <= Decimal("0.00015")
+
+
+async def test_equal_confidences_keep_the_order_of_the_engine(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = ["45233140", "03111000", "98000000", "30192000"]
+    tied = Matched(tuple(Match(code, "Roads", 0.25) for code in codes))
+    monkeypatch.setitem(ANSWERS, "tied", tied)
+    caller = Caller(create_app(accounts, SCRIPTED))
+    for _ in range(3):
+        body = exact(await caller.match("tied"))
+        assert [item["code"] for item in body["data"]] == codes
 
 
 async def test_the_compact_form_states_what_is_charged(accounts: Accounts) -> None:
@@ -115,6 +127,28 @@ async def test_an_unknown_key_is_unauthorized(accounts: Accounts, key: str) -> N
     )
     assert envelope(response) == (401, "UNAUTHORIZED")
     assert "Send another X-API-Key." in response.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "query"),
+    [
+        ({"Authorization": "Bearer {}"}, ""),
+        ({"X-Api-Token": "{}"}, ""),
+        ({"Cookie": "X-API-Key={}"}, ""),
+        ({}, "?X-API-Key={}&api_key={}"),
+    ],
+)
+async def test_there_is_no_other_way_in(
+    accounts: Accounts, headers: dict[str, str], query: str
+) -> None:
+    account = accounts.open()
+    response = await Caller(create_app(accounts, SCRIPTED)).client.post(
+        "/api/cpv/match" + query.replace("{}", account.key),
+        json={"description": "road"},
+        headers={name: value.format(account.key) for name, value in headers.items()},
+    )
+    assert response.status_code == 200
+    assert accounts.balance(account.account_id) == 5  # it was a demo request
 
 
 async def test_a_revoked_key_is_unauthorized_from_then_on(accounts: Accounts) -> None:

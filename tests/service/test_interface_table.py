@@ -1,0 +1,73 @@
+"""The table of the interface names tests that there are, and leaves no row without one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.service.terms import FAILURES
+
+TESTS = Path(__file__).parents[1]
+
+ROWS: list[dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("interface_table.toml").read_text("utf-8")
+)["row"]
+
+
+def named(row: dict[str, Any]) -> list[str]:
+    return [*row["server"], *row.get("client", [])]
+
+
+@cache
+def collected() -> frozenset[str]:
+    """Return every test of the files in the table, with its parameters and without."""
+    files = sorted({test.partition("::")[0] for row in ROWS for test in named(row)})
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-o", "addopts=", *files],
+        cwd=TESTS,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "anyio"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    tests = re.findall(r"^(?:tests/)?(\S+\.py::.+)$", done.stdout, re.MULTILINE)
+    return frozenset(name for test in tests for name in (test, test.partition("[")[0]))
+
+
+def test_every_row_has_a_number_of_its_own_in_order() -> None:
+    numbers = [tuple(map(int, row["number"].split("."))) for row in ROWS]
+    assert numbers == sorted(set(numbers))
+    assert {chapter for chapter, _ in numbers} == set(range(1, 10))
+    for before, after in itertools.pairwise(numbers):
+        assert after in ((before[0], before[1] + 1), (before[0] + 1, 1))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["number"] for row in ROWS])
+def test_every_row_is_shown_by_tests_that_there_are(row: dict[str, Any]) -> None:
+    assert set(row) <= {"number", "says", "server", "client"}
+    assert row["says"].endswith(".")
+    assert row["server"]
+    assert row.get("client") != []
+    assert len(set(named(row))) == len(named(row))
+    assert [test for test in named(row) if test not in collected()] == []
+
+
+def test_what_there_is_not_is_missed() -> None:
+    assert "service/test_app.py::test_that_nobody_wrote" not in collected()
+    assert "api/test_messages.py::test_a_response_means[no such case]" not in collected()
+    assert "api/test_messages.py::test_a_response_means[compact form]" in collected()
+
+
+@pytest.mark.parametrize("error", sorted({one.error for one in FAILURES}))
+def test_every_error_of_the_service_has_a_row(error: str) -> None:
+    assert any(row["says"].startswith(error) for row in ROWS)
