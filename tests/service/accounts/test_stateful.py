@@ -54,8 +54,8 @@ class Service(RuleBasedStateMachine):
     keys: Bundle[Owned] = Bundle("keys")
     sessions: Bundle[tuple[int, str]] = Bundle("sessions")
 
-    @initialize()
-    def begin(self) -> None:
+    def __init__(self) -> None:
+        super().__init__()
         self.folder = Path(tempfile.mkdtemp())
         self.clock = VirtualClock()
         self.processes = [Accounts(self.folder, self.clock, QUICK) for _ in range(2)]
@@ -70,10 +70,9 @@ class Service(RuleBasedStateMachine):
         self.secrets: set[str] = set()
 
     def teardown(self) -> None:
-        for one in getattr(self, "processes", []):
+        for one in self.processes:
             one.close()
-        if hasattr(self, "folder"):
-            shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder)
 
     @property
     def one(self) -> Accounts:
@@ -85,6 +84,14 @@ class Service(RuleBasedStateMachine):
         self.in_use[new.key] = account
         self.secrets.add(new.key)
         return account, new
+
+    @initialize(target=accounts)
+    def open_the_first(self) -> int | MultipleResults[int]:
+        return self.open(PRICE)
+
+    @initialize(target=people)
+    def sign_the_first_up(self) -> int | MultipleResults[int]:
+        return self.sign_up("ada", "correct horse", PRICE)
 
     @rule(target=accounts, balance=BALANCES)
     def open(self, balance: Decimal) -> int:
@@ -250,7 +257,7 @@ class Service(RuleBasedStateMachine):
 
 TestService = Service.TestCase
 TestService.settings = settings(
-    max_examples=20,
+    max_examples=50,
     stateful_step_count=30,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
