@@ -42,7 +42,7 @@ class Site:
     accounts: Accounts
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # while it is open, no other event loop can run in this thread
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("there is no Chromium here; Debian's package is called chromium")
