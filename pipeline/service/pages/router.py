@@ -77,18 +77,18 @@ def router(
     routes = APIRouter(include_in_schema=False)
     for pages, members in ((OPEN_PAGES, False), (PAGES, True)):
         for path, page in pages.items():
-            routes.add_route(path, _shown(site, page, members), ["GET"], include_in_schema=False)
+            routes.add_api_route(path, _shown(site, page, members), methods=["GET", "HEAD"])
     for actions, members in ((OPEN_ACTIONS, False), (ACTIONS, True)):
         for path, action in actions.items():
-            routes.add_route(path, _done(site, action, members), ["POST"], include_in_schema=False)
-    routes.add_route(FOLDER + "/{name}", serve_static, ["GET"], include_in_schema=False)
+            routes.add_api_route(path, _done(site, action, members), methods=["POST"])
+    routes.add_api_route(FOLDER + "/{name}", serve_static, methods=["GET", "HEAD"])
     return routes
 
 
 def _shown(site: Site, page: Page, members: bool) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:  # not async: it may block, in a thread
         visitor = visitor_of(request)
-        site.recognise(visitor)
+        _recognise(site, request, visitor)
         if members and visitor.account_id is None:
             return to_log_in(request, visitor)
         try:
@@ -106,11 +106,24 @@ def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awai
             check_origin(request)
             form = await read_form(request)
             check_token(visitor, form)  # of the session that the form was made in, even if over
-            await run_in_threadpool(site.recognise, visitor)
+            await run_in_threadpool(_recognise, site, request, visitor)
             if members and visitor.account_id is None:
                 return to_log_in(request, visitor)
-            return await action(site, request, visitor, form)
+            response = await action(site, request, visitor, form)
+            _note(request, visitor)  # who has logged in
+            return response
         except PageError as error:
             return error_page(request, error.status, error.message, visitor=visitor)
 
     return endpoint
+
+
+def _recognise(site: Site, request: Request, visitor: Visitor) -> None:
+    site.recognise(visitor)
+    _note(request, visitor)
+
+
+def _note(request: Request, visitor: Visitor) -> None:
+    """Leave for the access log whose session it is."""
+    if visitor.account_id is not None:
+        request.state.account_id = visitor.account_id

@@ -60,8 +60,10 @@ async def ask(site: Site, request: Request, visitor: Visitor, form: Form) -> Res
         errors["system"] = "No system is chosen. Choose one or more."
     if errors:
         return await run_in_threadpool(_page, site, request, visitor, form.wrong(errors))
-    outcomes = [await _outcome(site, request, visitor, each, description) for each in systems]
-    _note(request, visitor, outcomes)
+    outcomes: list[Outcome] = []
+    for system in systems:
+        outcomes.append(await _outcome(site, request, visitor, system, description))
+        request.state.price_usd = _paid(outcomes)  # for the access log, even if the next call fails
     return await run_in_threadpool(_page, site, request, visitor, form, outcomes)
 
 
@@ -74,13 +76,6 @@ async def _outcome(
         return Outcome(system, await site.calls.answer(holder, system, description))
     except RefusedError as error:
         return Outcome(system, refused=error)
-
-
-def _note(request: Request, visitor: Visitor, outcomes: Sequence[Outcome]) -> None:
-    """Leave for the access log who called and what it cost, as the interface's endpoints do."""
-    request.state.price_usd = _paid(outcomes)
-    if visitor.account_id is not None:
-        request.state.account_id = visitor.account_id
 
 
 def _paid(outcomes: Sequence[Outcome]) -> Decimal:
