@@ -114,6 +114,7 @@ class _Serving:
             key_rate=parse_rate(values["rate"]),
             demo_rate=parse_rate(values["demo_rate"]),
         )
+        server.make_room(values["max_connections"])
         running = server.Server(
             around(app),
             trusted_proxies=server.networks(values["trusted_proxy"]),

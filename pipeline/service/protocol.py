@@ -102,8 +102,8 @@ class BoundedHttp(H11Protocol):
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answer, unless an answer is on its way already, and close the connection."""
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+        """Answer, unless this request has an answer already, and close the connection."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(_response(status, message))
         if self.cycle is not None:  # whoever waits for the rest is told that there is none
             self.cycle.disconnected = True

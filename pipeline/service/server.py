@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 import threading
@@ -19,7 +20,7 @@ from starlette.types import ASGIApp
 from pipeline.errors import SettingsError
 from pipeline.service.protocol import MAX_HEAD, BoundedHttp
 
-__all__ = ["MOST_CONNECTIONS", "Server", "address", "listening", "networks"]
+__all__ = ["MOST_CONNECTIONS", "Server", "address", "listening", "make_room", "networks"]
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -31,6 +32,9 @@ PATIENCE = 10
 
 MOST_CONNECTIONS = 500
 """A process may mostly have 1,024 files open."""
+
+OWN_FILES = 100
+"""What the process has open besides connections, and those that are just being turned away."""
 
 log = logging.getLogger("pipeline.service")
 
@@ -99,6 +103,23 @@ class Server(uvicorn.Server):
 def _unnoticed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:  # noqa: ARG001
     """Log what nobody waited for; asyncio's own line quotes the error and so, maybe, a text."""
     log.error("unnoticed: %s", context["message"], exc_info=context.get("exception"))
+
+
+def make_room(connections: int) -> None:
+    """Let the process have so many connections open.
+
+    Raises:
+        SettingsError: the system does not allow it.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + OWN_FILES
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise SettingsError(
+            f"A process may have {hard:,} files open, too few for {connections:,} connections.",
+            "Give a smaller --max-connections, or raise the limit: ulimit -n, LimitNOFILE=.",
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def networks(names: Iterable[str]) -> list[Network]:

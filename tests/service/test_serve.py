@@ -125,6 +125,7 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
         (["--rate", "1/0.5s"], "a window of whole seconds"),
         (["--trusted-proxy", "10.0.0.1", "--trusted-proxy", "proxy"], "'proxy' is no address"),
         (["--max-connections", "0"], "--max-connections"),
+        (["--max-connections", "2000000000"], "a smaller --max-connections"),
     ],
 )
 def test_a_wrong_option_is_refused(tmp_path: Path, arguments: list[str], said: str) -> None:
