@@ -17,8 +17,21 @@ from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.columns import new_fields
 from pipeline.errors import LedgerError
+from pipeline.service.bodies import MAX_CHARACTERS, METADATA
 from pipeline.service.faults import FORMS, KINDS, read_script
 from pipeline.service.faults.kinds import When
+from pipeline.service.pricing import (
+    HIGHEST,
+    LOWEST,
+    MARKUP_PERCENTAGE,
+    MAX_MATCHES,
+    MOST_FOR_TITLES,
+    PER_CALL,
+    PER_MATCH,
+    PER_TITLE_CHARACTERS,
+)
+from pipeline.service.reading import MAX_BODY
+from pipeline.service.terms import FAILURES
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -126,3 +139,22 @@ def test_the_example_of_faults_is_a_script(tmp_path: Path) -> None:
 
 def test_the_version_is_in_the_changelog_or_under_way() -> None:
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_errors_of_the_service_are_these() -> None:
+    documented = [tuple(cells) for cells in rows("status | `error`")]
+    assert documented == [(str(one.status), f"`{one.error}`", one.when) for one in FAILURES]
+
+
+def test_what_the_service_settles_is_what_it_does() -> None:
+    said = dict(rows("left open"))
+    assert f"{MAX_CHARACTERS:,} characters" in said["how long a description may be"]
+    assert f"{MAX_BODY:,} bytes" in said["how long a description may be"]
+    assert f"{MAX_MATCHES} at most" in said["how many matches, in which order"]
+    for form in METADATA:
+        assert f"`{form}`" in said["which form the costs have"]
+    assert (
+        f"{PER_CALL} + {PER_MATCH} per match + 1 per {PER_TITLE_CHARACTERS} characters of titles "
+        f"(these at most {MOST_FOR_TITLES}), and {MARKUP_PERCENTAGE} % markup: "
+        f"{LOWEST.final} USD without matches to {HIGHEST.final} USD"
+    ) in said["the price"]

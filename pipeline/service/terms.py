@@ -142,7 +142,7 @@ FAILURES = (
         INTERNAL_ERROR,
         "The service failed.",
         "Try again later.",
-        "The service failed. Try again later.",
+        "The service failed. Try again later; its log calls this request 73402056d0e5c61b.",
     ),
     Failure(
         503,
