@@ -139,6 +139,8 @@ HEALTH: dict[str, Any] = {
     "summary": "Ask whether the service takes requests",
     "response_model": Health,
     "response_description": "It does.",
-    "responses": {one.status: _failed(one) for one in FAILURES if one.status >= 500},
+    "responses": {
+        one.status: _failed(one) for one in FAILURES if one.status in (408, 431, 500, 503)
+    },
 }
 """What FastAPI is told of the path that says whether the service is well."""

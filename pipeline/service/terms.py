@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from pipeline.answers import System
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.bodies import MAX_CHARACTERS, Metadata
+from pipeline.service.protocol import MAX_HEAD, SLOWEST
 from pipeline.service.reading import JSON, MAX_BODY
 from pipeline.service.refusals import (
     INTERNAL_ERROR,
@@ -117,11 +118,18 @@ FAILURES = (
         of_a_call=False,
     ),
     Failure(
+        408,
+        ValidationError.error,
+        f"The request took more than {SLOWEST:g} seconds to arrive.",
+        "Send it again.",
+        f"The request is too slow. Send it within {SLOWEST:g} s.",
+    ),
+    Failure(
         413,
         ValidationError.error,
         f"The body has more than {MAX_BODY:,} bytes.",
         "Shorten the description.",
-        "The body is too large. Send 262,144 bytes at most.",
+        f"The body is too large. Send {MAX_BODY:,} bytes at most.",
     ),
     Failure(
         415,
@@ -136,6 +144,13 @@ FAILURES = (
         "There were too many requests of this account, or of this address without a key.",
         "Wait as many seconds as the Retry-After header says.",
         "Too many requests of this account. Wait 12 s before the next request.",
+    ),
+    Failure(
+        431,
+        ValidationError.error,
+        f"The address and the headers have more than {MAX_HEAD:,} bytes.",
+        "Send less of them.",
+        f"The head is too large. Send {MAX_HEAD:,} bytes at most.",
     ),
     Failure(
         500,

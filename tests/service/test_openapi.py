@@ -19,11 +19,12 @@ from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
 from pipeline.service.bodies import METADATA, Metadata
 from pipeline.service.reading import MAX_BODY
+from pipeline.service.terms import FAILURES
 from tests.service.conftest import SCRIPTED, Caller
 
 pytestmark = pytest.mark.anyio
 
-OF_A_CALL = ["200", "400", "401", "402", "413", "415", "429", "500", "503"]
+OF_A_CALL = [str(one.status) for one in FAILURES if one.of_a_call]
 
 
 async def description(accounts: Accounts, metadata: Metadata = "detailed", **options: Any) -> Any:
@@ -57,7 +58,7 @@ async def test_it_describes_the_api_and_nothing_else(accounts: Accounts) -> None
         (method,) = document["paths"][endpoint]
         operation = document["paths"][endpoint][method]
         assert method == "post"
-        assert sorted(operation["responses"]) == OF_A_CALL
+        assert sorted(operation["responses"]) == ["200", *OF_A_CALL]
         assert operation["requestBody"]["required"] is True
         assert list(operation["requestBody"]["content"]) == ["application/json"]
         assert operation["security"] == [{}, {"ApiKey": []}]
@@ -93,7 +94,7 @@ async def test_its_examples_are_of_its_schemas(accounts: Accounts, metadata: Met
                     for one in [*named, *([media["example"]] if "example" in media else [])]:
                         Draft202012Validator(schema).validate(one)
                         seen += 1
-    assert seen == 2 + 4 * (9 + (4 if metadata == "mixed" else 2))
+    assert seen == 4 + 4 * (11 + (4 if metadata == "mixed" else 2))
 
 
 @pytest.mark.parametrize("metadata", METADATA)
@@ -121,6 +122,40 @@ async def test_every_response_of_a_call_is_as_described(
     assert [response.status_code for response in responses] == statuses
     for response in [*responses, await caller.client.get("/health")]:
         check(document, response)
+
+
+async def test_the_messages_of_its_examples_are_those_of_the_service(accounts: Accounts) -> None:
+    app = create_app(accounts, SCRIPTED, demo_rate=None, key_rate=Rate(2, 60))
+    poor, busy, demo = (
+        Caller(app, accounts.open(Decimal("0.00001")).key),
+        Caller(app, accounts.open().key),
+        Caller(app).client,
+    )
+    path, json_type = "/api/cpv/match", {"Content-Type": "application/json"}
+    responses = [
+        await demo.post(path, json={}),
+        await Caller(app, "tp_unknown").match(),
+        await poor.match(),
+        await demo.get("/nothing"),
+        await demo.post("/health"),
+        await demo.post(path, content=b" " * (MAX_BODY + 1), headers=json_type),
+        await demo.post(path, content=b"{}"),
+        [await busy.match() for _ in range(3)][-1],
+        await Caller(app).match("not in the script"),
+    ]
+    said = {
+        response.status_code: without_numbers(response.json()["message"]) for response in responses
+    }
+    of_the_server = {408, 431, 503}  # which are shown where it is tested
+    assert said == {
+        one.status: without_numbers(one.example)
+        for one in FAILURES
+        if one.status not in of_the_server
+    }
+
+
+def without_numbers(message: str) -> str:
+    return re.sub(r"\b[0-9a-f]{16}\b|\d[\d.,]*\d|\d", "#", message)
 
 
 def check(document: Any, response: httpx.Response) -> None:
