@@ -21,7 +21,7 @@ from pipeline.service.openapi import HEALTH, described, operation
 from pipeline.service.pages import error_page, router
 from pipeline.service.pages.docs import docs
 from pipeline.service.pricing import MAX_MATCHES
-from pipeline.service.reading import JSON, body_of
+from pipeline.service.reading import JSON, body_of, key_of
 from pipeline.service.security_headers import SecurityHeaders
 from pipeline.service.terms import Terms
 
@@ -70,7 +70,7 @@ def _endpoint(
     calls: Calls, system: System, metadata: Metadata
 ) -> Callable[[Request], Awaitable[Response]]:
     async def match(request: Request) -> Response:
-        holder = calls.holder(request.headers.get("X-API-Key"))
+        holder = calls.holder(key_of(request))
         if holder is not None:
             request.state.account_id = holder.account_id
         calls.count(holder, request.client.host if request.client else "")

@@ -1,4 +1,4 @@
-"""Reads the body of a request, and nothing of one that cannot be answered."""
+"""Reads the key and the body of a request, and nothing of a body that cannot be answered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from pipeline.service.refusals import ValidationError
 
-__all__ = ["JSON", "MAX_BODY", "body_of"]
+__all__ = ["JSON", "MAX_BODY", "body_of", "key_of"]
 
 JSON = "application/json"
 
@@ -16,6 +16,12 @@ MAX_BODY = 256 * 1024
 """Bytes: room for the longest description with every character escaped, as JSON may."""
 
 UTF_8 = {"utf-8", "utf8"}
+
+
+def key_of(request: Request) -> str | None:
+    """Return the key that a request brings; several together are one that nobody has."""
+    keys = request.headers.getlist("X-API-Key")
+    return ",".join(keys) if keys else None
 
 
 async def body_of(request: Request) -> bytes:

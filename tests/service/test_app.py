@@ -129,6 +129,18 @@ async def test_an_unknown_key_is_unauthorized(accounts: Accounts, key: str) -> N
     assert "Send another X-API-Key." in response.json()["message"]
 
 
+async def test_of_two_keys_none_is_chosen(accounts: Accounts) -> None:
+    keys = [accounts.open().key for _ in range(2)]
+    client = Caller(create_app(accounts, SCRIPTED)).client
+    for both in (keys, keys[:1] * 2):
+        headers = [("X-API-Key", key) for key in both]
+        response = await client.post(
+            "/api/cpv/match", json={"description": "road"}, headers=headers
+        )
+        assert envelope(response) == (401, "UNAUTHORIZED")
+    assert accounts.statement.charges() == []
+
+
 @pytest.mark.parametrize(
     ("headers", "query"),
     [
