@@ -50,7 +50,7 @@ LAST = 10
 """Entries that `show` shows unless it is told."""
 
 
-@click.group(short_help="Open accounts of the service, top them up, see their keys and statements.")
+@click.group(short_help="Open accounts of the service, top them up and check them.")
 def accounts() -> None:
     """Open accounts of the service, top them up, see their keys and statements.
 

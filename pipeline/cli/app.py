@@ -13,7 +13,7 @@ __all__ = ["COMMANDS", "app"]
 COMMANDS = {
     "accounts": (
         "pipeline.cli.accounts",
-        "Open accounts of the service, top them up, see their keys and statements.",
+        "Open accounts of the service, top them up and check them.",
     ),
     "codes": ("pipeline.cli.codes", "Show, search and add code tables."),
     "evaluate": ("pipeline.cli.evaluate", "Say how good the codes are, on a labelled table."),
