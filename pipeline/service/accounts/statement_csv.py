@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from io import StringIO
 
+from pipeline.money import plain
 from pipeline.service.accounts.keys import ApiKey
 from pipeline.service.accounts.statement import Entry
 from pipeline.tables.cells import cell
@@ -36,7 +37,7 @@ def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[
         entries: what is written.
         keys: those of the account, which have names.
     """
-    names = {key.key_id: key.name for key in keys}
+    names: dict[int | None, str] = {key.key_id: cell(key.name) for key in keys}
     written = StringIO(newline="")
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -47,20 +48,20 @@ def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[
     yield _taken(written)
 
 
-def _cells(entry: Entry, names: Mapping[int, str]) -> list[str]:
+def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
+    """Return what csv writes; texts of people go by `cell`, so that none is a formula."""
     time = datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="milliseconds")
-    values = (
+    return (
         entry.entry_id,
         time.replace("+00:00", "Z"),
         entry.kind,
         entry.system,
         entry.key_id,
-        None if entry.key_id is None else names.get(entry.key_id),
-        entry.amount_usd,
-        entry.balance_usd,
-        entry.note,
+        names.get(entry.key_id),
+        plain(entry.amount_usd),
+        plain(entry.balance_usd),
+        cell(entry.note),
     )
-    return [cell(value) for value in values]
 
 
 def _taken(written: StringIO) -> str:
