@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from pipeline.answers import Answer, Match, Matched, Matcher, System
+from pipeline.answers import Match, Matched, Matcher, System
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due, Holder
 from pipeline.service.batches import Batches
 from pipeline.service.limits import SlidingWindow, network_of
+from pipeline.service.matching import answers_to
 from pipeline.service.pricing import Price, price
 from pipeline.service.refusals import (
     InsufficientBalanceError,
@@ -59,10 +61,7 @@ class Calls:
         self._accounts = accounts
         self._key_limit = SlidingWindow(key_rate)
         self._demo_limit = SlidingWindow(demo_rate)
-        self._matching = {
-            system: Batches(_asking(matcher, system), MOST_TEXTS)
-            for system, matcher in matchers.items()
-        }
+        self._matching = Batches(partial(answers_to, matchers=matchers), MOST_TEXTS)
         self._charging = Batches(accounts.statement.charge, MOST_CHARGES)
 
     def holder(self, key: str | None) -> Holder | None:
@@ -96,7 +95,7 @@ class Calls:
         Raises:
             InsufficientBalanceError: the balance does not cover the price.
         """
-        answer = await self._matching[system].result(description)
+        answer = await self._matching.result((system, description))
         if not isinstance(answer, Matched):
             raise TypeError(f"the matcher of {system} gave {answer!r}")
         due = price(answer.matches)
@@ -107,11 +106,3 @@ class Calls:
                 f"The balance does not cover the {due.final} USD of this call. Top it up."
             )
         return Answered(answer.matches, due)
-
-
-def _asking(matcher: Matcher, system: System) -> Callable[[Sequence[str]], Sequence[Answer | None]]:
-    def answers(texts: Sequence[str]) -> Sequence[Answer | None]:
-        (found,) = matcher.answers([texts])
-        return found[system]
-
-    return answers
