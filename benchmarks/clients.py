@@ -1,12 +1,14 @@
-"""Clients that ask a service one call after the other, and how long each answer took."""
+"""Clients that ask a server one call after the other, and what that took on both sides."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import aiohttp
 import numpy as np
@@ -24,11 +26,13 @@ class Turn:
         rate: answers a second.
         p50: the median of the times that calls took, milliseconds.
         p99: of 100 calls one took longer, milliseconds.
+        busy: the server's processor time a call, milliseconds.
     """
 
     rate: float
     p50: float
     p99: float
+    busy: float
 
 
 def payload(text: str) -> bytes:
@@ -36,29 +40,49 @@ def payload(text: str) -> bytes:
     return json.dumps({"description": text}).encode()
 
 
-def asked(base: str, key: str, calls: Sequence[tuple[System, str]], clients: int) -> Turn:
+def asked(
+    base: str, process: int, key: str, calls: Sequence[tuple[System, str]], clients: int
+) -> Turn:
     """Let clients ask all the calls between them; each asks its next when it has its answer.
+
+    Args:
+        base: where the server is.
+        process: its number.
+        key: what is sent with each call.
+        calls: what is asked.
+        clients: how many ask.
 
     Raises:
         aiohttp.ClientResponseError: a call was not answered with 200.
     """
     ready = [(f"{base}/api/{system}/match", payload(text)) for system, text in calls]
-    return asyncio.run(_asked(ready, key, clients))
+    busy, started = _busy_s(process), time.perf_counter()
+    times = asyncio.run(_asked(ready, key, clients))
+    seconds, busy = time.perf_counter() - started, _busy_s(process) - busy
+    p50, p99 = np.percentile(times, [50, 99]).tolist()
+    return Turn(len(times) / seconds, 1000 * p50, 1000 * p99, 1000 * busy / len(times))
 
 
-async def _asked(calls: Sequence[tuple[str, bytes]], key: str, clients: int) -> Turn:
+def _busy_s(process: int) -> float:
+    """Return the processor time that a process took so far, seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def _asked(calls: Sequence[tuple[str, bytes]], key: str, clients: int) -> list[float]:
+    """Return the seconds that each call took."""
     headers = {"X-API-Key": key, "Content-Type": "application/json"}
     left, times = iter(calls), list[float]()
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=clients), headers=headers, raise_for_status=True
-    ) as session:
-        started = time.perf_counter()
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(clients):
-                tasks.create_task(_ask(session, left, times))
-        seconds = time.perf_counter() - started
-    p50, p99 = np.percentile(times, [50, 99]).tolist()
-    return Turn(len(times) / seconds, 1000 * p50, 1000 * p99)
+    connector = aiohttp.TCPConnector(limit=clients)
+    async with (
+        aiohttp.ClientSession(
+            connector=connector, headers=headers, raise_for_status=True
+        ) as session,
+        asyncio.TaskGroup() as tasks,
+    ):
+        for _ in range(clients):
+            tasks.create_task(_ask(session, left, times))
+    return times
 
 
 async def _ask(

@@ -10,8 +10,10 @@ another. A client asks its next call once it has the answer to the last. In the 
 asked of all four systems, as a run does. At last the service is asked by four times as many
 clients, and by a single one.
 
-What is printed are medians over the turns; p50 and p99 are milliseconds. The ratios are medians of
-each turn's own. Set OPENBLAS_NUM_THREADS=1.
+What is printed are medians over the turns. p50 and p99 are milliseconds; busy is the milliseconds
+of processor time that the server, or the engine, took for each call, which others on the machine
+disturb less. The ratios are medians of each turn's own: calls a second of the others to those of
+the service, its busy time to that of the engine at once. Set OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -52,6 +54,14 @@ ALONE = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """How fast the engine was without a service: calls a second, milliseconds of work a call."""
+
+    rate: float
+    busy: float
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """What is asked: every text of all the systems, before the next text."""
 
@@ -63,33 +73,35 @@ class Work:
         """The calls, in the order of a run."""
         return [(system, text) for text in self.texts for system in self.systems]
 
-    def by_engine(self, at_once: int, most: int | None = None) -> float:
-        """Return how many calls a second the engine answers, so many at once."""
+    def by_engine(self, at_once: int, most: int | None = None) -> Alone:
+        """Let the engine answer, so many calls at once."""
         engine, texts = Engine(self.systems, 10), self.texts[:most]
         step = max(1, at_once // len(self.systems))
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), time.process_time()
         for _ in engine.answers(texts[at : at + step] for at in range(0, len(texts), step)):
             pass
-        return len(texts) * len(self.systems) / (time.perf_counter() - started)
+        seconds, busy = time.perf_counter() - started, time.process_time() - busy
+        count = len(texts) * len(self.systems)
+        return Alone(count / seconds, 1000 * busy / count)
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """The service under load.
+class Running:
+    """A server under load.
 
     Attributes:
         base: its address.
-        key: of an account that can pay.
         process: its number.
+        key: of an account that can pay.
     """
 
     base: str
-    key: str
     process: int
+    key: str
 
     def asked(self, work: Work, clients: int) -> Turn:
         """Let it answer calls."""
-        return asked(self.base, self.key, work.calls, clients)
+        return asked(self.base, self.process, self.key, work.calls, clients)
 
     def peak(self) -> float:
         """Return the largest resident set so far, MiB."""
@@ -112,7 +124,7 @@ class Service:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Service]:
+def serving(folder: Path) -> Iterator[Running]:
     """Run the service as a user does, on a free port."""
     with closing(Accounts(folder)) as accounts:
         key = accounts.open(Decimal(10_000)).key
@@ -125,7 +137,7 @@ def serving(folder: Path) -> Iterator[Service]:
     ):
         assert process.stdout is not None
         try:
-            yield Service(process.stdout.readline().split()[-1], key, process.pid)
+            yield Running(process.stdout.readline().split()[-1], process.pid, key)
         finally:
             process.terminate()
 
@@ -145,15 +157,15 @@ def serve_alike(port: Connection, body: bytes) -> None:
 
 
 @contextmanager
-def serving_alike(body: bytes) -> Iterator[str]:
-    """Run the server that always says the same in a process of its own; give its address."""
+def serving_alike(body: bytes) -> Iterator[Running]:
+    """Run the server that always says the same in a process of its own."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=serve_alike, args=(there, body), daemon=True)
     process.start()
     there.close()
     try:
-        yield here.recv()
+        yield Running(here.recv(), process.pid or 0, "")
     finally:
         process.terminate()
         process.join()
@@ -165,42 +177,52 @@ class Compared:
 
     service: Turn
     alike: Turn
-    batched: float
-    alone: float
+    batched: Alone
+    single: Alone
 
 
-def compared(service: Service, alike: str, work: Work, clients: int) -> Compared:
+def compared(service: Running, alike: Running, work: Work, clients: int) -> Compared:
     """Let each take its turn."""
     return Compared(
         service.asked(work, clients),
-        asked(alike, service.key, work.calls, clients),
+        alike.asked(work, clients),
         work.by_engine(clients),
-        work.by_engine(1, ALONE),
+        work.by_engine(1, ALONE // len(work.systems)),
     )
+
+
+COLUMNS: Sequence[tuple[str, int, str, Callable[[Compared], float]]] = (
+    ("calls/s", 9, ",.0f", lambda turn: turn.service.rate),
+    ("p50", 8, ".1f", lambda turn: turn.service.p50),
+    ("p99", 8, ".1f", lambda turn: turn.service.p99),
+    ("busy", 7, ".2f", lambda turn: turn.service.busy),
+    ("calls/s", 10, ",.0f", lambda turn: turn.alike.rate),
+    ("p50", 8, ".1f", lambda turn: turn.alike.p50),
+    ("p99", 8, ".1f", lambda turn: turn.alike.p99),
+    ("busy", 7, ".2f", lambda turn: turn.alike.busy),
+    ("at once", 10, ",.0f", lambda turn: turn.batched.rate),
+    ("busy", 7, ".2f", lambda turn: turn.batched.busy),
+    ("1 by 1", 8, ",.0f", lambda turn: turn.single.rate),
+    ("constant", 11, ".2f", lambda turn: turn.alike.rate / turn.service.rate),
+    ("engine", 8, ".2f", lambda turn: turn.batched.rate / turn.service.rate),
+    ("by busy", 8, ".2f", lambda turn: turn.service.busy / turn.batched.busy),
+    ("p99/p50", 8, ".1f", lambda turn: turn.service.p99 / turn.service.p50),
+)
+"""What is printed of each turn: a heading, how wide it is, how it is written, and the figure."""
+
+HEAD = (
+    f"{'':<8}{'the service':^32}{'one constant body':^33}{'the engine':^25}{'ratios':^35}\n"
+    f"{'':<8}{''.join(f'{name:>{width}}' for name, width, _, _ in COLUMNS)}"
+)
 
 
 def line(name: str, turns: Sequence[Compared]) -> str:
     """Say what became of the turns."""
-
-    def median(figure: Callable[[Compared], float]) -> float:
-        return statistics.median(map(figure, turns))
-
-    return (
-        f"{name:<8}{median(lambda one: one.service.rate):>7,.0f}"
-        f"{median(lambda one: one.service.p50):>8.1f}{median(lambda one: one.service.p99):>8.1f}"
-        f"{median(lambda one: one.alike.rate):>10,.0f}"
-        f"{median(lambda one: one.alike.p50):>8.1f}{median(lambda one: one.alike.p99):>8.1f}"
-        f"{median(lambda one: one.batched):>10,.0f}{median(lambda one: one.alone):>9,.0f}"
-        f"{median(lambda one: one.alike.rate / one.service.rate):>10.2f} x"
-        f"{median(lambda one: one.batched / one.service.rate):>7.2f} x"
-        f"{median(lambda one: one.service.p99 / one.service.p50):>7.1f} x"
+    cells = (
+        f"{format(statistics.median(map(figure, turns)), form):>{width}}"
+        for _, width, form, figure in COLUMNS
     )
-
-
-HEAD = f"""
-{"":<8}{"the service":^23}  {"one constant body":^24}{"the engine alone":>19}  {"ratios":^29}
-{"":<8}{"calls/s":>7}{"p50":>8}{"p99":>8}{"calls/s":>10}{"p50":>8}{"p99":>8}\
-{"at once":>10}{"1 by 1":>9}{"constant":>12}{"engine":>9}{"p99/p50":>9}"""
+    return f"{name:<8}{''.join(cells)}"
 
 
 def main() -> None:
@@ -237,10 +259,14 @@ def main() -> None:
 
 def told(clients: int, turns: Sequence[Turn]) -> str:
     """Say how so many clients fared with the mix."""
-    rate, p50, p99 = (
-        statistics.median(getattr(turn, name) for turn in turns) for name in ("rate", "p50", "p99")
+    rate, p50, p99, busy = (
+        statistics.median(getattr(turn, name) for turn in turns)
+        for name in ("rate", "p50", "p99", "busy")
     )
-    return f"{clients} clients, mix: {rate:,.0f} calls/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms"
+    return (
+        f"{clients} clients, mix: {rate:,.0f} calls/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
+        f"busy {busy:.2f} ms"
+    )
 
 
 if __name__ == "__main__":
