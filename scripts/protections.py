@@ -220,4 +220,61 @@ PROTECTIONS = (
         "tests/test_secrets.py::"
         "test_an_error_that_nobody_expected_even_where_local_variables_are_shown",
     ),
+    # The accounts of the service.
+    Protection(
+        "balance, entry and use change together",
+        "with self._writing, transaction(self._writer):",
+        "with self._writing:",
+        "tests/service/accounts/test_statement.py::test_balance_entry_and_use_are_one_or_nothing",
+    ),
+    Protection(
+        "a charge is within the balance",
+        """\
+        covered.append(left >= ZERO)
+        if left >= ZERO:
+""",
+        """\
+        covered.append(True)
+        if True:
+""",
+        "tests/service/accounts/test_statement.py::test_a_balance_may_end_at_zero_and_not_below",
+    ),
+    Protection(
+        "keys and tokens are kept as hashes",
+        """return sha256(secret.encode("utf-8", "surrogatepass")).digest()""",
+        """return secret.encode("utf-8", "surrogatepass")""",
+        "tests/service/accounts/test_accounts.py::"
+        "test_passwords_are_hashed_with_argon2_and_stand_nowhere",
+    ),
+    Protection(
+        "a revoked key is nobody's",
+        "WHERE key_hash = ? AND revoked_at IS NULL",
+        "WHERE key_hash = ?",
+        "tests/service/accounts/test_keys.py::test_a_revoked_key_is_nobodys_from_then_on",
+    ),
+    Protection(
+        "nobody revokes the key of another",
+        "WHERE key_id = ? AND account_id = ? AND revoked_at IS NULL",
+        "WHERE key_id = ? AND ? AND revoked_at IS NULL",
+        "tests/service/accounts/test_keys.py::test_nobody_revokes_or_rotates_the_key_of_another",
+    ),
+    Protection(
+        "a password is not shown while it is typed",
+        "hide_input=True",
+        "hide_input=False",
+        "tests/test_cli_accounts.py::"
+        "test_a_password_is_asked_for_twice_on_a_terminal_and_never_shown",
+    ),
+    Protection(
+        "what somebody typed does nothing to a terminal",
+        'one if one.isprintable() else " " for one in text or ""',
+        'one for one in text or ""',
+        "tests/test_cli_accounts.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
+    ),
+    Protection(
+        "no command but open makes a folder",
+        "if not make and not _is_there(folder / service.accounts.FILE):",
+        "if False:",
+        "tests/test_cli_accounts.py::test_no_command_but_open_makes_a_folder",
+    ),
 )
