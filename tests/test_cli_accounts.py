@@ -295,6 +295,18 @@ def test_show_has_balance_keys_use_and_the_last_entries(
     assert key["used_at"] is not None
 
 
+def test_who_signed_up_on_a_page_has_no_keys_and_no_calls_yet(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    with opened(tmp_path) as accounts:
+        accounts.sign_up("ada@example.com", PASSWORD)
+    assert command("show", "ada@example.com") == 0
+    out = lines(capsys)
+    assert out[0] == "account 1 ada@example.com"
+    assert "no keys" in out
+    assert "no calls in the last 30 days" in out
+
+
 def test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
