@@ -277,4 +277,48 @@ PROTECTIONS = (
         "if False:",
         "tests/test_cli_accounts.py::test_no_command_but_open_makes_a_folder",
     ),
+    # The service among people.
+    Protection(
+        "a data folder has one service",
+        "        lock.acquire(blocking=False)\n    except Timeout:\n        raise SettingsError(",
+        "        pass\n    except Timeout:\n        raise SettingsError(",
+        "tests/service/test_lifecycle.py::"
+        "test_a_folder_has_one_service_and_commands_work_beside_it",
+    ),
+    Protection(
+        "nobody says where a request comes from unless trusted",
+        "forwarded_allow_ips=[str(network) for network in trusted_proxies]",
+        "forwarded_allow_ips=None",
+        "tests/service/test_server.py::test_nobody_is_trusted_unless_named",
+    ),
+    Protection(
+        "a house has one limit, however many addresses",
+        "return str(IPv6Address(int(parsed) >> HOUSE << HOUSE))",
+        "return str(parsed)",
+        "tests/service/test_limits.py::test_an_ipv6_address_counts_for_its_network",
+    ),
+    Protection(
+        "callers are forgotten when their window is over",
+        "                return\n            self.clear(caller)",
+        "                return\n            return",
+        "tests/service/test_limits.py::test_callers_that_stay_away_are_forgotten",
+    ),
+    Protection(
+        "the log does not quote errors",
+        'said = f"{kind}: {error}" if isinstance(error, TELLING) else kind',
+        'said = f"{kind}: {error}"',
+        "tests/service/test_access_log.py::test_no_line_has_what_people_send",
+    ),
+    Protection(
+        "the log has no path that a caller made up",
+        'getattr(self.scope.get("route"), "path", None)',
+        'self.scope["path"]',
+        "tests/service/test_access_log.py::test_no_line_has_what_people_send",
+    ),
+    Protection(
+        "a request that comes too slowly is broken off",
+        "elif self._deadline is None:",
+        "elif False:",
+        "tests/service/test_protocol.py::test_a_request_that_comes_too_slowly_is_broken_off",
+    ),
 )

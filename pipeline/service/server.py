@@ -67,8 +67,8 @@ class Server(uvicorn.Server):
             log_config=None,
             log_level="error",  # what its warnings are about, the protocol logs with the address
             access_log=False,
-            proxy_headers=bool(trusted_proxies),  # else a caller could say where it calls from
-            # Given even when nobody is trusted: uvicorn would look into the environment.
+            proxy_headers=bool(trusted_proxies),
+            # Always given: uvicorn would look into the environment, and believe this machine.
             forwarded_allow_ips=[str(network) for network in trusted_proxies],
             server_header=False,
             ws="none",
