@@ -16,10 +16,13 @@ from pipeline.service.calls import Calls
 from pipeline.service.limits import SlidingWindow
 from pipeline.service.pages.visitors import Visitor
 
-__all__ = ["PageLimits", "Site", "address_of", "page_limits"]
+__all__ = ["ACCOUNT", "LOG_IN", "SIGN_UP", "PageLimits", "Site", "address_of", "page_limits"]
 
 Result = TypeVar("Result")
 Values = TypeVarTuple("Values")
+
+LOG_IN, ACCOUNT, SIGN_UP = Rate(30, 900), Rate(10, 900), Rate(20, 3600)
+"""The usual limits, see `PageLimits`."""
 
 AT_ONCE = 2
 """Passwords hashed at the same time: each takes 64 MiB and a core."""
@@ -43,9 +46,9 @@ class PageLimits:
 def page_limits() -> PageLimits:
     """Return the usual limits."""
     return PageLimits(
-        log_in=SlidingWindow(Rate(30, 900)),
-        account=SlidingWindow(Rate(10, 900)),
-        sign_up=SlidingWindow(Rate(20, 3600)),
+        log_in=SlidingWindow(LOG_IN),
+        account=SlidingWindow(ACCOUNT),
+        sign_up=SlidingWindow(SIGN_UP),
     )
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import total
 from pipeline.service.accounts import Holder
-from pipeline.service.bodies import checked_description
+from pipeline.service.bodies import MAX_CHARACTERS, checked_description
 from pipeline.service.calls import Answered
 from pipeline.service.pages.forms import Form
 from pipeline.service.pages.rendering import render
@@ -102,4 +102,5 @@ def _page(
         markup=MARKUP_PERCENTAGE,
         balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
         demo_rate=site.demo_rate,
+        max_characters=MAX_CHARACTERS,
     )
