@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from pipeline.service.pages.rendering import PRIVATE
 from pipeline.service.pages.visitors import Visitor
 
 __all__ = ["HOME", "known", "to", "to_log_in"]
@@ -31,7 +30,7 @@ def to(path: str, visitor: Visitor, session_seconds: int | None = None) -> Respo
         visitor: who.
         session_seconds: how long a session that begins now lasts; None: none begins.
     """
-    response = RedirectResponse(path, 303, PRIVATE)
+    response = RedirectResponse(path, 303)
     visitor.give_cookies(response, session_seconds)
     return response
 

@@ -1,4 +1,4 @@
-"""Turns templates into responses: escaped throughout, and kept by nobody on the way."""
+"""Turns templates into responses, escaped throughout."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from pipeline.service.pages.static_files import static
 from pipeline.service.pages.visitors import Visitor, visitor_of
 from pipeline.service.pages.wording import count, iso, rate_words, usd, when
 
-__all__ = ["PRIVATE", "render"]
-
-PRIVATE = {"Cache-Control": "no-store"}
-"""What pages and files of an account are sent with: no copy stays anywhere."""
+__all__ = ["render"]
 
 
 def render(
@@ -45,7 +42,7 @@ def render(
         .get_template(template)
         .render(visitor=visitor, here=request.url.path, base_url=_base_url(request), **values)
     )
-    response = HTMLResponse(text, status, {**PRIVATE, **(headers or {})})
+    response = HTMLResponse(text, status, headers)
     visitor.give_cookies(response)
     return response
 

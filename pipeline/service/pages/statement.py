@@ -7,7 +7,7 @@ from starlette.responses import Response, StreamingResponse
 
 from pipeline.service.accounts import statement_csv
 from pipeline.service.pages.entries import key_names
-from pipeline.service.pages.rendering import PRIVATE, render
+from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
 
@@ -40,7 +40,7 @@ def download(site: Site, request: Request, visitor: Visitor) -> Response:  # noq
     return StreamingResponse(
         statement_csv(statement.each(visitor.member), keys.of(visitor.member)),
         media_type="text/csv; charset=utf-8",
-        headers={**PRIVATE, "Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
 
 

@@ -5,6 +5,7 @@ from fastapi import FastAPI
 
 from pipeline.service import Accounts
 from pipeline.service.accounts import Entry
+from pipeline.service.pages.visitors import Visitor
 from tests.service.pages.browsing import EMAIL, PASSWORD, Browser, Fields
 
 pytestmark = pytest.mark.anyio
@@ -121,3 +122,16 @@ async def test_a_visitor_without_a_cookie_has_no_token_that_counts(app: FastAPI)
     token = first.form("/try")["form_token"]
     await refused(second, "/try", {"form_token": token})
     await refused(second, "/login", {"form_token": ""})
+
+
+def test_with_a_session_only_its_token_counts() -> None:
+    visitor = Visitor(secure=False, session="session", mark="mark")
+    assert visitor.knows(Visitor(False, "session", None).token)
+    assert not visitor.knows(Visitor(False, None, "mark").token)
+    assert visitor.token == Visitor(False, "session", "another").token
+
+
+def test_no_two_visitors_have_the_same_token() -> None:
+    tokens = {Visitor(False, None, None).token for _ in range(100)}
+    assert len(tokens) == 100
+    assert all(len(token) == 64 for token in tokens)

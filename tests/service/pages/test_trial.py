@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 import pytest
 from fastapi import FastAPI
 
+from pipeline.answers import BatchAnswers, Matched
 from pipeline.money import plain
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
@@ -70,6 +72,20 @@ async def test_what_was_typed_and_chosen_stays(browser: Browser) -> None:
     form = browser.form("/try")
     assert form["description"] == ["road"]
     assert form["system"] == ["psc", "unspsc"]
+
+
+async def test_lines_end_as_programs_end_them(accounts: Accounts) -> None:
+    asked: list[str] = []
+
+    class Listening:
+        def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+            for texts in batches:
+                asked.extend(texts)
+                yield {"cpv": [Matched(()) for _ in texts]}
+
+    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": Listening()}))
+    await ask(browser, "Repair of\r\n roads ")
+    assert asked == ["Repair of\n roads "]
 
 
 async def test_no_match_is_an_answer_too(browser: Browser) -> None:
