@@ -45,12 +45,12 @@ async def test_the_dashboard_says_when_a_key_was_made_and_last_charged(
     key = await browser.make_key()
     await browser.go("/dashboard")
     table = next(iter(browser.page.each("table"))).rows()
-    assert table[1][:4] == ["nightly run", f"{key[:7]}…", "2026-11-20 22:00:00", "never"]
+    assert table[1][:5] == ["nightly run", "1", f"{key[:7]}…", "2026-11-20 22:00:00", "never"]
     clock.now += 90
     await Caller(app, key).match()
     await browser.go("/dashboard")
     table = list(browser.page.each("table"))[1].rows()
-    assert table[1][2:4] == ["2026-11-20 22:00:00", "2026-11-20 22:01:30"]
+    assert table[1][3:5] == ["2026-11-20 22:00:00", "2026-11-20 22:01:30"]
 
 
 async def test_revoking_asks_first_and_then_the_key_is_nobodys(
