@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import signal
 import socket
@@ -20,6 +21,14 @@ from pipeline.service import Accounts
 from pipeline.service.faults import Record
 from tests.service.conftest import exact
 from tests.service.processes import key_in, ran, serving
+
+
+@pytest.fixture(autouse=True)
+def _log_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command takes the log of its whole process."""
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", list(root.handlers))
+    monkeypatch.setattr(root, "level", root.level)
 
 
 def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_order(
