@@ -46,6 +46,12 @@ HEADERS: dict[int, dict[str, Any]] = {
             "schema": {"type": "integer", "minimum": 1},
         }
     },
+    503: {
+        "Retry-After": {
+            "description": "Seconds to wait, if there are too many connections.",
+            "schema": {"type": "integer", "minimum": 1},
+        }
+    },
 }
 
 

@@ -27,7 +27,7 @@ from pipeline.codes.shipped import shipped
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, engine_matchers
 from pipeline.service.bodies import Metadata
-from tests.buy.serving import serving
+from tests.service.test_server import serving
 
 SEED = "6"
 
@@ -102,12 +102,14 @@ class Report:
         assert self.content["phases"]["stateful"]["skip_reason"] == "not_applicable"
 
 
-def examined(folder: Path, address: str, examples: int, key: str | None, *expected: int) -> Report:
+def examined(
+    folder: Path, place: tuple[str, int], examples: int, key: str | None, *expected: int
+) -> Report:
     """Let schemathesis loose on a service.
 
     Args:
         folder: where it works.
-        address: where the service is.
+        place: where the service is.
         examples: cases that it makes up for each operation and mode, at most.
         key: what calls; None for nobody.
         expected: the statuses that a request may get that is as described.
@@ -116,10 +118,10 @@ def examined(folder: Path, address: str, examples: int, key: str | None, *expect
     settings = f"[checks.positive_data_acceptance]\nexpected-statuses = {list(expected)}\n"
     (folder / "schemathesis.toml").write_text(settings, "utf-8")
     headers = [] if key is None else ["--header", f"X-API-Key: {key}"]
-    path = folder / "report.json"
+    path, url = folder / "report.json", "http://{}:{}/openapi.json".format(*place)
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"),
+            *(sys.executable, "-m", "schemathesis.cli", "run", url),
             *("--checks", "all", "--mode", "all", "--continue-on-failure", "--no-color"),
             *("--max-examples", os.environ.get("SCHEMATHESIS_EXAMPLES") or str(examples)),
             *("--seed", SEED, "--report", "json", "--report-json-path", str(path)),
@@ -157,8 +159,8 @@ def test_all_checks_hold_for_whatever_is_sent(
     account = accounts.open(Decimal(1_000))
     matchers = engine_matchers() if engine else DRAWN
     app = create_app(accounts, matchers, metadata=metadata, key_rate=None, demo_rate=None)
-    with serving(app) as address:
-        report = examined(tmp_path, address, examples, account.key if keyed else None, 200)
+    with serving(app) as place:
+        report = examined(tmp_path, place, examples, account.key if keyed else None, 200)
     report.assert_clean()
     assert report.cases >= at_least
     assert all(report.accepted(endpoint) >= 20 for endpoint in ENDPOINTS)
@@ -180,8 +182,8 @@ def test_refusals_are_as_described_too(
 ) -> None:
     own = accounts.open(Decimal(balance)).key
     app = create_app(accounts, DRAWN, key_rate=rate, demo_rate=None)
-    with serving(app) as address:
-        report = examined(tmp_path, address, 10, own if key == "own" else key, 200, status)
+    with serving(app) as place:
+        report = examined(tmp_path, place, 10, own if key == "own" else key, 200, status)
     report.assert_clean()
     assert report.cases >= 60
     assert len(accounts.statement.charges()) <= 1
@@ -189,7 +191,7 @@ def test_refusals_are_as_described_too(
 
 
 def test_a_service_that_breaks_its_word_is_found_out(accounts: Accounts, tmp_path: Path) -> None:
-    with serving(create_app(accounts, WRONG, key_rate=None, demo_rate=None)) as address:
-        report = examined(tmp_path, address, 1, None, 200)
+    with serving(create_app(accounts, WRONG, key_rate=None, demo_rate=None)) as place:
+        report = examined(tmp_path, place, 1, None, 200)
     assert report.content["exit_code"] == 1
     assert {failure["type"] for failure in report.content["failures"]} == {"JsonSchemaError"}
