@@ -321,4 +321,26 @@ PROTECTIONS = (
         "elif False:",
         "tests/service/test_protocol.py::test_a_request_that_comes_too_slowly_is_broken_off",
     ),
+    # What the service charges.
+    Protection(
+        "charges that are committed together share one balance",
+        "            balances[due.account_id] = left\n",
+        "",
+        "tests/service/rehearsal/test_many_at_once.py",
+    ),
+    Protection(
+        "a request counts for the limit before it is answered",
+        """\
+        calls.count(holder, request.client.host if request.client else "")
+        description = description_in(await body_of(request))
+        answered = await calls.answer(holder, system, description)
+""",
+        """\
+        description = description_in(await body_of(request))
+        answered = await calls.answer(holder, system, description)
+        calls.count(holder, request.client.host if request.client else "")
+""",
+        "tests/service/rehearsal/test_parking.py::"
+        "test_a_run_that_asks_more_often_than_it_may_waits_and_is_charged_for_answers_only",
+    ),
 )
