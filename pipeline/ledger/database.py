@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from pipeline.errors import LedgerError
 from pipeline.ledger.schema import VERSION, create_tables, migrate, version_of
+from pipeline.sqlite_files import connect, has_log, transaction
 
 __all__ = ["Database", "translated"]
 
@@ -93,7 +93,7 @@ class Database:
         Raises:
             LedgerError: the file cannot be written.
         """
-        with self._writing, self._translated(), _atomic(self._writer):
+        with self._writing, self._translated(), transaction(self._writer):
             yield self._writer
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
@@ -146,13 +146,8 @@ def translated(message: str, advice: Mapping[int, str], otherwise: str) -> Itera
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        path, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
-    )
+    connection = connect(path, PATIENCE_S)
     try:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not only to its cache
-        connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     except BaseException:
         connection.close()
@@ -162,39 +157,15 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _set_up(connection: sqlite3.Connection, path: Path) -> None:
     version = version_of(connection, path)
-    if _journal_mode(connection) != "wal":
+    if not has_log(connection, PATIENCE_S):
         raise LedgerError(
             f"The folder of the ledger {path} cannot hold one.",
             "Name a ledger on a local disk: --ledger PATH.",
         )
     if version != VERSION:
-        with _atomic(connection):
+        with transaction(connection):
             version = version_of(connection, path)  # another process may have been faster
             if version == 0:
                 create_tables(connection)
             else:
                 migrate(connection, version)
-
-
-def _journal_mode(connection: sqlite3.Connection) -> str:
-    """Ask for a write-ahead log; here alone SQLite does not wait for another process itself."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-@contextmanager
-def _atomic(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # SQLite ends some by itself, as on a full disk
-            connection.execute("ROLLBACK")
-        raise

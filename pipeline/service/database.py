@@ -10,9 +10,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from pipeline import sqlite_files
 from pipeline.errors import SettingsError
 
-__all__ = ["Database", "connect", "transaction", "unusable"]
+__all__ = ["Database", "connect", "unusable"]
 
 PATIENCE_S = 10.0
 """How long to wait for another process's transaction, which takes milliseconds."""
@@ -60,7 +61,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Do several things at once; they are on the disk when this ends, or none is done."""
-        with self._writing, transaction(self._writer):
+        with self._writing, sqlite_files.transaction(self._writer):
             yield self._writer
 
     def read(self, query: str, *values: object) -> list[Any]:
@@ -85,15 +86,15 @@ def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Conne
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / file).touch(mode=0o600)  # e-mail addresses and password hashes are nobody else's
-        connection = sqlite3.connect(
-            folder / file, timeout=PATIENCE_S, isolation_level=None, check_same_thread=False
-        )
+        connection = sqlite_files.connect(folder / file, PATIENCE_S)
     except (sqlite3.Error, OSError) as error:
         raise unusable(folder, error) from error
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
+        if not sqlite_files.has_log(connection, PATIENCE_S):
+            raise SettingsError(
+                f"The data folder {folder} cannot hold a database that several may use.",
+                "Name one on a local disk: --data DIR.",
+            )
         _set_up(connection, file, schema, version)
     except sqlite3.Error as error:
         connection.close()
@@ -104,21 +105,9 @@ def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Conne
     return connection
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what a block does, or roll it back."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
-
-
 def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int) -> None:
     if not _is_set_up(connection):
-        with transaction(connection):
+        with sqlite_files.transaction(connection):
             if not _is_set_up(connection):  # by another process, meanwhile
                 connection.execute("CREATE TABLE about (version INTEGER NOT NULL)")
                 for statement in schema.split(";\n"):

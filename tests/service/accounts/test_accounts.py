@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import sqlite_files
 from pipeline.errors import SettingsError
 from pipeline.service import Accounts
 from pipeline.service.accounts import Due, Passwords
@@ -134,6 +135,18 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match=r"Name a folder that you may write to: --data DIR\."):
         Accounts(tmp_path / "file" / "data")
+
+
+def test_a_folder_whose_files_only_one_may_use_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_memory(path: Path, patience_s: float) -> sqlite3.Connection:
+        return sqlite3.connect(":memory:")
+
+    monkeypatch.setattr(sqlite_files, "connect", in_memory)
+    with pytest.raises(SettingsError) as caught:
+        Accounts(tmp_path)
+    assert caught.value.hint == "Name one on a local disk: --data DIR."
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
