@@ -12,7 +12,7 @@ from pipeline.report import Summary
 from pipeline.scan import Plan
 from pipeline.settings import CsvOptions, Format, Settings
 
-__all__ = ["Files", "manifest"]
+__all__ = ["VERSIONS", "Files", "manifest"]
 
 LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from decimal import Decimal
-from importlib.metadata import version
 from typing import Any
 
 import simplejson
@@ -14,6 +13,7 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from pipeline.answers import System
+from pipeline.manifest import VERSIONS
 from pipeline.service.bodies import failure
 from pipeline.service.examples import DESCRIPTION, nothing_found, response
 from pipeline.service.pricing import HIGHEST, LOWEST, MAX_MATCHES
@@ -76,7 +76,7 @@ def described(routes: Sequence[BaseRoute], terms: Terms) -> bytes:
     """Write the description of an application's routes."""
     document = get_openapi(
         title="tender-pipeline",
-        version=version("tender-pipeline"),
+        version=VERSIONS["tender-pipeline"],
         summary="Tenders in, procurement codes out.",
         description=_about(terms),
         routes=routes,

@@ -27,7 +27,7 @@ from pipeline.codes.shipped import shipped
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, engine_matchers
 from pipeline.service.bodies import Metadata
-from tests.service.test_server import serving
+from tests.service.sockets import serving
 
 SEED = "6"
 
