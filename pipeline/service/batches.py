@@ -44,11 +44,10 @@ class Batches(Generic[Item, Result]):
             items, futures = zip(*(self._waiting.popleft() for _ in range(count)), strict=True)
             try:
                 results = await asyncio.to_thread(self._work, items)
-            except Exception as error:  # whoever waits for an item is told
-                for future in futures:
-                    if not future.done():
-                        future.set_exception(error)
-            else:
                 for future, result in zip(futures, results, strict=True):
                     if not future.done():  # else nobody waits for it any more
                         future.set_result(result)
+            except Exception as error:  # whoever still waits for an item is told
+                for future in futures:
+                    if not future.done():
+                        future.set_exception(error)

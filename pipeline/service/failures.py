@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match, Mount
+from starlette.routing import BaseRoute, Match
 
 from pipeline.answers import SYSTEMS
 from pipeline.service.bodies import failure
@@ -94,13 +94,12 @@ def _is_for_people(request: Request) -> bool:
 
 def _allowed(routes: Sequence[BaseRoute], request: Request) -> str:
     """List the methods that a path takes; the router would name those of its first route only."""
-    own = [route for route in routes if not isinstance(route, Mount)]
-    allowed = [
+    scopes = {method: {**request.scope, "method": method} for method in METHODS}
+    return ", ".join(
         method
-        for method in METHODS
-        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in own)
-    ]
-    return ", ".join(allowed or ["GET", "HEAD"])  # files, which are mounted
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in routes)
+    )
 
 
 def _to_do(request: Request, detail: str, allowed: str | None) -> str:

@@ -18,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.service.bodies import failure
 from pipeline.service.log_lines import FIELDS
+from pipeline.service.refusals import INTERNAL_ERROR, ValidationError
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
 
@@ -114,7 +115,7 @@ class BoundedHttp(H11Protocol):
 
 
 def _response(status: int, message: str) -> bytes:
-    body = failure("VALIDATION_ERROR", message)
+    body = failure(ValidationError.error, message)
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         "content-type: application/json\r\n"
@@ -126,7 +127,7 @@ def _response(status: int, message: str) -> bytes:
 
 async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - as ASGI has it
     """Say that there are too many connections."""
-    body = failure("INTERNAL_ERROR", "The service is busy. Try again in a moment.")
+    body = failure(INTERNAL_ERROR, "The service is busy. Try again in a moment.")
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),

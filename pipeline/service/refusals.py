@@ -98,4 +98,4 @@ class UnavailableError(RefusedError):
     """The service cannot work at the moment."""
 
     status = 503
-    error = "INTERNAL_ERROR"
+    error = INTERNAL_ERROR

@@ -73,3 +73,13 @@ async def test_who_gives_up_waiting_keeps_nobody_from_his_result() -> None:
     work.let.set()
     assert await stays == 4
     assert gone.cancelled()
+
+
+async def test_nobody_waits_for_ever_when_there_are_too_few_results() -> None:
+    batches: Batches[int, int] = Batches(lambda items: items[:1], most=2)
+    tasks = await _waiting(batches, [1, 2])
+    async with asyncio.timeout(10):
+        first, second = await asyncio.gather(*tasks, return_exceptions=True)
+    assert first == 1
+    assert isinstance(second, ValueError)
+    assert await batches.result(5) == 5

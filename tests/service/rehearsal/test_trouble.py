@@ -103,8 +103,13 @@ def test_a_service_that_is_killed_loses_answers_but_no_charge(
     customer = new_customer(tmp_path / "data")
     customer.write(made_texts(TEXTS))
     how = ("--rate", "none", "--workers", SLOW)
-    with serving_faults(tmp_path, SLOW_ANSWERS) as server, customer.running(server, *how) as run:
-        until(lambda: len(customer.charges()) == BEFORE + SLOW)
+    with (
+        serving_faults(tmp_path, SLOW_ANSWERS) as server,
+        closing(Record(server.folder)) as record,
+        customer.running(server, *how) as run,
+    ):
+        # The record is written after the statement, and what it lacks here nobody adds.
+        until(lambda: sum(one.billed_usd is not None for one in record.requests()) == BEFORE + SLOW)
         server.ended(signal.SIGKILL)
         parked = finished(run)
     assert parked.exit_code == 6, parked.err
