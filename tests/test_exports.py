@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import pipeline
+import pipeline.service
 
 
 def test_the_public_names_are_these() -> None:
@@ -61,3 +62,15 @@ def test_the_names_are_there_before_what_they_need_is_imported() -> None:
     code = f"import pipeline, sys; assert 'plan' in dir(pipeline); print({HEAVY}, pipeline.plan)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("set() <function plan")
+
+
+def test_accounts_of_the_service_need_neither_its_engine_nor_its_server() -> None:
+    heavy = "{'fastapi', 'uvicorn', 'scipy', 'pandas', 'aiohttp'} & set(sys.modules)"
+    code = f"import sys; from pipeline.service import Accounts; print({heavy}, Accounts.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set() Accounts\n"
+
+
+def test_a_name_that_the_service_has_not_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"'pipeline\.service' has no attribute 'acounts'"):
+        _ = pipeline.service.acounts  # type: ignore[attr-defined]

@@ -81,7 +81,7 @@ def _on(command: Callable[Concatenate[Accounts, Rest], int], make: bool) -> Call
 @contextmanager
 def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
     """Open the accounts in a folder, and tell SQLite's errors as those of the folder."""
-    service = service_package()
+    service = service_package("accounts")
     if not make and not _is_there(folder / service.accounts.FILE):
         raise SettingsError(
             f"There are no accounts in {folder}.",

@@ -65,9 +65,9 @@ def serve(**values: Any) -> int:
 
     Each option has an environment variable: --port is TENDER_PIPELINE_SERVE_PORT.
     """
-    folder, service = service_folder(values["data"]), service_package()
+    folder, service = service_folder(values["data"]), service_package("app")
     service.log_lines.set_up()
-    with service.possession(folder), closing(service.Accounts(folder)) as accounts:
+    with service.only_service(folder), closing(service.Accounts(folder)) as accounts:
         serving = _Serving(service, accounts, folder, values)
         if values["faults"] is None:
             return serving.run()

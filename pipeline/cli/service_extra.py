@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -26,17 +27,20 @@ def service_folder(given: Path | None) -> Path:
     return given or data_folder() / "service"
 
 
-def service_package() -> ModuleType:
-    """Import what only the service's commands need, and a run can do without.
+def service_package(part: str) -> ModuleType:
+    """Import the service, whose packages a run can do without, and a module of it.
+
+    Args:
+        part: the module that needs all the packages that a command does.
 
     Raises:
         SettingsError: the packages of the extra are not installed.
     """
     try:
-        from pipeline import service
+        import_module(f"pipeline.service.{part}")
+        return import_module("pipeline.service")
     except ImportError as error:
         raise SettingsError(
             f"The service needs the package {error.name}, which is not installed.",
             "Install it: pip install 'tender-pipeline[service]'.",
         ) from error
-    return service

@@ -167,7 +167,7 @@ def test_the_default_folder_is_in_the_users_data(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     folder = tmp_path / "tender-pipeline" / "service"
-    with service.possession(folder):
+    with service.only_service(folder):
         done = CliRunner().invoke(serve)
     assert str(done.exception).startswith(f"Another service runs on the data folder {folder}.")
 

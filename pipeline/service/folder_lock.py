@@ -10,13 +10,13 @@ from filelock import FileLock, Timeout
 
 from pipeline.errors import SettingsError
 
-__all__ = ["possession"]
+__all__ = ["only_service"]
 
 FILE = "service.lock"
 
 
 @contextmanager
-def possession(folder: Path) -> Iterator[None]:
+def only_service(folder: Path) -> Iterator[None]:
     """Be the only service on a folder; commands beside it may use its accounts all the same.
 
     The system lets go of the lock when the process ends, however it does.
