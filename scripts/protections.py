@@ -326,7 +326,7 @@ PROTECTIONS = (
         "charges that are committed together share one balance",
         "            balances[due.account_id] = left\n",
         "",
-        "tests/service/rehearsal/test_many_at_once.py",
+        "tests/service/accounts/test_statement.py::test_a_balance_may_end_at_zero_and_not_below",
     ),
     Protection(
         "a request counts for the limit before it is answered",
@@ -340,7 +340,85 @@ PROTECTIONS = (
         answered = await calls.answer(holder, system, description)
         calls.count(holder, request.client.host if request.client else "")
 """,
-        "tests/service/rehearsal/test_parking.py::"
-        "test_a_run_that_asks_more_often_than_it_may_waits_and_is_charged_for_answers_only",
+        "tests/service/test_app.py::test_a_request_that_is_not_valid_counts_but_costs_nothing",
+    ),
+    Protection(
+        "an account has one limit, however many keys",
+        "self._key_limit.wait(holder.account_id)",
+        "self._key_limit.wait(holder.key_id)",
+        "tests/service/test_app.py::"
+        "test_an_account_has_100_requests_a_minute_whatever_its_key_and_address",
+    ),
+    # The pages.
+    Protection(
+        "a form needs the token of its visitor",
+        "if not visitor.knows(form.value(TOKEN_FIELD)):",
+        "if False:",
+        "tests/service/pages/test_forgery.py::test_every_form_needs_the_token_of_its_visitor",
+    ),
+    Protection(
+        "a form that a browser says another site sent is refused",
+        "            check_origin(request)\n",
+        "",
+        "tests/service/pages/test_forgery.py::"
+        "test_a_form_from_another_site_is_refused_even_with_the_token",
+    ),
+    Protection(
+        "logging out ends the session, not the cookie alone",
+        """\
+        await run_in_threadpool(site.accounts.sessions.end, visitor.session)
+        visitor.end()
+""",
+        """\
+        visitor.end()
+""",
+        "tests/service/pages/test_signing.py::"
+        "test_logging_out_ends_the_session_wherever_its_cookie_is",
+    ),
+    Protection(
+        "a session ends by itself",
+        "WHERE token_hash = ? AND ends_at > ?",
+        "WHERE token_hash = ? AND ?",
+        "tests/service/accounts/test_sessions.py::test_a_session_ends_by_itself",
+    ),
+    Protection(
+        "a new password ends every session",
+        "            delete_sessions(connection, account)\n\n    def find(",
+        "\n    def find(",
+        "tests/service/accounts/test_accounts.py::"
+        "test_a_new_password_ends_the_old_one_and_every_session",
+    ),
+    Protection(
+        "no script reads a cookie",
+        "            httponly=True,\n",
+        "",
+        "tests/service/pages/test_cookies.py::"
+        "test_cookies_are_out_of_reach_of_scripts_and_other_sites",
+    ),
+    Protection(
+        "logging in sends on to no other site",
+        "return path if path in PLACES else HOME",
+        "return path or HOME",
+        "tests/service/pages/test_signing.py::test_nobody_is_sent_on_to_anywhere_else",
+    ),
+    Protection(
+        "tries of one account are limited",
+        " or _wait(site.limits.account, name)",
+        "",
+        "tests/service/pages/test_signing.py::"
+        "test_tries_of_one_account_are_limited_whoever_makes_them",
+    ),
+    Protection(
+        "every response has the security headers",
+        "    app.add_middleware(SecurityHeaders)",
+        "    pass",
+        "tests/service/pages/test_headers.py::"
+        "test_every_response_says_what_browsers_may_do_with_it",
+    ),
+    Protection(
+        "what is shown is escaped",
+        'PackageLoader("pipeline.service.pages"),\n        autoescape=True,\n',
+        'PackageLoader("pipeline.service.pages"),\n        autoescape=False,\n',
+        "tests/service/pages/test_hostile_texts.py",
     ),
 )

@@ -190,12 +190,13 @@ async def test_many_calls_at_once_spend_a_low_balance_once(accounts: Accounts) -
     assert len(accounts.statement.charges()) == 5
 
 
-async def test_an_account_has_100_requests_a_minute_whatever_its_address(
+async def test_an_account_has_100_requests_a_minute_whatever_its_key_and_address(
     accounts: Accounts, clock: VirtualClock
 ) -> None:
     account = accounts.open()
+    keys = [account.key, accounts.keys.make(account.account_id, "another").key]
     app = create_app(accounts, SCRIPTED)
-    callers = [Caller(app, account.key, f"192.0.2.{number}") for number in range(4)]
+    callers = [Caller(app, keys[number % 2], f"192.0.2.{number}") for number in range(4)]
     for number in range(100):
         assert (await callers[number % 4].match()).status_code == 200
         clock.now += 0.25
