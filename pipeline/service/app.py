@@ -19,7 +19,6 @@ from pipeline.service.failures import answer_failures
 from pipeline.service.health import health
 from pipeline.service.openapi import HEALTH, described, operation
 from pipeline.service.pages import error_page, router
-from pipeline.service.pages.docs import docs
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reading import JSON, body_of, key_of
 from pipeline.service.security_headers import SecurityHeaders
@@ -62,7 +61,7 @@ def create_app(
     app.get("/health", **HEALTH)(well)
     app.head("/health", include_in_schema=False)(well)
     _describe(app, terms)
-    app.include_router(router(accounts, calls, key_rate=key_rate, demo_rate=demo_rate))
+    app.include_router(router(accounts, calls, terms))
     return app
 
 
@@ -89,5 +88,4 @@ def _describe(app: FastAPI, terms: Terms) -> None:
     async def openapi(request: Request) -> Response:  # noqa: ARG001 - its shape
         return Response(document, media_type=JSON)
 
-    for path, shown in (("/openapi.json", openapi), ("/docs", docs(terms))):
-        app.add_route(path, shown, ["GET"], include_in_schema=False)  # and HEAD with it
+    app.add_route("/openapi.json", openapi, ["GET"], include_in_schema=False)  # and HEAD with it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import simplejson
@@ -13,6 +13,8 @@ from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.bodies import MAX_CHARACTERS, failure
 from pipeline.service.examples import DESCRIPTION, MATCHES, response
 from pipeline.service.pages.rendering import render
+from pipeline.service.pages.site import Site
+from pipeline.service.pages.visitors import Visitor
 from pipeline.service.pricing import (
     HIGHEST,
     LOWEST,
@@ -27,7 +29,7 @@ from pipeline.service.pricing import (
 from pipeline.service.reading import MAX_BODY
 from pipeline.service.terms import FAILURES, SYSTEM_NAMES, Terms
 
-__all__ = ["docs"]
+__all__ = ["show"]
 
 CURL = """\
 curl {base_url}/api/cpv/match \\
@@ -80,25 +82,17 @@ DETAILED_FIELDS = {
 COMPACT_FIELDS = {"metadata.cost.apiCost": ("number", "what is charged, USD")}
 
 
-def docs(terms: Terms) -> Callable[[Request], Response]:
-    """Return what shows the page.
-
-    Args:
-        terms: how the deployment is set.
-    """
-    values = _values(terms)
-
-    def show(request: Request) -> Response:
-        base_url = str(request.base_url).rstrip("/")
-        examples: dict[str, Any] = {
-            name: text.format(base_url=base_url, description=DESCRIPTION)
-            for name, text in (("curl", CURL), ("python", PYTHON), ("command", COMMAND))
-        }
-        return render(request, "docs.html", **examples, **values)
-
-    return show
+def show(site: Site, request: Request, visitor: Visitor) -> Response:
+    """Show the documentation."""
+    base_url = str(request.base_url).rstrip("/")
+    examples: dict[str, Any] = {
+        name: text.format(base_url=base_url, description=DESCRIPTION)
+        for name, text in (("curl", CURL), ("python", PYTHON), ("command", COMMAND))
+    }
+    return render(request, "docs.html", visitor=visitor, **examples, **_values(site.terms))
 
 
+@cache
 def _values(terms: Terms) -> dict[str, Any]:
     fields = dict(FIELDS)
     if "detailed" in terms.forms:

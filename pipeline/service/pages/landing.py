@@ -25,6 +25,6 @@ def show(site: Site, request: Request, visitor: Visitor) -> Response:
         starting_balance=STARTING_BALANCE,
         lowest=LOWEST.final,
         highest=HIGHEST.final,
-        key_rate=site.key_rate,
-        demo_rate=site.demo_rate,
+        key_rate=site.terms.key_rate,
+        demo_rate=site.terms.demo_rate,
     )

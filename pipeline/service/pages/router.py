@@ -10,17 +10,26 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
-from pipeline.service.pages import account, dashboard, keys, landing, signing, statement, trial
+from pipeline.service.pages import (
+    account,
+    dashboard,
+    docs,
+    keys,
+    landing,
+    signing,
+    statement,
+    trial,
+)
 from pipeline.service.pages.errors import PageError, error_page
 from pipeline.service.pages.forgery import check_origin, check_token
 from pipeline.service.pages.forms import Form, read_form
 from pipeline.service.pages.going import to_log_in
-from pipeline.service.pages.site import PageLimits, Site, page_limits
+from pipeline.service.pages.site import Site
 from pipeline.service.pages.static_files import FOLDER, serve_static
 from pipeline.service.pages.visitors import Visitor, visitor_of
+from pipeline.service.terms import Terms
 
 __all__ = ["router"]
 
@@ -29,6 +38,7 @@ Action: TypeAlias = Callable[[Site, Request, Visitor, Form], Awaitable[Response]
 
 OPEN_PAGES: dict[str, Page] = {
     "/": landing.show,
+    "/docs": docs.show,
     "/login": signing.show_log_in,
     "/signup": signing.show_sign_up,
     "/try": trial.show,
@@ -56,24 +66,15 @@ ACTIONS: dict[str, Action] = {
 """Without a session, what is not open leads to the page where one logs in."""
 
 
-def router(
-    accounts: Accounts,
-    calls: Calls,
-    *,
-    key_rate: Rate | None = AUTHENTICATED,
-    demo_rate: Rate | None = DEMO,
-    limits: PageLimits | None = None,
-) -> APIRouter:
+def router(accounts: Accounts, calls: Calls, terms: Terms) -> APIRouter:
     """Return the routes of all pages.
 
     Args:
         accounts: whose pages they are.
         calls: answers what is tried.
-        key_rate: the limit of an account's calls, to be told.
-        demo_rate: the limit of an address's calls without an account, to be told.
-        limits: how often passwords may be tried and accounts be opened; None: the usual.
+        terms: how the deployment is set, to be told.
     """
-    site = Site(accounts, calls, limits or page_limits(), key_rate, demo_rate)
+    site = Site(accounts, calls, terms)
     routes = APIRouter(include_in_schema=False)
     for pages, members in ((OPEN_PAGES, False), (PAGES, True)):
         for path, page in pages.items():

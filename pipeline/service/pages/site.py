@@ -10,11 +10,12 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 from starlette.requests import Request
 
-from pipeline.rate import AUTHENTICATED, DEMO, Rate
+from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
 from pipeline.service.limits import SlidingWindow
 from pipeline.service.pages.visitors import Visitor
+from pipeline.service.terms import Terms
 
 __all__ = ["ACCOUNT", "LOG_IN", "SIGN_UP", "PageLimits", "Site", "address_of", "page_limits"]
 
@@ -59,16 +60,14 @@ class Site:
     Attributes:
         accounts: whose pages they are.
         calls: answers what is tried.
+        terms: how the deployment is set, to be told.
         limits: how often passwords may be tried and accounts be opened.
-        key_rate: the limit of an account's calls, to be told.
-        demo_rate: the limit of an address's calls without an account, to be told.
     """
 
     accounts: Accounts
     calls: Calls
+    terms: Terms
     limits: PageLimits = field(default_factory=page_limits)
-    key_rate: Rate | None = AUTHENTICATED
-    demo_rate: Rate | None = DEMO
     _hashing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(AT_ONCE))
 
     def recognise(self, visitor: Visitor) -> None:

@@ -101,6 +101,6 @@ def _page(
         paid=_paid(outcomes),
         markup=MARKUP_PERCENTAGE,
         balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
-        demo_rate=site.demo_rate,
+        demo_rate=site.terms.demo_rate,
         max_characters=MAX_CHARACTERS,
     )
