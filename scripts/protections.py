@@ -354,13 +354,13 @@ PROTECTIONS = (
         "a form needs the token of its visitor",
         "if not visitor.knows(form.value(TOKEN_FIELD)):",
         "if False:",
-        "tests/service/pages/test_forgery.py::test_every_form_needs_the_token_of_its_visitor",
+        "tests/service/pages/test_csrf.py::test_every_form_needs_the_token_of_its_visitor",
     ),
     Protection(
         "a form that a browser says another site sent is refused",
         "            check_origin(request)\n",
         "",
-        "tests/service/pages/test_forgery.py::"
+        "tests/service/pages/test_csrf.py::"
         "test_a_form_from_another_site_is_refused_even_with_the_token",
     ),
     Protection(
@@ -372,7 +372,7 @@ PROTECTIONS = (
         """\
         visitor.end()
 """,
-        "tests/service/pages/test_signing.py::"
+        "tests/service/pages/test_authentication.py::"
         "test_logging_out_ends_the_session_wherever_its_cookie_is",
     ),
     Protection(
@@ -399,13 +399,13 @@ PROTECTIONS = (
         "logging in sends on to no other site",
         "return path if path in PLACES else HOME",
         "return path or HOME",
-        "tests/service/pages/test_signing.py::test_nobody_is_sent_on_to_anywhere_else",
+        "tests/service/pages/test_authentication.py::test_nobody_is_sent_on_to_anywhere_else",
     ),
     Protection(
         "tries of one account are limited",
         " or _wait(site.limits.account, name)",
         "",
-        "tests/service/pages/test_signing.py::"
+        "tests/service/pages/test_authentication.py::"
         "test_tries_of_one_account_are_limited_whoever_makes_them",
     ),
     Protection(

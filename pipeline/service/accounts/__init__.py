@@ -2,7 +2,7 @@
 
 from pipeline.service.accounts.accounts import STARTING_BALANCE, Account, Accounts, Opened
 from pipeline.service.accounts.audit import Audit
-from pipeline.service.accounts.batch import Due
+from pipeline.service.accounts.charging import Due
 from pipeline.service.accounts.keys import ApiKey, Holder, Keys, NewKey
 from pipeline.service.accounts.passwords import Passwords
 from pipeline.service.accounts.schema import FILE

@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from pipeline.service.accounts import LIFETIME
 from pipeline.service.pages.forms import Form
-from pipeline.service.pages.going import to
 from pipeline.service.pages.passwords import SHORTEST, password_error, patience, wait_to_try
+from pipeline.service.pages.redirects import redirect
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
@@ -42,7 +42,7 @@ async def change_password(site: Site, request: Request, visitor: Visitor, form: 
         return await run_in_threadpool(_page, site, request, visitor, wrong, wait)
     await site.hashing(site.accounts.set_password, visitor.member, form.value("new"))
     visitor.session = await run_in_threadpool(site.accounts.sessions.begin, visitor.member)
-    return to("/account?done=password", visitor, LIFETIME)
+    return redirect("/account?done=password", visitor, LIFETIME)
 
 
 async def _is_right(site: Site, account: int, email: str, password: str) -> bool:

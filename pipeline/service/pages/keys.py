@@ -11,7 +11,7 @@ from pipeline.service.accounts import ApiKey
 from pipeline.service.pages import dashboard
 from pipeline.service.pages.errors import PageError
 from pipeline.service.pages.forms import Form
-from pipeline.service.pages.going import HOME, to
+from pipeline.service.pages.redirects import HOME, redirect
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
@@ -49,7 +49,7 @@ async def revoke(site: Site, request: Request, visitor: Visitor, form: Form) -> 
     key_id = _number(request)
     if not await run_in_threadpool(site.accounts.keys.revoke, visitor.member, key_id):
         raise PageError(404, NOT_YOURS)
-    return to(f"{HOME}?done=revoked", visitor)
+    return redirect(f"{HOME}?done=revoked", visitor)
 
 
 async def rotate(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:  # noqa: ARG001 - as above

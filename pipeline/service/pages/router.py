@@ -14,18 +14,18 @@ from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
 from pipeline.service.pages import (
     account,
+    authentication,
     dashboard,
     docs,
     keys,
     landing,
-    signing,
     statement,
     trial,
 )
+from pipeline.service.pages.csrf import check_origin, check_token
 from pipeline.service.pages.errors import PageError, error_page
-from pipeline.service.pages.forgery import check_origin, check_token
 from pipeline.service.pages.forms import Form, read_form
-from pipeline.service.pages.going import to_log_in
+from pipeline.service.pages.redirects import redirect_to_log_in
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.static_files import FOLDER, serve_static
 from pipeline.service.pages.visitors import Visitor, visitor_of
@@ -39,8 +39,8 @@ Action: TypeAlias = Callable[[Site, Request, Visitor, Form], Awaitable[Response]
 OPEN_PAGES: dict[str, Page] = {
     "/": landing.show,
     "/docs": docs.show,
-    "/login": signing.show_log_in,
-    "/signup": signing.show_sign_up,
+    "/login": authentication.show_log_in,
+    "/signup": authentication.show_sign_up,
     "/try": trial.show,
 }
 PAGES: dict[str, Page] = {
@@ -52,9 +52,9 @@ PAGES: dict[str, Page] = {
     "/statement.csv": statement.download,
 }
 OPEN_ACTIONS: dict[str, Action] = {
-    "/login": signing.log_in,
-    "/logout": signing.log_out,
-    "/signup": signing.sign_up,
+    "/login": authentication.log_in,
+    "/logout": authentication.log_out,
+    "/signup": authentication.sign_up,
     "/try": trial.ask,
 }
 ACTIONS: dict[str, Action] = {
@@ -91,7 +91,7 @@ def _shown(site: Site, page: Page, members: bool) -> Callable[[Request], Respons
         visitor = visitor_of(request)
         _recognise(site, request, visitor)
         if members and visitor.account_id is None:
-            return to_log_in(request, visitor)
+            return redirect_to_log_in(request, visitor)
         try:
             return page(site, request, visitor)
         except PageError as error:
@@ -109,7 +109,7 @@ def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awai
             check_token(visitor, form)  # of the session that the form was made in, even if over
             await run_in_threadpool(_recognise, site, request, visitor)
             if members and visitor.account_id is None:
-                return to_log_in(request, visitor)
+                return redirect_to_log_in(request, visitor)
             response = await action(site, request, visitor, form)
             _note(request, visitor)  # who has logged in
             return response

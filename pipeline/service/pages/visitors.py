@@ -45,6 +45,7 @@ class Visitor:
         mark: a random cookie that stands for a visitor without a session; None before a form.
         account_id: the account of the session, once that was looked up.
         leaving: whether a session cookie must be taken away, since the session is over.
+        marked: whether the mark is new, so that its cookie must be set.
     """
 
     secure: bool

@@ -1,4 +1,4 @@
-"""Refuses forms that another site sends in a visitor's name."""
+"""Refuses forms that another site sends in a visitor's name (CSRF)."""
 
 from __future__ import annotations
 

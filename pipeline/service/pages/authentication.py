@@ -9,7 +9,6 @@ from starlette.responses import Response
 from pipeline.errors import SettingsError
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
 from pipeline.service.pages.forms import Form
-from pipeline.service.pages.going import HOME, known, to
 from pipeline.service.pages.passwords import (
     SHORTEST,
     password_error,
@@ -17,6 +16,7 @@ from pipeline.service.pages.passwords import (
     wait_for_sign_up,
     wait_to_try,
 )
+from pipeline.service.pages.redirects import HOME, redirect, safe_path
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
@@ -28,16 +28,16 @@ NO_EMAIL, NO_PASSWORD = "Enter your e-mail address.", "Enter your password."
 
 def show_log_in(site: Site, request: Request, visitor: Visitor) -> Response:  # noqa: ARG001 - a page's shape
     """Show the form to log in, unless that is done."""
-    next_path = known(request.query_params.get("next", ""))
+    next_path = safe_path(request.query_params.get("next", ""))
     if visitor.account_id is not None:
-        return to(next_path, visitor)
+        return redirect(next_path, visitor)
     return _log_in_form(request, visitor, Form({"next": [next_path]}))
 
 
 def show_sign_up(site: Site, request: Request, visitor: Visitor) -> Response:  # noqa: ARG001 - as above
     """Show the form to open an account."""
     if visitor.account_id is not None:
-        return to(HOME, visitor)
+        return redirect(HOME, visitor)
     return _sign_up_form(request, visitor, Form())
 
 
@@ -57,7 +57,7 @@ async def log_in(site: Site, request: Request, visitor: Visitor, form: Form) -> 
     if account is None:
         errors[""] = "The e-mail address or the password is wrong."
         return _log_in_form(request, visitor, form.wrong(errors))
-    return await begin_session(site, visitor, account, known(form.value("next")))
+    return await begin_session(site, visitor, account, safe_path(form.value("next")))
 
 
 async def sign_up(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:
@@ -84,7 +84,7 @@ async def log_out(site: Site, request: Request, visitor: Visitor, form: Form) ->
     if visitor.session is not None:
         await run_in_threadpool(site.accounts.sessions.end, visitor.session)
         visitor.end()
-    return to("/", visitor)
+    return redirect("/", visitor)
 
 
 async def begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -> Response:
@@ -93,7 +93,7 @@ async def begin_session(site: Site, visitor: Visitor, account: int, next_path: s
         await run_in_threadpool(site.accounts.sessions.end, visitor.session)
     visitor.session = await run_in_threadpool(site.accounts.sessions.begin, account)
     visitor.account_id = account
-    return to(next_path, visitor, LIFETIME)
+    return redirect(next_path, visitor, LIFETIME)
 
 
 def _log_in_form(request: Request, visitor: Visitor, form: Form, wait: int = 0) -> Response:

@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from pipeline.service.pages.visitors import Visitor
 
-__all__ = ["HOME", "known", "to", "to_log_in"]
+__all__ = ["HOME", "redirect", "redirect_to_log_in", "safe_path"]
 
 HOME = "/dashboard"
 
@@ -17,12 +17,12 @@ PLACES = frozenset((HOME, "/account", "/docs", "/statement", "/try"))
 """Where one can be sent after logging in."""
 
 
-def known(path: str) -> str:
+def safe_path(path: str) -> str:
     """Return a path if it is one of ours, else the dashboard's: nobody is led astray."""
     return path if path in PLACES else HOME
 
 
-def to(path: str, visitor: Visitor, session_seconds: int | None = None) -> Response:
+def redirect(path: str, visitor: Visitor, session_seconds: int | None = None) -> Response:
     """Send a visitor on.
 
     Args:
@@ -35,6 +35,6 @@ def to(path: str, visitor: Visitor, session_seconds: int | None = None) -> Respo
     return response
 
 
-def to_log_in(request: Request, visitor: Visitor) -> Response:
+def redirect_to_log_in(request: Request, visitor: Visitor) -> Response:
     """Send a visitor without a session to get one, and from there to where they wanted to go."""
-    return to(f"/login?{urlencode({'next': known(request.scope['path'])})}", visitor)
+    return redirect(f"/login?{urlencode({'next': safe_path(request.scope['path'])})}", visitor)
