@@ -31,6 +31,8 @@ SLOWEST = 30.0
 AGAIN = 1
 """Seconds after which somebody who found too many connections may come back."""
 
+LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
+
 log = logging.getLogger("pipeline.service")
 
 
@@ -43,6 +45,7 @@ class BoundedHttp(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn = _OneLength(h11.SERVER, MAX_HEAD)
         self._most = self.limit_concurrency
         self.limit_concurrency = None  # else uvicorn would answer, in plain text
         self._deadline: asyncio.TimerHandle | None = None
@@ -112,6 +115,21 @@ class BoundedHttp(H11Protocol):
         self.transport.close()
         address = self.client[0] if self.client else None
         log.info("refused", extra={FIELDS: {"status": status, "address": address}})
+
+
+class _OneLength(h11.Connection):
+    """Takes no request that says in two ways where it ends.
+
+    A proxy may believe the one and this server the other, and what is a body there would be
+    somebody else's request here (RFC 9112, 6.3).
+    """
+
+    def next_event(self) -> Any:
+        """Return what comes next; see h11."""
+        event = super().next_event()
+        if isinstance(event, h11.Request) and {name for name, _ in event.headers} >= LENGTHS:
+            raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
+        return event
 
 
 def _response(status: int, message: str) -> bytes:

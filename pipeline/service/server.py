@@ -18,7 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pipeline.errors import SettingsError
-from pipeline.service.protocol import MAX_HEAD, BoundedHttp
+from pipeline.service.protocol import BoundedHttp
 
 __all__ = ["MOST_CONNECTIONS", "Server", "address", "listening", "make_room", "networks"]
 
@@ -73,7 +73,6 @@ class Server(uvicorn.Server):
             server_header=False,
             ws="none",
             lifespan="off",  # there is nothing to begin or to end with the loop
-            h11_max_incomplete_event_size=MAX_HEAD,
             limit_concurrency=most_connections,
             timeout_keep_alive=IDLE,
             timeout_graceful_shutdown=PATIENCE,

@@ -30,12 +30,16 @@ CANARY = "canary7f3a"
         b"GET / HTTP/9.9.9\r\nHost: service\r\n\r\n",
         b"GET  HTTP/1.1\r\nHost: service\r\n\r\n",
         b"GET /\xff\xfe?canary7f3a HTTP/1.1\r\nHost: service\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost service canary7f3a\r\n\r\n",
-        b"GET / HTTP/1.1\r\nX-API Key: canary7f3a\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 1, 2\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-        b"POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",  # no Host
+        b"GET / HTTP/1.1\r\nHost: service\r\nHost service canary7f3a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: service\r\nX-API Key: canary7f3a\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: service\r\nContent-Length: 1, 2\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: service\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: service\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: service\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        # What is a body to a proxy that believes the first would be another request here.
+        CALL
+        + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
 def test_what_is_no_http_gets_the_envelope(
