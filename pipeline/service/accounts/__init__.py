@@ -1,6 +1,12 @@
 """The accounts of a service: balances, statements, API keys, and who is logged in."""
 
-from pipeline.service.accounts.accounts import STARTING_BALANCE, Account, Accounts, Opened
+from pipeline.service.accounts.accounts import (
+    STARTING_BALANCE,
+    Account,
+    Accounts,
+    Opened,
+    one_way,
+)
 from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.charging import Due
 from pipeline.service.accounts.keys import ApiKey, Holder, Keys, NewKey
@@ -29,5 +35,6 @@ __all__ = [
     "Sessions",
     "Statement",
     "check_amount",
+    "one_way",
     "statement_csv",
 ]

@@ -23,12 +23,15 @@ from pipeline.service.accounts.sessions import Sessions, delete_sessions
 from pipeline.service.accounts.statement import Statement, insert_opening
 from pipeline.service.database import Database
 
-__all__ = ["STARTING_BALANCE", "Account", "Accounts", "Opened"]
+__all__ = ["STARTING_BALANCE", "Account", "Accounts", "Opened", "one_way"]
 
 STARTING_BALANCE = Decimal("5.00")
 """What the interface gives each new account, US dollars."""
 
 FIRST_KEY = "first key"
+
+LONGEST_EMAIL = 1000
+"""Characters, in whatever way they are written; of an address that is kept, 254 at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ class Accounts:
         It takes as long if there is no such account.
         """
         found = self._database.read(
-            "SELECT account_id, password_hash FROM accounts WHERE email = ?", _folded(email)
+            "SELECT account_id, password_hash FROM accounts WHERE email = ?", one_way(email)
         )
         account, kept = found[0] if found else (None, None)
         return account if self._passwords.matches(password, kept) else None
@@ -156,7 +159,7 @@ class Accounts:
     def find(self, name: str) -> Account | None:
         """Return the account with a number or an e-mail address; None if there is none."""
         number = int(name) if name.isascii() and name.isdigit() and len(name) < 19 else 0
-        found = self._read("WHERE account_id = ? OR email = ?", number, _folded(name))
+        found = self._read("WHERE account_id = ? OR email = ?", number, one_way(name))
         return found[0] if found else None
 
     def account(self, account: int) -> Account:
@@ -214,13 +217,26 @@ def _insert(
 
 def _address(email: str) -> str:
     try:
-        return _folded(validate_email(email.strip(), check_deliverability=False).normalized)
+        return _normal(email)
     except EmailNotValidError as error:
         raise SettingsError(
             "This is not an e-mail address.", "Write it like name@example.org."
         ) from error
 
 
-def _folded(email: str) -> str:
-    """Return an address without capitals, which no mail service tells apart."""
-    return email.strip().casefold()
+def one_way(email: str) -> str:
+    """Return an address in the one way of writing it that is kept; what is none, in some way."""
+    try:
+        return _normal(email)
+    except EmailNotValidError:
+        return email.strip().lower()
+
+
+def _normal(email: str) -> str:
+    """Return an address without capitals, which no mail service tells apart.
+
+    The library composes its characters and writes its domain in letters, not as xn--.
+    """
+    if len(email) > LONGEST_EMAIL:  # the library looks at each character before it says so
+        raise EmailNotValidError
+    return validate_email(email.strip(), check_deliverability=False).normalized.lower()

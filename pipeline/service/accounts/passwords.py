@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from unicodedata import normalize
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -13,6 +14,10 @@ __all__ = ["Passwords"]
 
 SHORTEST, LONGEST = 10, 500
 """Characters. Long is what makes a password good; the bound keeps hashing quick."""
+
+
+TRIED = 4 * LONGEST + 1
+"""Characters that are looked at: a character decomposes into four at most."""
 
 
 class Passwords:
@@ -48,11 +53,12 @@ class Passwords:
     def matches(self, password: str, kept: str | None) -> bool:
         """Say whether a password is the one; it takes as long where there is none to compare."""
         try:
-            right = self._hasher.verify(kept or self._nobodys, _bytes(password[: LONGEST + 1]))
+            right = self._hasher.verify(kept or self._nobodys, _bytes(password[:TRIED]))
         except (VerificationError, InvalidHashError):
             return False
         return right and kept is not None
 
 
 def _bytes(password: str) -> bytes:
-    return password.encode("utf-8", "surrogatepass")
+    """Return what is hashed, composed as RFC 8265 has it: é may be typed as e and an accent."""
+    return normalize("NFC", password).encode("utf-8", "surrogatepass")

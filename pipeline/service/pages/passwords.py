@@ -7,6 +7,7 @@ from math import ceil
 
 from starlette.requests import Request
 
+from pipeline.service.accounts import one_way
 from pipeline.service.accounts.passwords import LONGEST, SHORTEST
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.pages.site import Site, address_of
@@ -31,7 +32,7 @@ def wait_to_try(site: Site, request: Request, email: str) -> int:
 
     Unknown addresses count as known ones do, so nothing tells them apart.
     """
-    name = sha256(email.strip().casefold().encode()).hexdigest()  # whatever its length
+    name = sha256(one_way(email).encode()).hexdigest()  # whatever its length
     return _wait(site.limits.log_in, _network(request)) or _wait(site.limits.account, name)
 
 

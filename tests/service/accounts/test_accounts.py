@@ -44,6 +44,47 @@ def test_who_signs_up_can_log_in_with_the_password_and_no_other(accounts: Accoun
         assert accounts.log_in(email, password) is None
 
 
+@pytest.mark.parametrize(
+    ("signed_up", "logged_in"),
+    [
+        ("büyer@example.org", "bu\u0308yer@example.org"),
+        ("buyer@bücher.example", "Buyer@xn--bcher-kva.example"),
+        ("buyer@example.org", "buyer@\uff45xample.org"),
+    ],
+    ids=["composed", "as DNS has it", "wide"],
+)
+def test_an_address_is_the_same_in_every_way_of_writing_it(
+    accounts: Accounts, signed_up: str, logged_in: str
+) -> None:
+    for one, other in [(signed_up, logged_in), (f"2{logged_in}", f"2{signed_up}")]:
+        account = accounts.sign_up(one, PASSWORD)
+        assert accounts.log_in(other, PASSWORD) == accounts.log_in(one, PASSWORD) == account
+        found = accounts.find(other)
+        assert found is not None
+        assert found.account_id == account
+        with pytest.raises(SettingsError, match="has an account"):
+            accounts.sign_up(other, PASSWORD)
+
+
+def test_addresses_that_differ_in_more_than_capitals_are_different_people(
+    accounts: Accounts,
+) -> None:
+    for email in ("straße@example.org", "strasse@example.org", "buyer@straße.de"):
+        assert accounts.account(accounts.sign_up(email, PASSWORD)).email == email
+
+
+def test_a_password_is_the_same_however_its_accents_are_typed(accounts: Accounts) -> None:
+    account = accounts.sign_up(EMAIL, "passwörter")
+    assert accounts.log_in(EMAIL, "passwo\u0308rter") == account
+    assert accounts.log_in(EMAIL, "passworter") is None
+    accounts.set_password(account, "cafe\u0301 au lait")
+    assert accounts.log_in(EMAIL, "café au lait") == account
+    accounts.set_password(account, "\u0390" * 500)  # as long as may be; three characters each
+    assert accounts.log_in(EMAIL, "\u03b9\u0308\u0301" * 500) == account
+    assert accounts.log_in(EMAIL, "\u03b9\u0308\u0301" * 501) is None
+    accounts.set_password(account, "e\u0301" * 5)  # ten, as they were typed
+
+
 def test_an_account_from_the_command_line_cannot_be_logged_in_to(accounts: Accounts) -> None:
     accounts.open()
     assert accounts.log_in("", "the password of an account that there is not") is None
