@@ -12,6 +12,7 @@ from pipeline.engine.learned.arrays import Floats, Ints, Texts
 from pipeline.engine.learned.encoder import Encoder
 from pipeline.engine.learned.memory import Memory
 from pipeline.engine.learned.network import softmax
+from pipeline.engine.learned.products import products
 
 __all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity", "places"]
 
@@ -61,17 +62,11 @@ class Scorer:
     def shares(self, read: Read) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
         hidden, known = read(self.encoder)
-        # One row is multiplied by another routine than several, which rounds otherwise: alone, 23
-        # of 6,000 texts got another last digit of a confidence, and one another tenth match.
-        rows = np.repeat(hidden, 2, axis=0) if len(hidden) == 1 else hidden
-        return self._shares(rows)[: len(hidden)], known
-
-    def _shares(self, hidden: Floats) -> Floats:
-        shares = softmax(hidden @ self.directions.T + self.prior)
+        shares = softmax(products(hidden, self.directions) + self.prior)
         if self.memory is not None:
             shares *= 1 - FROM_MEMORY
             shares += FROM_MEMORY * self.memory.shares(hidden, len(self.codes))
-        return shares
+        return shares, known
 
 
 @dataclass(frozen=True, slots=True)
