@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 import pytest
 
 from pipeline.answers import SYSTEMS
+from pipeline.cli.accounts import accounts
 from pipeline.cli.evaluate import evaluate
 from pipeline.cli.run import COMPLETE, WITH_FAILED_ROWS, run
 from pipeline.cli.serve import serve
@@ -82,6 +84,25 @@ def test_the_options_of_serve_are_these() -> None:
         default = option.to_info_dict()["default"]
         if isinstance(default, str | int):
             assert documented[name] == f"`{default}`", name
+
+
+def test_the_commands_of_accounts_are_these() -> None:
+    section = README.split("### Accounts\n", 1)[1].split("\n### ", 1)[0]
+    examples = section.split("```sh\n", 1)[1].split("```", 1)[0].splitlines()
+    shown = [example.split()[2] for example in examples]
+    assert set(shown) == set(accounts.commands)
+    for example in examples:
+        arguments = shlex.split(example, comments=True)[3:]
+        command = accounts.commands[example.split()[2]]
+        command.make_context(command.name, arguments)  # takes what is written there
+
+
+@pytest.mark.parametrize("name", sorted(accounts.commands))
+def test_every_option_of_accounts_is_told(name: str) -> None:
+    section = README.split("### Accounts\n", 1)[1].split("\n### ", 1)[0]
+    for option in accounts.commands[name].params:
+        if isinstance(option, click.Option):
+            assert re.search(rf"{option.opts[0]}\b", section), option.opts[0]
 
 
 def test_the_exit_codes_are_these() -> None:
