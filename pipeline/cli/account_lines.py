@@ -99,39 +99,42 @@ def account_figures(one: Standing, entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the same as JSON types."""
     return {
         **list_figures(one),
-        "keys": [
-            {
-                "key": key.key_id,
-                "name": key.name,
-                "begins": key.hint,
-                "made_at": _iso(key.made_at),
-                "used_at": _iso(key.used_at),
-                "revoked_at": _iso(key.revoked_at),
-            }
-            for key in one.keys
-        ],
-        "usage": [
-            {
-                "day": use.day.isoformat(),
-                "system": use.system,
-                "calls": use.calls,
-                "usd": plain(use.usd),
-            }
-            for use in one.usage
-        ],
-        "entries": [
-            {
-                "entry": entry.entry_id,
-                "at": _iso(entry.at),
-                "kind": entry.kind,
-                "system": entry.system,
-                "key": entry.key_id,
-                "note": entry.note,
-                "amount_usd": plain(entry.amount_usd),
-                "balance_usd": plain(entry.balance_usd),
-            }
-            for entry in entries
-        ],
+        "keys": [_key_figures(key) for key in one.keys],
+        "usage": [_use_figures(use) for use in one.usage],
+        "entries": [_entry_figures(entry) for entry in entries],
+    }
+
+
+def _key_figures(key: ApiKey) -> dict[str, Any]:
+    return {
+        "key": key.key_id,
+        "name": key.name,
+        "begins": key.hint,
+        "made_at": _iso(key.made_at),
+        "used_at": _iso(key.used_at),
+        "revoked_at": _iso(key.revoked_at),
+    }
+
+
+def _use_figures(use: DailyUse) -> dict[str, Any]:
+    return {
+        "day": use.day.isoformat(),
+        "system": use.system,
+        "calls": use.calls,
+        "usd": plain(use.usd),
+    }
+
+
+def _entry_figures(entry: Entry) -> dict[str, Any]:
+    return {
+        "entry": entry.entry_id,
+        "at": _iso(entry.at),
+        "kind": entry.kind,
+        "system": entry.system,
+        "key": entry.key_id,
+        "note": entry.note,
+        "amount_usd": plain(entry.amount_usd),
+        "balance_usd": plain(entry.balance_usd),
     }
 
 

@@ -50,11 +50,6 @@ class Sessions:
         with self._database.writing() as connection:
             connection.execute("DELETE FROM sessions WHERE token_hash = ?", (hashed(token),))
 
-    def end_all(self, account: int) -> None:
-        """Log an account out everywhere."""
-        with self._database.writing() as connection:
-            delete_sessions(connection, account)
-
 
 def delete_sessions(connection: sqlite3.Connection, account: int) -> None:
     """Log an account out everywhere, in a transaction that is under way."""

@@ -11,8 +11,6 @@ def test_a_session_lasts_until_it_is_ended(accounts: Accounts) -> None:
     assert [accounts.sessions.account_of(token) for token in tokens] == [one, one, other]
     accounts.sessions.end(tokens[0])
     assert [accounts.sessions.account_of(token) for token in tokens] == [None, one, other]
-    accounts.sessions.end_all(one)
-    assert [accounts.sessions.account_of(token) for token in tokens] == [None, None, other]
 
 
 def test_a_session_ends_by_itself(accounts: Accounts, clock: VirtualClock) -> None:
