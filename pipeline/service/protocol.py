@@ -57,6 +57,7 @@ class BoundedHttp(H11Protocol):
             self.client = (_unmapped(self.client[0]), self.client[1])
         if self._most is not None and len(self.connections) > self._most:
             self.app = _crowded
+            self._log_refusal(503)
         self._deadline = self.loop.call_later(SLOWEST, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -113,6 +114,10 @@ class BoundedHttp(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()
+        self._log_refusal(status)
+
+    def _log_refusal(self, status: int) -> None:
+        """Log what the application never gets to see."""
         address = self.client[0] if self.client else None
         log.info("refused", extra={FIELDS: {"status": status, "address": address}})
 

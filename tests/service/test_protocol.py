@@ -182,7 +182,10 @@ def test_a_body_that_comes_in_pieces_is_waited_for(accounts: Accounts) -> None:
         assert parsed(rest(connection))[0] == 200
 
 
-def test_one_connection_too_many_is_told_to_come_again(accounts: Accounts) -> None:
+def test_one_connection_too_many_is_told_to_come_again(
+    accounts: Accounts, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     with (
         serving(create_app(accounts, SCRIPTED), most_connections=2) as place,
         connected(place) as first,
@@ -196,6 +199,8 @@ def test_one_connection_too_many_is_told_to_come_again(accounts: Accounts) -> No
             status, headers, body = parsed(rest(third))
         assert (status, body["error"]) == (503, "INTERNAL_ERROR")
         assert headers["retry-after"] == "1"
+        logged = [JsonLines().format(record) for record in caplog.records]
+        assert any('"status": 503, "address": "127.0.0.1"' in line for line in logged)
         first.close()
         # The server needs a moment to see that the first one has gone.
         for _ in range(1000):
