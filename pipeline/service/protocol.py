@@ -75,6 +75,15 @@ class BoundedHttp(H11Protocol):
         super().on_response_complete()
         self._watch()
 
+    def shutdown(self) -> None:
+        """Let a request under way end, and tell its sender that it is the connection's last.
+
+        Who sent another one would never know what became of it.
+        """
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.headers.append((b"connection", b"close"))  # uvicorn answers in kind
+        super().shutdown()
+
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words
         """Answer what is no HTTP; uvicorn is at the error that says so."""
         if getattr(sys.exc_info()[1], "error_status_hint", 400) == 431:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,14 +14,17 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.types import Receive, Scope, Send
 
 from pipeline.service import Accounts, create_app, protocol
 from pipeline.service.log_lines import JsonLines
-from pipeline.service.protocol import MAX_HEAD
+from pipeline.service.protocol import MAX_HEAD, BoundedHttp
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import BODY, CALL, connected, one, parsed, refusal, rest, serving
 
 CANARY = "canary7f3a"
+
+LENGTH = [(b"content-length", b"2")]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +225,31 @@ def test_requests_sent_without_waiting_are_answered_in_order(accounts: Accounts)
         received = rest(connection)
     assert received.startswith(b"HTTP/1.1 200 ")
     assert received.count(b"HTTP/1.1 404 ") == 1
+
+
+def test_a_request_under_way_at_the_end_is_told_that_no_other_will_be_answered() -> None:
+    begun, ending = threading.Event(), threading.Event()
+
+    class Ending(BoundedHttp):
+        def shutdown(self) -> None:
+            super().shutdown()
+            ending.set()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        while not ending.is_set():
+            await asyncio.sleep(0.001)
+        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    with socket.socket() as connection:
+        connection.settimeout(30)
+        with serving(slow, protocol=Ending) as place:
+            connection.connect(place)
+            connection.sendall(CALL + b"\r\n" + BODY)
+            assert begun.wait(30)
+        status, headers, _ = parsed(rest(connection))
+    assert (status, headers["connection"]) == (200, "close")
 
 
 @pytest.mark.parametrize("upgrade", ["h2c", "websocket"])
