@@ -147,7 +147,9 @@ class _OneLength(h11.Connection):
 
 
 def _response(status: int, message: str) -> bytes:
-    body = failure(ValidationError.error, message)
+    # Nothing is wrong with what came too slowly, so nobody is to take it for refused for good.
+    error = INTERNAL_ERROR if status == HTTPStatus.REQUEST_TIMEOUT else ValidationError.error
+    body = failure(error, message)
     head = (
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
         "content-type: application/json\r\n"

@@ -119,7 +119,7 @@ FAILURES = (
     ),
     Failure(
         408,
-        ValidationError.error,
+        INTERNAL_ERROR,
         f"The request took more than {SLOWEST:g} seconds to arrive.",
         "Send it again.",
         f"The request is too slow. Send it within {SLOWEST:g} s.",
