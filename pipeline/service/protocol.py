@@ -57,7 +57,6 @@ class BoundedHttp(H11Protocol):
             self.client = (_unmapped(self.client[0]), self.client[1])
         if self._most is not None and len(self.connections) > self._most:
             self.app = _crowded
-            self._log_refusal(503)
         self._deadline = self.loop.call_later(SLOWEST, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -123,12 +122,7 @@ class BoundedHttp(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()
-        self._log_refusal(status)
-
-    def _log_refusal(self, status: int) -> None:
-        """Log what the application never gets to see."""
-        address = self.client[0] if self.client else None
-        log.info("refused", extra={FIELDS: {"status": status, "address": address}})
+        _log_refusal(status, self.client)
 
 
 class _OneLength(h11.Connection):
@@ -146,6 +140,12 @@ class _OneLength(h11.Connection):
         return event
 
 
+def _log_refusal(status: int, client: tuple[str, int] | None) -> None:
+    """Log what the application never gets to see."""
+    fields = {"status": status, "address": client[0] if client else None}
+    log.info("refused", extra={FIELDS: fields})
+
+
 def _response(status: int, message: str) -> bytes:
     # Nothing is wrong with what came too slowly, so nobody is to take it for refused for good.
     error = INTERNAL_ERROR if status == HTTPStatus.REQUEST_TIMEOUT else ValidationError.error
@@ -161,6 +161,7 @@ def _response(status: int, message: str) -> bytes:
 
 async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - as ASGI has it
     """Say that there are too many connections."""
+    _log_refusal(503, scope["client"])
     body = failure(INTERNAL_ERROR, "The service is busy. Try again in a moment.")
     headers = [
         (b"content-type", b"application/json"),

@@ -109,6 +109,7 @@ def test_when_it_is_killed_what_it_answered_is_charged_and_the_books_are_sound(
         headers = {"X-API-Key": key}
         again = httpx.post(f"{the.address}/api/cpv/match", json=REQUEST, headers=headers)
         assert again.status_code == 200
+    assert len(charged(tmp_path, key)) == len(prices) + 1
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGHUP])
@@ -225,3 +226,4 @@ def _wait_until_closed(the: Serving) -> None:
             socket.create_connection(the.place, timeout=30).close()
         except OSError:
             return
+        time.sleep(0.01)  # else it is soon one connection too many

@@ -5,13 +5,11 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections import Counter
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
-import httpx
 import pytest
 
 from pipeline.errors import PipelineError
@@ -19,7 +17,6 @@ from pipeline.service import Accounts
 from pipeline.service.accounts import Due
 from pipeline.service.database import unusable
 from tests.service.accounts.conftest import PRICE
-from tests.service.processes import serving
 
 BATCH = 7
 
@@ -77,48 +74,6 @@ def test_killed_in_the_middle_of_charging_the_books_agree_and_nothing_acknowledg
             assert charged % BATCH == 0
             assert told[account] <= charged // BATCH <= told[account] + 1
         before = after
-
-
-def test_the_service_is_killed_and_every_call_that_was_answered_was_charged(
-    tmp_path: Path,
-) -> None:
-    with closing(Accounts(tmp_path)) as accounts:
-        opened = accounts.open()
-    answered: list[int] = []
-    enough = threading.Event()
-
-    def call(address: str) -> None:
-        headers = {"X-API-Key": opened.key}
-        with httpx.Client(base_url=address, trust_env=False, headers=headers) as client:
-            while True:
-                try:
-                    response = client.post("/api/psc/match", json={"description": "Office chairs"})
-                except httpx.TransportError:
-                    return
-                answered.append(response.status_code)
-                if len(answered) >= 40:
-                    enough.set()
-
-    with serving(tmp_path, "--rate", "none") as the:
-        callers = [threading.Thread(target=call, args=(the.address,)) for _ in range(8)]
-        for caller in callers:
-            caller.start()
-        assert enough.wait(60)
-        the.process.kill()
-        for caller in callers:
-            caller.join()
-    assert set(answered) == {200}
-    charged = check(tmp_path)[opened.account_id]
-    assert len(answered) <= charged <= len(answered) + len(callers)
-    with serving(tmp_path) as the:
-        again = httpx.post(
-            f"{the.address}/api/psc/match",
-            json={"description": "Office chairs"},
-            headers={"X-API-Key": opened.key},
-            trust_env=False,
-        )
-        assert again.status_code == 200
-    assert check(tmp_path)[opened.account_id] == charged + 1
 
 
 def test_a_full_disk_takes_nothing_from_a_balance_and_charging_goes_on_when_there_is_room(
