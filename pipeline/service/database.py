@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ class Database:
         self._writing, self._reading = Lock(), Lock()
         self._connected = partial(connect, folder, file, schema, version)
         self._writer = self._connected()
+        self._path = folder / file
+        self._opened = self._path.stat()
         self._reader = self._connected()
         self._reader.execute("PRAGMA query_only = ON")
 
@@ -61,8 +64,24 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Do several things at once; they are on the disk when this ends, or none is done."""
-        with self._writing, sqlite_files.transaction(self._writer):
-            yield self._writer
+        with self._writing:
+            self.check()
+            with sqlite_files.transaction(self._writer):
+                yield self._writer
+
+    def check(self) -> None:
+        """Look whether the file is still where it was opened.
+
+        Raises:
+            sqlite3.OperationalError: it was moved, deleted or replaced. SQLite would go on with
+                it, and nobody would ever see what is written.
+        """
+        try:
+            in_place = os.path.samestat(self._path.stat(), self._opened)
+        except OSError:
+            in_place = False
+        if not in_place:
+            raise sqlite3.OperationalError("the file is not where it was opened any more")
 
     def read(self, query: str, *values: object) -> list[Any]:
         """Return the rows that a query finds."""

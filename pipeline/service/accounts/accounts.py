@@ -104,8 +104,9 @@ class Accounts:
         """Read something.
 
         Raises:
-            sqlite3.Error: the file cannot be read.
+            sqlite3.Error: the file cannot be read, or is not where it was.
         """
+        self._database.check()
         self._database.read("SELECT version FROM about")
 
     def open(self, balance: Decimal = STARTING_BALANCE) -> Opened:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sqlite3
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -170,6 +172,28 @@ def test_everything_outlives_the_process(tmp_path: Path, clock: VirtualClock) ->
     assert holder.account_id == account == again.sessions.account_of(token)
     assert again.balance(account) == Decimal("4.999177")
     again.close()
+
+
+@pytest.mark.parametrize("then", ["nothing is there", "another is there"])
+def test_nothing_is_written_to_a_file_that_is_not_in_its_place(tmp_path: Path, then: str) -> None:
+    with closing(Accounts(tmp_path / "data", passwords=QUICK)) as accounts:
+        opened = accounts.open()
+        accounts.check()
+        (tmp_path / "data").rename(tmp_path / "elsewhere")
+        if then == "another is there":
+            Accounts(tmp_path / "data").close()
+        with pytest.raises(sqlite3.OperationalError, match="not where it was"):
+            accounts.check()
+        with pytest.raises(sqlite3.OperationalError, match="not where it was"):
+            accounts.statement.charge([Due(opened.account_id, None, "cpv", Decimal("0.0001"))])
+        assert accounts.balance(opened.account_id) == Decimal("5.00")
+        if then == "another is there":
+            shutil.rmtree(tmp_path / "data")
+        (tmp_path / "elsewhere").rename(tmp_path / "data")
+        accounts.check()
+        assert accounts.statement.charge(
+            [Due(opened.account_id, None, "cpv", Decimal("0.0001"))]
+        ) == [True]
 
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
