@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
 import socket
 import subprocess
 import sys
@@ -62,16 +63,14 @@ def nobody_there() -> str:
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
-class CountingMatcher:
-    """Answers any text with as many matches as it has words, and counts what it was asked."""
+class WordMatcher:
+    """Answers any text with as many matches as it has words."""
 
-    def __init__(self, system: System, asked: list[tuple[System, str]]) -> None:
+    def __init__(self, system: System) -> None:
         self._system = system
-        self._asked = asked
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         for texts in batches:
-            self._asked.extend((self._system, text) for text in texts)
             yield {
                 self._system: [
                     Matched(
@@ -85,6 +84,29 @@ class CountingMatcher:
             }
 
 
+class Noted:
+    """Notes what each call asked that the service answers."""
+
+    def __init__(self, app: Any, asked: list[tuple[System, str]]) -> None:
+        self._app = app
+        self._asked = asked
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body = bytearray()
+
+        async def reading() -> Any:
+            message = await receive()
+            body.extend(message.get("body", b""))
+            return message
+
+        async def noting(message: Any) -> None:
+            if message.get("status") == 200:
+                self._asked.append((scope["path"].split("/")[2], json.loads(body)["description"]))
+            await send(message)
+
+        await self._app(scope, reading, noting)
+
+
 @dataclass
 class Service:
     """The service under test: where it is, who pays, what it was asked."""
@@ -94,8 +116,9 @@ class Service:
     asked: list[tuple[System, str]] = field(default_factory=list)
 
     def app(self, **options: Any) -> Any:
-        matchers = {system: CountingMatcher(system, self.asked) for system in SYSTEMS}
-        return create_app(self.accounts, matchers, **{"key_rate": None} | options)
+        matchers = {system: WordMatcher(system) for system in SYSTEMS}
+        app = create_app(self.accounts, matchers, **{"key_rate": None} | options)
+        return Noted(app, self.asked)
 
     @property
     def charged(self) -> Decimal:

@@ -21,7 +21,7 @@ from pipeline.ledger.by_hand import prune_by_hand, settle_by_hand
 from pipeline.ledger.pruning import Old
 from pipeline.ledger.snapshot import Snapshot
 from pipeline.service import Accounts, create_app
-from tests.buy.serving import CountingMatcher, Instead, buyer, serving
+from tests.buy.serving import Instead, WordMatcher, buyer, serving
 
 ERROR = '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}'
 SILENT = '{"success": true, "data": [{"code": "1", "title": "a", "confidence": 1}]}'
@@ -39,9 +39,7 @@ def bought(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bought")
     accounts = Accounts(folder / "service")
     key = accounts.open(Decimal("5.00")).key
-    app = create_app(
-        accounts, {system: CountingMatcher(system, []) for system in SYSTEMS}, key_rate=None
-    )
+    app = create_app(accounts, {system: WordMatcher(system) for system in SYSTEMS}, key_rate=None)
     script = {1: (400, ERROR), 2: (200, "<html>"), 3: (200, SILENT), 4: (504, ""), 6: (429, "")}
     headers = {"retry-after": "0"}
     with serving(Instead(app, {n: (s, headers, body) for n, (s, body) in script.items()})) as url:

@@ -36,12 +36,15 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
     monkeypatch.setattr(logging.getLogger("httpx"), "propagate", False)
-    level = root.level
+    every = (root, logging.getLogger("pipeline"), logging.getLogger("pipeline.service"))
+    levels = [logger.level for logger in every]  # which a command that ran before may have set
     root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
+    for logger in every:
+        logger.setLevel(logging.DEBUG)
     yield stream
     root.removeHandler(handler)
-    root.setLevel(level)
+    for logger, level in zip(every, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture
