@@ -53,7 +53,6 @@ PAGES: dict[str, Page] = {
 }
 OPEN_ACTIONS: dict[str, Action] = {
     "/login": authentication.log_in,
-    "/logout": authentication.log_out,
     "/signup": authentication.sign_up,
     "/try": trial.ask,
 }
@@ -62,6 +61,7 @@ ACTIONS: dict[str, Action] = {
     "/keys": keys.make,
     "/keys/{key_id}/revoke": keys.revoke,
     "/keys/{key_id}/rotate": keys.rotate,
+    "/logout": authentication.log_out,
 }
 """Without a session, what is not open leads to the page where one logs in."""
 
@@ -106,6 +106,8 @@ def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awai
         try:
             check_origin(request)
             form = await read_form(request)
+            if members and visitor.session is None:  # logged out in another window, say
+                return redirect_to_log_in(request, visitor)
             check_token(visitor, form)  # of the session that the form was made in, even if over
             await run_in_threadpool(_recognise, site, request, visitor)
             if members and visitor.account_id is None:

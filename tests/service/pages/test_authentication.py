@@ -149,6 +149,17 @@ async def test_logging_out_ends_the_session_wherever_its_cookie_is(
     assert browser.place.startswith("/login")
 
 
+@pytest.mark.parametrize("path", ["/logout", "/keys", "/keys/1/revoke", "/account"])
+async def test_a_form_left_open_after_logging_out_elsewhere_leads_to_the_log_in(
+    browser: Browser, path: str
+) -> None:
+    await browser.sign_up()
+    left_open = browser.form("/logout")
+    await browser.send("/logout")
+    assert (await browser.post(path, left_open)).status_code == 200
+    assert browser.place.startswith("/login?next=")
+
+
 async def test_logging_out_takes_a_form_not_a_link(browser: Browser) -> None:
     await browser.sign_up()
     response = await browser.go("/logout")

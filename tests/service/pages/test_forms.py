@@ -36,6 +36,7 @@ FORMS = ("/account", "/keys", "/keys/1/revoke", "/login", "/logout", "/signup", 
 async def test_only_a_form_of_some_size_is_read(
     browser: Browser, path: str, media_type: str, body: bytes, status: int
 ) -> None:
+    await browser.sign_up()
     browser.response = await browser.client.post(
         path, content=body, headers={"Content-Type": media_type}
     )
