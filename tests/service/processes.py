@@ -14,10 +14,14 @@ from typing import Any
 COMMAND = [sys.executable, "-m", "pipeline"]
 
 
-def ran(*arguments: object) -> subprocess.CompletedProcess[str]:
+def ran(*arguments: object, patience_s: float = 60) -> subprocess.CompletedProcess[str]:
     """Run a command that is to end by itself."""
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
+        [*COMMAND, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=patience_s,
+        check=False,
     )
 
 

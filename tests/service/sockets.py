@@ -39,7 +39,7 @@ def serving(app: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[tuple
 
 @contextmanager
 def connected(place: tuple[str, int]) -> Iterator[socket.socket]:
-    with socket.create_connection(place, timeout=30) as connection:
+    with socket.create_connection(place, timeout=15) as connection:
         yield connection
 
 

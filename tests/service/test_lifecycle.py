@@ -149,7 +149,7 @@ def test_a_second_interrupt_does_not_wait(tmp_path: Path) -> None:
 
 def test_a_folder_has_one_service_and_commands_work_beside_it(tmp_path: Path) -> None:
     with serving(tmp_path) as the:
-        second = ran("serve", "--data", tmp_path, "--port", 0)
+        second = ran("serve", "--data", tmp_path, "--port", 0, patience_s=20)
         assert second.returncode == 2
         assert second.stdout == ""
         assert second.stderr == (
