@@ -259,7 +259,7 @@ def test_a_folder_whose_accounts_are_all_to_come_has_none_yet(
     assert command("list") == 0
     assert lines(capsys) == ["no accounts yet"]
     assert command("verify") == 0
-    assert lines(capsys) == ["0 accounts, 0 entries", "everything agrees"]
+    assert lines(capsys) == ["accounts: 0, entries: 0", "everything agrees"]
 
 
 def test_show_has_balance_keys_use_and_the_last_entries(
@@ -478,7 +478,7 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
     charge(tmp_path, 1, 3)
     capsys.readouterr()
     assert command("verify") == 0
-    assert lines(capsys) == ["1 accounts, 4 entries", "everything agrees"]
+    assert lines(capsys) == ["accounts: 1, entries: 4", "everything agrees"]
     with closing(sqlite3.connect(tmp_path / "accounts" / "service.db")) as connection, connection:
         connection.execute("UPDATE accounts SET balance_usd = '5'")
         connection.execute("UPDATE daily_use SET calls = 4")
@@ -486,7 +486,7 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
     out = lines(capsys)
     assert out[0] == "account 1: the balance is 5 USD, but the entries come to 4.9997615 USD"
     assert out[1].startswith("account 1: the calls of cpv on ")
-    assert out[2:] == ["1 accounts, 4 entries"]
+    assert out[2:] == ["accounts: 1, entries: 4"]
     monkeypatch.setattr("pipeline.cli.accounts.PRINTED", 1)
     assert command("verify") == 1
     assert lines(capsys)[1] == "and 1 more"

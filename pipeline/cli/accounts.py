@@ -242,7 +242,7 @@ def verify(accounts: Accounts, as_json: bool) -> int:
     else:
         more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
         agree = [] if count else ["everything agrees"]
-        said = f"{audit.accounts:,} accounts, {audit.entries:,} entries"
+        said = f"accounts: {audit.accounts:,}, entries: {audit.entries:,}"
         say("\n".join([*shown, *more, said, *agree]))
     return INCONSISTENT if count else CONSISTENT
 
