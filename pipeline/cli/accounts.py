@@ -78,8 +78,10 @@ def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
                 f"{email} has an account: {taken.account_id}.",
                 f"See it: tender-pipeline accounts show {taken.account_id}.",
             )
+        from pipeline.service.accounts.accounts import FIRST_KEY
+
         account = accounts.account(accounts.sign_up(email, new_password(), usd))
-        key = accounts.keys.make(account.account_id, "first key").key
+        key = accounts.keys.make(account.account_id, FIRST_KEY).key
     who = "" if account.email is None else f" of {account.email}"
     _tell(f"account {account.account_id}{who} with {plain(usd)} USD in {accounts.folder}; its key:")
     say(key)

@@ -32,12 +32,12 @@ METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 FAILED = "The service failed. Try again later; its log calls this request {}."
 
 
-def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> Answering:
+def answer_failures(app: FastAPI, page: ErrorPage) -> Answering:
     """Let an application answer everything that goes wrong in it.
 
     Args:
         app: the application.
-        page: what a browser gets outside the API; None: the envelope, as everybody else does.
+        page: what a browser gets outside the API, in place of the envelope.
 
     Returns:
         What answers a request that nobody was prepared for.
@@ -48,7 +48,7 @@ def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> Answering:
         status, headers = error.status_code, dict(error.headers or {})
         if status == 405:
             headers["Allow"] = _allowed(app.routes, request)
-        if page is not None and _is_for_people(request):
+        if _is_for_people(request):
             shown = page(request, status)
             shown.headers.update(headers)
             return shown
@@ -58,7 +58,7 @@ def answer_failures(app: FastAPI, page: ErrorPage | None = None) -> Answering:
 
     async def failed(request: Request) -> Response:
         """Say nothing of what went wrong: the server's log has it."""
-        if page is not None and _is_for_people(request):
+        if _is_for_people(request):
             return page(request, 500)
         return envelope(500, INTERNAL_ERROR, FAILED.format(request.state.request_id))
 

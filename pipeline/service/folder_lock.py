@@ -9,6 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pipeline.errors import SettingsError
+from pipeline.service.database import unusable
 
 __all__ = ["only_service"]
 
@@ -34,10 +35,7 @@ def only_service(folder: Path) -> Iterator[None]:
             "Stop it, or name another folder: --data DIR.",
         ) from None
     except OSError as error:
-        raise SettingsError(
-            f"The data folder {folder} cannot be used: {error}.",
-            "Name a folder that you may write to: --data DIR.",
-        ) from error
+        raise unusable(folder, error) from error
     try:
         yield
     finally:

@@ -8,8 +8,9 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
+
+from pipeline.service.times import iso
 
 __all__ = ["FIELDS", "JsonLines", "set_up"]
 
@@ -35,9 +36,8 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line without its end."""
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {
-            "time": at.replace("+00:00", "Z"),
+            "time": iso(record.created),
             "level": record.levelname.lower(),
             "message": record.getMessage().strip(),
             **getattr(record, FIELDS, {}),

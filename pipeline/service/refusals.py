@@ -16,6 +16,7 @@ from math import ceil
 
 __all__ = [
     "INTERNAL_ERROR",
+    "SCHEME",
     "InsufficientBalanceError",
     "RateLimitError",
     "RefusedError",

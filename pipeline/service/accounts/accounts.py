@@ -23,12 +23,13 @@ from pipeline.service.accounts.sessions import Sessions, delete_sessions
 from pipeline.service.accounts.statement import Statement, insert_opening
 from pipeline.service.database import Database
 
-__all__ = ["STARTING_BALANCE", "Account", "Accounts", "Opened", "one_way"]
+__all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "Opened", "one_way"]
 
 STARTING_BALANCE = Decimal("5.00")
 """What the interface gives each new account, US dollars."""
 
 FIRST_KEY = "first key"
+"""What the key is called that an account opens with."""
 
 LONGEST_EMAIL = 1000
 """Characters, in whatever way they are written; of an address that is kept, 254 at most."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from io import StringIO
 
 from pipeline.money import plain
 from pipeline.service.accounts.keys import ApiKey
 from pipeline.service.accounts.statement import Entry
+from pipeline.service.times import iso
 from pipeline.tables.cells import cell
 
 __all__ = ["COLUMNS", "statement_csv"]
@@ -50,10 +50,9 @@ def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[
 
 def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
     """Return what csv writes; texts of people go by `cell`, so that none is a formula."""
-    time = datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="milliseconds")
     return (
         entry.entry_id,
-        time.replace("+00:00", "Z"),
+        iso(entry.at),
         entry.kind,
         entry.system,
         entry.key_id,

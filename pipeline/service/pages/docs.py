@@ -12,7 +12,7 @@ from starlette.responses import Response
 from pipeline.service.accounts import STARTING_BALANCE
 from pipeline.service.bodies import MAX_CHARACTERS, failure
 from pipeline.service.examples import DESCRIPTION, MATCHES, response
-from pipeline.service.pages.rendering import render
+from pipeline.service.pages.rendering import base_url_of, render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
 from pipeline.service.pricing import (
@@ -84,7 +84,7 @@ COMPACT_FIELDS = {"metadata.cost.apiCost": ("number", "what is charged, USD")}
 
 def show(site: Site, request: Request, visitor: Visitor) -> Response:
     """Show the documentation."""
-    base_url = str(request.base_url).rstrip("/")
+    base_url = base_url_of(request)
     examples: dict[str, Any] = {
         name: text.format(base_url=base_url, description=DESCRIPTION)
         for name, text in (("curl", CURL), ("python", PYTHON), ("command", COMMAND))

@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse
 
 from pipeline.service.pages.static_files import static
 from pipeline.service.pages.visitors import Visitor, visitor_of
-from pipeline.service.pages.wording import count, iso, rate_words, usd, when
+from pipeline.service.pages.wording import count, rate_words, usd, when
 
-__all__ = ["render"]
+__all__ = ["base_url_of", "render"]
 
 
 def render(
@@ -40,14 +40,14 @@ def render(
     text = (
         _templates()
         .get_template(template)
-        .render(visitor=visitor, here=request.url.path, base_url=_base_url(request), **values)
+        .render(visitor=visitor, here=request.url.path, base_url=base_url_of(request), **values)
     )
     response = HTMLResponse(text, status, headers)
     visitor.give_cookies(response)
     return response
 
 
-def _base_url(request: Request) -> str:
+def base_url_of(request: Request) -> str:
     """Return where this service is reached, as this visitor does; no slash ends it."""
     return str(request.base_url).rstrip("/")
 
@@ -63,7 +63,6 @@ def _templates() -> Environment:
     )
     environment.filters |= {
         "count": count,
-        "iso": iso,
         "rate": rate_words,
         "usd": usd,
         "when": when,

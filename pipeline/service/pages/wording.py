@@ -9,8 +9,9 @@ from markupsafe import Markup
 
 from pipeline.money import plain
 from pipeline.rate import Rate
+from pipeline.service.times import iso
 
-__all__ = ["count", "iso", "rate_words", "usd", "when"]
+__all__ = ["count", "rate_words", "usd", "when"]
 
 WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
@@ -21,11 +22,6 @@ def usd(amount: Decimal, places: int = 2) -> str:
     whole, _, fraction = text.partition(".")
     sign = "\N{MINUS SIGN}" if amount < 0 else ""
     return f"{sign}{int(whole):,}.{fraction.ljust(places, '0')}"
-
-
-def iso(at: float) -> str:
-    """Write a time in seconds since 1970 as ISO 8601, in UTC, to the millisecond."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def when(at: float) -> Markup:

@@ -1,0 +1,12 @@
+"""Writes times for programs, in the log, in statements and on pages alike."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+__all__ = ["iso"]
+
+
+def iso(at: float) -> str:
+    """Write a time in seconds since 1970 as ISO 8601, in UTC, to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
