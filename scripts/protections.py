@@ -55,6 +55,18 @@ PROTECTIONS = (
         "tests/buy/test_after_a_crash.py",
     ),
     Protection(
+        "time in which the process was stopped does not count towards a timeout",
+        "self._ran += self._beat if passed > self._beat + STOPPED else passed",
+        "self._ran += passed",
+        "tests/api/test_deadlines.py",
+    ),
+    Protection(
+        "what arrived while the process was stopped is read before it is given up",
+        "        async with asyncio.timeout(None) as limit:\n",
+        "        async with asyncio.timeout(self._seconds) as limit:\n",
+        "tests/api/test_deadlines.py",
+    ),
+    Protection(
         "one buyer for each key",
         "            buyer_lock(how.base_url, self._account, how.wait),\n",
         "",

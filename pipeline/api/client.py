@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -15,6 +14,7 @@ import httpx
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.api.addresses import BaseUrl, checked_key, endpoint
+from pipeline.api.deadlines import Deadlines
 from pipeline.api.messages import MAX_BODY
 from pipeline.api.redaction import Redaction
 from pipeline.api.transport import Transport
@@ -82,7 +82,8 @@ class Client:
         base: the deployment.
         api_key: the account's key; None sends demo requests.
         connections: how many attempts may be under way at once.
-        timeout: seconds that one attempt may take from its start to the last byte.
+        timeout: seconds that one attempt may take from its start to the last byte, without those
+            in which this process was stopped.
         max_body: bytes of a response that are read at most; the rest is cut off.
         transport: stands in for the network, in tests.
 
@@ -103,6 +104,7 @@ class Client:
         self._headers = _headers(base, api_key)
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
+        self._deadlines = Deadlines(timeout)
         self._max_body = max_body
         self._transport = transport or Transport(httpx.URL(base), connections, KEEP_ALIVE)
         self._urls = {system: httpx.URL(endpoint(base, system)) for system in SYSTEMS}
@@ -123,7 +125,7 @@ class Client:
         """Make one attempt; what goes wrong on the network is returned, not raised."""
         body = _Body(JSON.encode({"description": text}).encode())
         try:
-            async with asyncio.timeout(self._timeout):
+            async with self._deadlines.limited():
                 return await self._exchange(self._urls[system], body)
         except TimeoutError:
             return body.failed("TIMEOUT", f"no whole answer in {self._timeout:g} s")

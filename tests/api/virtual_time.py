@@ -40,6 +40,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._virtual.now
 
+    def pass_over(self, seconds: float) -> None:
+        """Let time pass in which nothing of the process runs."""
+        self._virtual.now += seconds
+
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine as `asyncio.run` does, on virtual time that starts at 1000 seconds.
