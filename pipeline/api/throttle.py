@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from heapq import heapify, heappop, heappush, heapreplace
 from math import ceil
@@ -26,6 +26,11 @@ RECOVERED = 0.02
 
 PORTION = 0.1
 """Attempts closer than this are paced several at once, seconds: timers are a millisecond coarse."""
+
+FIRST_PAUSE = 1.0
+"""The pause after a refusal where neither a limit nor the service says how long, seconds.
+
+Each refusal behind it doubles the pause, up to the window of an account's limit."""
 
 SMOOTHING = 1 / 16
 """The weight of the newest attempt in the average time that attempts take."""
@@ -59,7 +64,9 @@ class Throttle:
     It belongs to the event loop it is made in, and all its times are that loop's.
 
     Args:
-        rate: the limit, or None for no limit; pauses are kept all the same.
+        rate: the limit, or None for no limit; pauses are kept all the same, and where the service
+            does not say how long, the first is a second, and each refusal doubles it until an
+            attempt is answered.
         burst: do not spread: send as soon as a slot is free, which ends a short job sooner.
         late_arrival: how long after it was given up an attempt may still reach the server,
             seconds; None: one window.
@@ -92,23 +99,25 @@ class Throttle:
         self._lowered_at = self._loop.time()
         self._quiet_since = self._lowered_at if paused_until is None else paused_until
         self._paused_until = max(self._lowered_at, self._quiet_since)
+        self._next_pause = FIRST_PAUSE
         self._mean_time = 0.0
         self._most_in_flight = 1
         most = rate.slots if rate else sys.maxsize
         self._use(most if slots is None else min(most, slots))
 
-    async def slot(self, remaining: int | None = None) -> Slot:
+    async def slot(self, remaining: Callable[[], int] | None = None) -> Slot:
         """Wait until an attempt may be sent; give its slot, which it holds while it is under way.
 
         ``with await throttle.slot() as slot:`` is how to use it. A wait that is cancelled takes no
         slot.
 
         Args:
-            remaining: how many calls are still to be sent, with this one; None: unknown, many.
+            remaining: says how many calls are still to be sent, with this one and without those
+                under way, when the attempt's turn has come; None: unknown, many.
         """
         async with self._turn:
             free = await self._clear()
-            if not self._burst and (remaining is None or remaining > free):
+            if not self._burst and (remaining is None or remaining() > free):
                 await self._pacer.acquire()
                 await self._clear()
             self._in_flight += 1
@@ -139,14 +148,14 @@ class Throttle:
         return max(0.0, self._paused_until - self._loop.time())
 
     def eta(self, calls: int) -> float:
-        """Estimate how long so many further calls will take, seconds.
+        """Estimate how long what is under way and so many further calls will take, seconds.
 
         Slots held now, the present pace, a pause and the time that attempts took so far are
         counted. It plays through two windows, so it is for a display, not for each attempt.
         """
         if calls <= 0:
-            return 0.0
-        by_workers = calls * self._mean_time / self._most_in_flight
+            return self._mean_time if self._in_flight else 0.0
+        by_workers = (calls + self._in_flight) * self._mean_time / self._most_in_flight
         return max(by_workers, self._last_sent(calls) + self._mean_time)
 
     def _last_sent(self, calls: int) -> float:
@@ -199,17 +208,27 @@ class Throttle:
 
     def _learn(self, slot: Slot, retry_after: float | None) -> None:
         """Pause everybody; use fewer slots, unless a refusal of the same moment has seen to it."""
-        window = (self._rate or AUTHENTICATED).window
-        self.pause(window if retry_after is None else retry_after)
+        first = slot.taken_at >= self._lowered_at
+        self.pause(self._own_pause(first) if retry_after is None else retry_after)
         self._recover()
-        if self._rate is not None and slot.taken_at >= self._lowered_at:
-            self._use(max(1, int(self._slots * LOWERED)))
+        if first:
             self._lowered_at = self._loop.time()
+        if first and self._rate is not None:
+            self._use(max(1, int(self._slots * LOWERED)))
             log.warning(
                 f"The service refused an attempt although {self._rate} was kept: does somebody "
                 f"else use the key? {self._slots} of its {self._rate.slots} slots stay in use."
             )
         self._quiet_since = self._paused_until
+
+    def _own_pause(self, first: bool) -> float:
+        """Return how long to wait where the service does not say, seconds."""
+        if self._rate is not None:
+            return self._rate.window
+        pause = self._next_pause
+        if first:
+            self._next_pause = min(2 * pause, AUTHENTICATED.window)
+        return pause if first else 0.0
 
     def _recover(self) -> None:
         """Give slots back for the windows without a refusal since this was last done."""
@@ -255,14 +274,17 @@ class Slot:
         self._throttle._end(self, "lost")
 
     def answered(self) -> None:
-        """A response has arrived, whatever it says; to be told as soon as it has."""
+        """A response has arrived that is no refusal; to be told as soon as it has."""
         self._throttle._end(self, "answered")
+        if self.taken_at >= self._throttle._lowered_at:
+            self._throttle._next_pause = FIRST_PAUSE
 
     def refused(self, retry_after: float | None = None) -> None:
-        """The response says that the limit is passed (429), also after `answered`.
+        """The response says that the limit is passed (429).
 
         Args:
-            retry_after: how long the service asks everybody to wait, seconds; None: a window.
+            retry_after: how long the service asks everybody to wait, seconds; None: it does not
+                say, so a window of the limit, or without a limit longer each time.
         """
         self._throttle._end(self, "answered")
         self._throttle._learn(self, retry_after)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from pipeline.buy.budget import Budget
 from pipeline.buy.policy import Judgement
+from pipeline.buy.progress import duration
 from pipeline.money import plain
 from pipeline.report import Parked
 
 __all__ = [
     "LIMIT_USED_UP",
+    "asked_to_wait",
     "cost_limit_reached",
     "not_understood",
     "price_too_high",
     "refused_without_end",
     "service_down",
+    "time_is_up",
     "what_the_account_lacks",
 ]
 
@@ -68,6 +71,30 @@ def service_down(failures: int, judgement: Judgement) -> Parked:
         6,
         f"{failures} attempts in a row failed: {judgement.said}.",
         "Check the service and --base-url, then run the same command: it continues.",
+    )
+
+
+def asked_to_wait(seconds: float) -> Parked:
+    """Park at a pause that the service asked for and that is too long to sit through."""
+    until = datetime.now().astimezone() + timedelta(seconds=seconds)
+    return Parked(
+        7,
+        f"The service asked this account to wait until {until:%Y-%m-%d %H:%M} "
+        f"({duration(seconds)}).",
+        "Run the same command then, let it wait with --wait, or send without waiting with "
+        "--ignore-pause.",
+    )
+
+
+def time_is_up(said: str) -> Parked:
+    """Park when the time that the run was given is over.
+
+    Args:
+        said: why the last attempt failed; "" if it did not.
+    """
+    cause = f" The last attempt failed: {said.rstrip('.')}." if said else ""
+    return Parked(
+        7, f"The time is up (--max-duration).{cause}", "Run the same command: it continues."
     )
 
 

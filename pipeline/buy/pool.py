@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -32,6 +33,9 @@ MOST_REFUSALS = 10
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 
+LONGEST_PAUSE = 3600.0
+"""A service that asks for a longer pause, in seconds, parks a run that need not wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -53,10 +57,14 @@ class Bought:
     Attributes:
         calls: calls that came to an end.
         refusals: attempts refused for the rate limit.
+        failures: attempts in a row, up to now, that failed for another reason.
+        said: what the service or the network said of the last of these.
     """
 
     calls: int = 0
     refusals: int = 0
+    failures: int = 0
+    said: str = ""
 
 
 class Pool:
@@ -70,8 +78,8 @@ class Pool:
         to_buy: how many calls there are.
         wait: whether to wait when no slot is free, instead of parking; one worker is enough for
             a limit that is not waited for.
-        advance: told of every call that came to an end, with what it cost.
         max_price: the highest price of a call at which the run goes on, US dollars.
+        longest_pause: a service that asks everybody to wait longer parks the run, seconds.
     """
 
     def __init__(
@@ -83,8 +91,8 @@ class Pool:
         *,
         to_buy: int,
         wait: bool,
-        advance: Callable[[Bought, Decimal], None],
         max_price: Decimal = MAX_PRICE,
+        longest_pause: float = math.inf,
     ) -> None:
         self._client = client
         self._throttle = throttle
@@ -92,10 +100,10 @@ class Pool:
         self._budget = budget
         self._remaining = to_buy
         self._wait = wait
-        self._advance = advance
         self._max_price = max_price
+        self._longest_pause = longest_pause
         self._understood = False
-        self._failures = 0
+        self._under_way = 0
         self._stopping = asyncio.Event()
         self._waits: set[asyncio.Timeout] = set()
         self.bought = Bought()
@@ -110,6 +118,15 @@ class Pool:
         self._stopping.set()
         for wait in self._waits:  # a slot may be hours away
             wait.reschedule(0)
+
+    def stop_for_time(self) -> None:
+        """Stop because the run's time is up."""
+        self.park(parking.time_is_up(self.bought.said))
+
+    @property
+    def to_send(self) -> int:
+        """How many calls have not ended and are not under way."""
+        return self._remaining - self._under_way
 
     async def run(self, orders: Iterator[Order], workers: int) -> None:
         """Buy the calls in their order.
@@ -168,7 +185,6 @@ class Pool:
             return
         self._remaining -= 1
         self.bought.calls += 1
-        self._advance(self.bought, self._budget.confirmed)
 
     async def _attempt(self, call: Call) -> Judgement | None:
         """Send a call once; None if the run stops before that."""
@@ -176,15 +192,21 @@ class Pool:
             self.park(self._cost_limit_reached())
         elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
             self.park(parking.LIMIT_USED_UP)
+        elif self._throttle.pause_left > self._longest_pause:
+            self.park(parking.asked_to_wait(self._throttle.pause_left))
         slot = await self._slot()
         if slot is None:
             return None
-        with slot:
-            reserved = await self._budget.reserve()
-            if reserved is not None:
-                return await self._sent(call, slot, reserved)
-            slot.unsent()
-            self.park(self._cost_limit_reached())
+        self._under_way += 1
+        try:
+            with slot:
+                reserved = await self._budget.reserve()
+                if reserved is not None:
+                    return await self._sent(call, slot, reserved)
+                slot.unsent()
+                self.park(self._cost_limit_reached())
+        finally:
+            self._under_way -= 1
         return None
 
     async def _sent(self, call: Call, slot: Slot, reserved: Decimal) -> Judgement | None:
@@ -209,17 +231,20 @@ class Pool:
         """Wait for a slot; None if the run stops before there is one."""
         if self.parked:
             return None
-        # What is not waited for is not spread either: there are no more to send than slots.
-        remaining = self._remaining if self._wait else 1
         try:
             async with asyncio.timeout(None) as wait:
                 self._waits.add(wait)
                 try:
-                    return await self._throttle.slot(remaining)
+                    return await self._throttle.slot(self._to_spread)
                 finally:
                     self._waits.discard(wait)
         except TimeoutError:
             return None
+
+    def _to_spread(self) -> int:
+        """Return among how many calls the limit is shared out; see `Throttle.slot`."""
+        # What is not waited for is not spread either: there are no more to send than slots.
+        return self.to_send if self._wait else 1
 
     async def _written(self, call: Call, reserved: Decimal, slot: Slot) -> int:
         try:
@@ -248,7 +273,9 @@ class Pool:
     def _note(self, judgement: Judgement) -> None:
         """Draw the run's conclusions from an attempt."""
         answered = isinstance(judgement.settlement, CallEnded)
-        self._failures = 0 if answered or judgement.next == "limited" else self._failures + 1
+        bought = self.bought
+        bought.failures = 0 if answered or judgement.next == "limited" else bought.failures + 1
+        bought.said = judgement.said if bought.failures else ""
         if judgement.next == "answered":
             self._understood = True
         price = judgement.cost_usd
@@ -260,8 +287,10 @@ class Pool:
             self.park(parking.not_understood(judgement))
         elif judgement.next == "limited" and not self._wait:
             self.park(parking.LIMIT_USED_UP)
-        elif self._failures >= FAILURES_IN_A_ROW:
-            self.park(parking.service_down(self._failures, judgement))
+        elif self._throttle.pause_left > self._longest_pause:
+            self.park(parking.asked_to_wait(self._throttle.pause_left))
+        elif bought.failures >= FAILURES_IN_A_ROW:
+            self.park(parking.service_down(bought.failures, judgement))
 
     def _cost_limit_reached(self) -> Parked:
         return parking.cost_limit_reached(self._budget, self._remaining)

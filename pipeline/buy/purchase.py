@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from decimal import Decimal
 from types import TracebackType
 from typing import Any
 
@@ -15,11 +14,12 @@ from pipeline.api.client import Client
 from pipeline.buy.budget import TYPICAL_HIGH, TYPICAL_LOW, Budget, over
 from pipeline.buy.matcher import LedgerMatcher
 from pipeline.buy.parking import price_too_high
-from pipeline.buy.pool import Bought, Order, Pool
-from pipeline.buy.progress import BuyingProgress, duration, silent_buying
+from pipeline.buy.pool import LONGEST_PAUSE, Order, Pool
+from pipeline.buy.progress import AdvanceBuying, BuyingProgress, silent_buying
 from pipeline.buy.resuming import held_slots, resumed_throttle
 from pipeline.buy.stopping import Brake, bought_beside
 from pipeline.buy.terms import Estimate, PurchaseSettings
+from pipeline.buy.tracking import shown_while
 from pipeline.interruption import Interruption
 from pipeline.ledger import (
     Call,
@@ -31,16 +31,11 @@ from pipeline.ledger import (
     ledger_lock,
     text_digest,
 )
-from pipeline.money import plain
 from pipeline.report import Paid, Parked
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
 __all__ = ["Purchase"]
-
-SECONDS_BETWEEN_ETAS = 1.0
-"""Working out the time left takes long enough to slow many short attempts down."""
-
 
 class Purchase:
     """Buys what a job's table needs; a context manager.
@@ -152,12 +147,8 @@ class Purchase:
                 return Parked(2, "Nothing was bought.", "Say --yes to buy without being asked.")
             with self._progress(estimate.to_buy) as advance:
 
-                def tell(bought: Bought, spent: Decimal, left: float) -> None:
-                    refused = f", {bought.refusals} refused" if bought.refusals else ""
-                    advance(1, f"{plain(spent)} USD, {duration(left)} left{refused}")
-
                 def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
-                    return self._bought(self._orders(batches), estimate.to_buy, tell, brake)
+                    return self._bought(self._orders(batches), estimate.to_buy, advance, brake)
 
                 return bought_beside(buying, self._interruption)
 
@@ -187,7 +178,7 @@ class Purchase:
         self,
         orders: Iterator[Order],
         to_buy: int,
-        tell: Callable[[Bought, Decimal, float], None],
+        advance: AdvanceBuying,
         brake: Brake,
     ) -> Parked | None:
         how = self._how
@@ -197,15 +188,6 @@ class Purchase:
         budget = Budget(
             money.confirmed, how.max_cost, prices.high if prices else None, money.at_risk
         )
-        now = asyncio.get_running_loop().time
-        said, left = -SECONDS_BETWEEN_ETAS, 0.0
-
-        def advance(bought: Bought, spent: Decimal) -> None:
-            nonlocal said, left
-            if now() - said >= SECONDS_BETWEEN_ETAS:
-                said, left = now(), throttle.eta(to_buy - bought.calls)
-            tell(bought, spent, left)
-
         async with Client(
             how.base_url, how.api_key, connections=how.workers, timeout=how.timeout
         ) as client:
@@ -216,11 +198,13 @@ class Purchase:
                 budget,
                 to_buy=to_buy,
                 wait=how.wait or how.api_key is not None,
-                advance=advance,
                 max_price=how.max_price,
+                longest_pause=math.inf if how.wait else LONGEST_PAUSE,
             )
+            shown = shown_while(pool, throttle, budget, advance)
             with brake.watching(pool, how.max_duration):
-                await pool.run(orders, how.workers)
+                async with shown:
+                    await pool.run(orders, how.workers)
         return pool.parked
 
     def _orders(self, batches: Iterable[Batch]) -> Iterator[Order]:

@@ -22,7 +22,6 @@ SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
 """What a shell says of a process that a signal ended, and what that means."""
 
 HINT = "What was bought is kept. Run the same command: it continues."
-TIME_IS_UP = Parked(7, "The time is up.", "Run the same command: it continues.")
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +53,7 @@ class Brake:
 
         timer = None
         if max_duration is not None:
-            timer = loop.call_later(max_duration, pool.park, TIME_IS_UP)
+            timer = loop.call_later(max_duration, pool.stop_for_time)
         with self._lock:
             self._heed = lambda: loop.call_soon_threadsafe(heed)
             heed()

@@ -127,7 +127,7 @@ class Play:
     async def _worker(self, limiter: Limiter) -> None:
         while self.left:
             self.left -= 1
-            with await limiter.slot(self.left + 1) as slot:
+            with await limiter.slot(lambda: self.left + 1) as slot:
                 if self.random.random() < self.story.unsent:
                     slot.unsent()
                 else:
@@ -339,7 +339,7 @@ def test_a_burst_finishes_a_short_job_sooner() -> None:
 
 async def take(limiter: Throttle, remaining: int | None = 1, seconds: float = 0.0) -> float:
     """Make an attempt that is answered after some seconds; return when it was sent."""
-    with await limiter.slot(remaining) as slot:
+    with await limiter.slot(None if remaining is None else lambda: remaining) as slot:
         sent = asyncio.get_running_loop().time()
         await asyncio.sleep(seconds)
         slot.answered()
@@ -347,8 +347,7 @@ async def take(limiter: Throttle, remaining: int | None = 1, seconds: float = 0.
 
 
 async def refuse(limiter: Throttle, retry_after: float | None = None) -> None:
-    with await limiter.slot(1) as slot:
-        slot.answered()
+    with await limiter.slot(lambda: 1) as slot:
         slot.refused(retry_after)
 
 
@@ -429,8 +428,54 @@ def test_without_a_limit_nothing_waits_but_for_a_pause() -> None:
 
     sent, eta, later = run(main())
     assert max(sent) < 1000.1
-    assert eta == pytest.approx(60, abs=0.1)
-    assert later == pytest.approx(1060, abs=0.1)
+    assert eta == pytest.approx(1, abs=0.1)
+    assert later == pytest.approx(1001, abs=0.1)
+
+
+def test_without_a_limit_pauses_double_up_to_a_minute_until_an_answer_comes() -> None:
+    async def main() -> list[float]:
+        limiter, clock, sent = Throttle(None), asyncio.get_running_loop().time, list[float]()
+        for _ in range(8):
+            await refuse(limiter)
+            sent.append(clock())
+        sent.append(await take(limiter))
+        await refuse(limiter)
+        sent.append(await take(limiter))
+        return [later - earlier for earlier, later in pairwise(sent)]
+
+    pauses = run(main())
+    assert pauses == pytest.approx([1, 2, 4, 8, 16, 32, 60, 60, 1], abs=0.1)
+
+
+def test_refusals_of_one_moment_double_the_pause_once() -> None:
+    async def main() -> list[float]:
+        limiter, clock = Throttle(None), asyncio.get_running_loop().time
+        began = clock()
+        slots = [await limiter.slot() for _ in range(6)]
+        await asyncio.sleep(0.01)
+        for slot in slots[:4]:
+            slot.refused()
+        slots[4].answered()  # it was sent before the refusal, so it says nothing of the limit
+        slots[5].refused()
+        sent = [await take(limiter) - began]
+        await refuse(limiter)
+        return [*sent, await take(limiter) - began]
+
+    assert run(main()) == pytest.approx([1, 2], abs=0.1)
+
+
+def test_answers_of_calls_sent_before_a_refusal_do_not_reset_its_pause() -> None:
+    async def main() -> float:
+        limiter, clock = Throttle(None), asyncio.get_running_loop().time
+        slots = [await limiter.slot() for _ in range(2)]
+        await asyncio.sleep(0.01)
+        slots[0].refused()
+        slots[1].answered()
+        await refuse(limiter)
+        began = clock()
+        return await take(limiter) - began
+
+    assert run(main()) == pytest.approx(2, abs=0.1)
 
 
 @pytest.mark.parametrize(("retry_after", "until"), [(None, 60.0), (7.0, 7.0), (100.0, 100.0)])
@@ -512,7 +557,7 @@ def test_refusals_of_one_moment_lower_the_slots_once() -> None:
         gate = asyncio.Event()
 
         async def one() -> None:
-            with await limiter.slot(1) as slot:
+            with await limiter.slot(lambda: 1) as slot:
                 await gate.wait()
                 slot.refused()
 
@@ -608,7 +653,7 @@ async def estimates(
         nonlocal left, unsent
         while left:
             left -= 1
-            with await limiter.slot(left + 1) as slot:
+            with await limiter.slot(lambda: left + 1) as slot:
                 unsent -= 1
                 if unsent:
                     said.append((clock(), limiter.eta(unsent)))

@@ -140,7 +140,6 @@ def buy(
             Budget(Decimal(0), max_cost, None),
             to_buy=len(wanted),
             wait=wait,
-            advance=lambda bought, cost: None,
             max_price=max_price,
         )
         if stop_after is not None:
