@@ -67,6 +67,12 @@ PROTECTIONS = (
         "tests/api/test_deadlines.py",
     ),
     Protection(
+        "calls under way are not spread out once more",
+        "return self._remaining - self._under_way",
+        "return self._remaining",
+        "tests/buy/test_tracking.py::test_a_job_that_fits_into_the_limit_is_not_spread",
+    ),
+    Protection(
         "one buyer for each key",
         "            buyer_lock(how.base_url, self._account, how.wait),\n",
         "",

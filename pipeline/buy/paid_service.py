@@ -40,7 +40,9 @@ class PaidService:
         max_duration: how long a run may buy before it parks, such as ``6h``.
         timeout: how long an attempt may take.
         burst: send as soon as the limit allows instead of evenly.
-        wait: wait for another run with this key or ledger, and for the demo limit.
+        wait: wait for another run with this key or ledger, for the demo limit, and for pauses of
+            more than an hour that the service asks for.
+        ignore_pause: send at once although the service asked an earlier run to wait.
         retry_failed: buy calls again that failed for good before the job began.
         max_age: buy answers again that were older than this when the job began, such as ``30d``.
         on_unconfirmed: whether a call whose answer was lost, so that it may have been billed, is
@@ -61,6 +63,7 @@ class PaidService:
     timeout: Time = "60s"
     burst: bool = False
     wait: bool = False
+    ignore_pause: bool = False
     retry_failed: bool = False
     max_age: Time | None = None
     on_unconfirmed: Literal["retry", "hold"] = "retry"
@@ -75,7 +78,7 @@ class PaidService:
 
     def terms(self) -> PurchaseSettings:
         """Return them as a purchase needs them."""
-        for name in ("burst", "wait", "retry_failed"):
+        for name in ("burst", "wait", "ignore_pause", "retry_failed"):
             check_flag(name, getattr(self, name))
         key = _text("api_key", self.api_key or "").strip()
         return PurchaseSettings(
@@ -90,6 +93,7 @@ class PaidService:
             timeout=_timeout(self.timeout),
             burst=self.burst,
             wait=self.wait,
+            ignore_pause=self.ignore_pause,
             retry_failed=self.retry_failed,
             max_age=_seconds("max_age", self.max_age),
             on_unconfirmed=_on_unconfirmed(self.on_unconfirmed),

@@ -16,7 +16,7 @@ from pipeline.buy.matcher import LedgerMatcher
 from pipeline.buy.parking import price_too_high
 from pipeline.buy.pool import LONGEST_PAUSE, Order, Pool
 from pipeline.buy.progress import AdvanceBuying, BuyingProgress, silent_buying
-from pipeline.buy.resuming import held_slots, resumed_throttle
+from pipeline.buy.resuming import held_slots, pause_left, resumed_throttle
 from pipeline.buy.stopping import Brake, bought_beside
 from pipeline.buy.terms import Estimate, PurchaseSettings
 from pipeline.buy.tracking import shown_while
@@ -112,13 +112,14 @@ class Purchase:
         prices = self._ledger.prices(self._how.max_price)
         low, high = (prices.low, prices.high) if prices else (TYPICAL_LOW, TYPICAL_HIGH)
         limit = self._how.limit
-        seconds = 0.0
+        pause = pause_left(self._ledger, self._account, self._how) if to_buy else 0.0
+        seconds = pause
         if limit is not None:
             free = max(0, limit.slots - held_slots(self._ledger, self._account, limit))
             at_once = free if self._how.burst or to_buy <= free else 0
-            seconds = max(0, to_buy - at_once) / limit.slots * limit.hold
+            seconds += max(0, to_buy - at_once) / limit.slots * limit.hold
         distinct = sum(count.distinct for count in counts)
-        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held)
+        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause)
 
     def buy(self, batches: Iterable[Batch]) -> Parked | None:
         """Buy what the ledger cannot answer yet, in the table's order.

@@ -9,10 +9,10 @@ import time
 from pipeline.api.throttle import Throttle
 from pipeline.buy.progress import duration
 from pipeline.buy.terms import PurchaseSettings
-from pipeline.ledger import Ledger
+from pipeline.ledger import Ledger, Lesson
 from pipeline.rate import Rate
 
-__all__ = ["held_slots", "resumed_throttle"]
+__all__ = ["held_slots", "pause_left", "resumed_throttle"]
 
 log = logging.getLogger(__name__)
 
@@ -28,11 +28,10 @@ def resumed_throttle(ledger: Ledger, account: str, how: PurchaseSettings) -> Thr
     now, clock = time.time(), asyncio.get_running_loop().time()
     slots = paused_until = None
     if lesson := ledger.lesson(account):
-        # A clock that was set back must not make a pause longer than it was.
-        left = min(lesson.paused_until - now, lesson.paused_until - lesson.learned_at)
-        slots, paused_until = lesson.slots, clock + left
+        left = _left(lesson, now)
+        slots, paused_until = lesson.slots, clock + (min(left, 0.0) if how.ignore_pause else left)
         if left > 0:
-            log.warning(f"The service asked to wait: nothing is sent for {duration(left)}.")
+            log.warning(_told(left, how))
     return Throttle(
         how.limit,
         burst=how.burst,
@@ -40,6 +39,27 @@ def resumed_throttle(ledger: Ledger, account: str, how: PurchaseSettings) -> Thr
         slots=slots,
         paused_until=paused_until,
     )
+
+
+def pause_left(ledger: Ledger, account: str, how: PurchaseSettings) -> float:
+    """Return for how long nothing is sent because the service asked earlier runs to wait, seconds.
+
+    The arguments are those of `resumed_throttle`.
+    """
+    lesson = None if how.ignore_pause else ledger.lesson(account)
+    return max(0.0, _left(lesson, time.time())) if lesson else 0.0
+
+
+def _left(lesson: Lesson, now: float) -> float:
+    """Return how long a pause still lasts; negative: for how long it has been over."""
+    # A clock that was set back must not make a pause longer than it was.
+    return min(lesson.paused_until - now, lesson.paused_until - lesson.learned_at)
+
+
+def _told(left: float, how: PurchaseSettings) -> str:
+    if how.ignore_pause:
+        return f"The service asked to wait {duration(left)} more; --ignore-pause sends at once."
+    return f"The service asked to wait: nothing is sent for {duration(left)}."
 
 
 def held_slots(ledger: Ledger, account: str, limit: Rate) -> int:

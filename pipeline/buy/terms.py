@@ -32,7 +32,9 @@ class PurchaseSettings:
         max_duration: seconds after which the run parks.
         timeout: seconds that one attempt may take.
         burst: send as soon as the limit allows instead of evenly.
-        wait: wait for another buyer with this key, and for the demo limit.
+        wait: wait for another buyer with this key, for the demo limit, and for pauses of any
+            length that the service asks for.
+        ignore_pause: send at once although the service asked an earlier run to wait.
         retry_failed: buy calls again that failed for good.
         max_age: how old an answer may be when the job opens, seconds; older ones are bought again.
         on_unconfirmed: whether a call whose answer was lost is sent once more.
@@ -49,6 +51,7 @@ class PurchaseSettings:
     timeout: float = 60.0
     burst: bool = False
     wait: bool = False
+    ignore_pause: bool = False
     retry_failed: bool = False
     max_age: float | None = None
     on_unconfirmed: Literal["retry", "hold"] = "retry"
@@ -78,10 +81,12 @@ class Estimate:
     Attributes:
         distinct: distinct calls of the table.
         to_buy: those of them that the ledger cannot answer yet.
-        held: those that it cannot answer, but whose answers were lost: they are not bought again.
         low_usd: what they cost at the lowest price seen (or else typical).
         high_usd: what they cost at the highest.
-        seconds: how long they take at the limit.
+        seconds: how long they take at the limit, with the pause before them.
+        held: calls that the ledger cannot answer, but whose answers were lost: they are not
+            bought again.
+        pause: for how long nothing is sent at first, because the service asked for it, seconds.
     """
 
     distinct: int
@@ -90,6 +95,7 @@ class Estimate:
     high_usd: Decimal
     seconds: float
     held: int = 0
+    pause: float = 0.0
 
     @property
     def owned(self) -> int:
@@ -100,7 +106,10 @@ class Estimate:
         held = f"{self.held:,} held because their answers were lost, " if self.held else ""
         calls = f"{self.distinct:,} distinct calls, {self.owned:,} owned, {held}"
         cost = f"{plain(self.low_usd)} to {plain(self.high_usd)} USD"
-        return f"{calls}{self.to_buy:,} to buy: {cost}, {duration(self.seconds)}"
+        time = duration(self.seconds)
+        if self.pause:
+            time += f", {duration(self.pause)} of them a pause that the service asked for"
+        return f"{calls}{self.to_buy:,} to buy: {cost}, {time}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
@@ -111,6 +120,7 @@ class Estimate:
             "low_usd": plain(self.low_usd),
             "high_usd": plain(self.high_usd),
             "seconds": round(self.seconds, 1),
+            "pause_seconds": round(self.pause, 1),
         }
 
     @classmethod

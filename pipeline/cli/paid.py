@@ -52,7 +52,8 @@ OPTIONS = (
     option("--max-duration", help="Park after this time, such as 90min or 6h."),
     option("--timeout", default="60s", help="How long an attempt may take."),
     option("--burst", is_flag=True, help="Send as soon as the limit allows, not evenly."),
-    option("--wait", is_flag=True, help="Wait for another run with this key, and demo limits."),
+    option("--wait", is_flag=True, help="Wait for another run, demo limits and long pauses."),
+    option("--ignore-pause", is_flag=True, help="Send though the service asked to wait."),
     option("--retry-failed", is_flag=True, help="Buy calls again that failed for good."),
     option("--max-age", help="Buy answers again that are older, such as 30d."),
     option(
@@ -102,6 +103,7 @@ def purchase_settings(values: dict[str, Any]) -> PurchaseSettings | None:
             timeout=values["timeout"],
             burst=values["burst"],
             wait=values["wait"],
+            ignore_pause=values["ignore_pause"],
             retry_failed=values["retry_failed"],
             max_age=values["max_age"] or None,
             on_unconfirmed=values["on_unconfirmed"],

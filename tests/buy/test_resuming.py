@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from pipeline.buy import PurchaseSettings
 from pipeline.buy.resuming import resumed_throttle
 from pipeline.ledger import Journal, Ledger, Restraint
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.buy.serving import Instead, Service, buyer, serving, started
+from tests.buy.serving import Buyer, Instead, Service, buyer, serving, started
 from tests.ledger.buying import ACCOUNT, ENDPOINT, FREE, Clock, send, settle
 
 T = TypeVar("T")
@@ -107,3 +108,63 @@ def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service:
             assert summary.parked is not None
             assert "demo limit is used up" in summary.parked.message
             assert app.requests == 2
+
+
+DAY = 86_400
+
+
+def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
+    """Return a buyer whose last run was asked to wait for a day."""
+    the = buyer(tmp_path, address, service.account.key, workers=1)
+    the.write(["one", "two", "three"])
+    ledger = Ledger(the.how.ledger, the.how.base_url)
+    journal = Journal(ledger.open_job("tenders"), fingerprint(service.account.key))
+    settle(journal, send(journal), FREE, Restraint(75, DAY))
+    ledger.close()
+    return the
+
+
+def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
+    tmp_path: Path, service: Service
+) -> None:
+    app = Instead(service.app(), {})
+    with serving(app) as address:
+        the = paused_job(tmp_path, service, address)
+        estimate = the.plan()
+        assert DAY - 60 < estimate.pause <= estimate.seconds <= DAY
+        assert "24 h of them a pause that the service asked for" in str(estimate)
+        summary = the.run()
+    assert app.requests == 0
+    assert summary.parked is not None
+    assert summary.parked.exit_code == 7
+    until = datetime.now().astimezone() + timedelta(days=1)
+    assert f"asked this account to wait until {until:%Y-%m-%d}" in summary.parked.message
+    assert "--wait" in summary.parked.hint and "--ignore-pause" in summary.parked.hint
+
+
+def test_a_pause_can_be_ignored(tmp_path: Path, service: Service) -> None:
+    with serving(service.app()) as address:
+        the = paused_job(tmp_path, service, address).but(ignore_pause=True)
+        assert the.plan().pause == 0
+        assert the.run().parked is None
+
+
+def test_a_service_that_asks_for_a_day_parks_the_run(tmp_path: Path, service: Service) -> None:
+    app = Instead(service.app(), {2: (429, {"Retry-After": "1e12"}, "")})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(["one", "two", "three"])
+        summary = the.run()
+    assert app.requests == 3
+    assert summary.parked is not None
+    assert (summary.parked.exit_code, "(24 h)" in summary.parked.message) == (7, True)
+
+
+def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Service) -> None:
+    app = Instead(service.app(), {})
+    with serving(app) as address:
+        the = paused_job(tmp_path, service, address).but(wait=True, max_duration=0.3)
+        summary = the.run()
+    assert app.requests == 0
+    assert summary.parked is not None
+    assert summary.parked.message == "The time is up (--max-duration)."
