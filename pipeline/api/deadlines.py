@@ -1,4 +1,4 @@
-"""Time limits that count only time in which this process ran: a stopped process waits for nobody."""
+"""Time limits that count only the time in which this process ran."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +12,7 @@ from decimal import Decimal
 from pipeline.api.client import Client, NotSent
 from pipeline.api.throttle import Slot, Throttle
 from pipeline.buy import parking
+from pipeline.buy.backoff import back_off
 from pipeline.buy.budget import MAX_PRICE, Budget
 from pipeline.buy.policy import Judgement, judge
 from pipeline.errors import PipelineError
@@ -30,8 +30,6 @@ FAILURES_IN_A_ROW = 20
 
 MOST_REFUSALS = 10
 """So many refusals of one call for the rate limit mean that waiting does not help."""
-
-FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 
 LONGEST_PAUSE = 3600.0
 """A service that asks for a longer pause, in seconds, parks a run that need not wait."""
@@ -169,14 +167,14 @@ class Pool:
                     if refused == 1:
                         since = datetime.now().astimezone()
                     else:  # the service may not have said how long to wait
-                        await self._back_off(refused - 1)
+                        await back_off(refused - 1, self._stopping)
                 case "limited":
                     self.park(parking.refused_without_end(refused, since))
                     return
                 case "again" if (again := again + 1) < TRIES:
-                    await self._back_off(again)
+                    await back_off(again, self._stopping)
                 case "lost" if (lost := lost + 1) < order.losses:
-                    await self._back_off(lost)
+                    await back_off(lost, self._stopping)
                 case "credentials" | "money":
                     return
                 case _:
@@ -294,12 +292,3 @@ class Pool:
 
     def _cost_limit_reached(self) -> Parked:
         return parking.cost_limit_reached(self._budget, self._remaining)
-
-    async def _back_off(self, tries: int) -> None:
-        longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
-        pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
-        try:
-            async with asyncio.timeout(pause):
-                await self._stopping.wait()
-        except TimeoutError:
-            return

@@ -37,6 +37,7 @@ from pipeline.tables import Batch
 
 __all__ = ["Purchase"]
 
+
 class Purchase:
     """Buys what a job's table needs; a context manager.
 

@@ -38,7 +38,7 @@ class Ends(Protocol):
 class Limiter(Protocol):
     """A throttle, or something to compare it with."""
 
-    async def slot(self, remaining: int | None = None) -> Ends: ...
+    async def slot(self, remaining: Callable[[], int] | None = None) -> Ends: ...
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Plain:
     def __init__(self, attempts: float, seconds: float) -> None:
         self._limiter = AsyncLimiter(attempts, seconds)
 
-    async def slot(self, remaining: int | None = None) -> Told:
+    async def slot(self, remaining: Callable[[], int] | None = None) -> Told:
         await self._limiter.acquire()
         return Told()
 
@@ -649,11 +649,14 @@ async def estimates(
     clock, left, unsent = asyncio.get_running_loop().time, calls, calls
     said = [(clock(), limiter.eta(calls))]
 
+    def still_unsent() -> int:
+        return unsent
+
     async def worker() -> None:
         nonlocal left, unsent
         while left:
             left -= 1
-            with await limiter.slot(lambda: left + 1) as slot:
+            with await limiter.slot(still_unsent) as slot:
                 unsent -= 1
                 if unsent:
                     said.append((clock(), limiter.eta(unsent)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.buy import pool
+from pipeline.buy import backoff
 from pipeline.service import Accounts
 from tests.buy.serving import Service
 
@@ -22,4 +22,4 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture(autouse=True)
 def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "FIRST_BACKOFF", 0.0)
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 0.0)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline import job
-from pipeline.buy import Purchase, pool
+from pipeline.buy import Purchase, backoff
 from pipeline.outputs import FileTarget
 from pipeline.progress import silent
 from pipeline.report import Summary
@@ -115,7 +115,7 @@ def said(asked: list[str]) -> Callable[..., Any]:
 
 @pytest.fixture(autouse=True)
 def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "FIRST_BACKOFF", 0.0)
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 0.0)
 
 
 def the_buyer(folder: Path, address: str) -> Buyer:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from pipeline.answers import System
 from pipeline.api.client import Client, Lost, NotSent, Received, Reply
 from pipeline.api.throttle import Throttle
-from pipeline.buy import pool as pool_module
+from pipeline.buy import backoff
 from pipeline.buy.budget import MAX_PRICE, Budget
 from pipeline.buy.pool import MOST_REFUSALS, TRIES, Order, Pool
 from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
@@ -301,7 +301,7 @@ def test_a_call_that_is_refused_less_often_is_answered(job: Job) -> None:
 def test_a_service_that_says_to_wait_no_time_is_not_pressed(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 1.0)
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 1.0)
     server = ModelServer(["detailed", *["wait 0"] * 99])
     pool = buy(server, job, numbered(2))
     assert pool.parked is not None

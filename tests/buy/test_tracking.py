@@ -1,4 +1,4 @@
-"""What a purchase says while it runs: the time left is the time it takes, and waits have reasons."""
+"""What a purchase says while it runs: how long it will take, and what it waits for."""
 
 from __future__ import annotations
 
