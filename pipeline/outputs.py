@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pipeline.errors import OutputError
 from pipeline.placing import check_place, only_writer, replace_text, sync, translated
+from pipeline.regular_files import read_text
 from pipeline.settings import Format
 from pipeline.tables import (
     ArrowWriter,
@@ -278,7 +279,7 @@ class _FileDraft:
 def _manifest(place: Path) -> dict[str, Any]:
     """Return the manifest of an output, empty if there is none of ours."""
     try:
-        manifest = json.loads(manifest_path(place).read_text("utf-8"))
+        manifest = json.loads(read_text(manifest_path(place)))
         return manifest if manifest["tool"] == TOOL else {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}

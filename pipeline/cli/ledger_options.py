@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.cli.options import DEFAULT_FILE, option
 from pipeline.errors import SettingsError
 from pipeline.folders import data_folder
+from pipeline.regular_files import read_toml
 
 __all__ = [
     "confirm_pruning",
@@ -60,7 +60,7 @@ def _in_settings_file() -> Path | None:
     if not DEFAULT_FILE.is_file():
         return None
     try:
-        named = tomllib.loads(DEFAULT_FILE.read_text("utf-8")).get("ledger")
+        named = read_toml(DEFAULT_FILE).get("ledger")
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"{DEFAULT_FILE} cannot be read: {error}.", "Write it as TOML, or give --ledger PATH."

@@ -6,7 +6,6 @@ import errno
 import logging
 import os
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from datetime import date, time
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from pipeline.errors import OutputError, SettingsError
+from pipeline.regular_files import read_toml
 from pipeline.settings import CsvOptions
 
 __all__ = [
@@ -126,7 +126,7 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
         return
     path = path or DEFAULT_FILE
     try:
-        settings = tomllib.loads(path.read_text("utf-8"))
+        settings = read_toml(path)
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
     options = {

@@ -17,6 +17,7 @@ from pipeline.buy.paid_service import KEY_VARIABLE
 from pipeline.buy.progress import buying_bar, buying_lines
 from pipeline.cli.options import option
 from pipeline.errors import SettingsError
+from pipeline.regular_files import read_text
 from pipeline.settings import Settings
 
 __all__ = [
@@ -158,9 +159,11 @@ def _api_key(file: Path | None) -> str | None:
     if file is None:
         return None
     try:
-        return file.read_text("utf-8").strip()
+        return read_text(file).strip()
     except (OSError, UnicodeDecodeError) as error:
+        # The name may be the key itself, and so may what cannot be decoded: neither is repeated.
+        reason = error.strerror or error if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SettingsError(
-            f"The file of the API key cannot be read: {type(error).__name__}.",
+            f"The file of the API key cannot be read: {reason}.",
             "Give --api-key-file the path of a text file that holds the key alone.",
         ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -24,6 +23,7 @@ from pipeline.engine.learned import (
 )
 from pipeline.engine.learned.arrays import Floats
 from pipeline.errors import InputError, SettingsError
+from pipeline.regular_files import read_toml
 from pipeline.tables import open_reader
 
 __all__ = ["Prepared", "read_recipe"]
@@ -99,7 +99,7 @@ def read_recipe(path: Path) -> Prepared:
         InputError: a file is not there, or lacks a column.
     """
     try:
-        text = tomllib.loads(path.read_text("utf-8"))
+        text = read_toml(path)
         systems = {system: _lines(lines) for system, lines in text["systems"].items()}
         networks = text["network"]
         seeds = range(networks.pop("count"))

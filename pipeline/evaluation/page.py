@@ -18,6 +18,7 @@ from pipeline.evaluation.truths import broad
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.money import plain
 from pipeline.placing import check_place, replace_text, translated
+from pipeline.regular_files import open_regular
 
 __all__ = ["check_page", "page", "write_page"]
 
@@ -27,7 +28,7 @@ MARK = "<!-- an evaluation by tender-pipeline -->"
 OPTION = "--page FILE.html"
 
 HEAD = 200
-"""Characters of a file in which the mark is looked for."""
+"""Bytes of a file in which the mark is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,8 @@ def write_page(path: Path, found: Findings) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    with translated(path, OPTION), path.open(encoding="utf-8", errors="replace") as file:
-        return MARK in file.read(HEAD)
+    with translated(path, OPTION), open_regular(path) as file:
+        return MARK.encode() in file.read(HEAD)
 
 
 @cache

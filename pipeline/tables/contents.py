@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pipeline.errors import InputError
+from pipeline.regular_files import open_regular
 
 __all__ = ["FIRST_BYTES", "Contents", "contents_of", "refuse_other_contents"]
 
@@ -93,7 +94,7 @@ def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) 
     """
     if first is None:
         first = b""
-        with suppress(OSError), path.open("rb") as file:
+        with suppress(OSError), open_regular(path) as file:
             first = file.read(FIRST_BYTES)
     found = contents_of(first)
     if found is not None and found.kind != wanted:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
+from pipeline.regular_files import open_regular
 from pipeline.tables.arrow_batches import ArrowBatch, bounded, check_text_types
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.int96 import Unit, exact_unit, int96_columns
@@ -72,7 +73,7 @@ def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
     """
     try:
         with (
-            path.open("rb") as source,
+            open_regular(path) as source,
             pq.ParquetFile(source, coerce_int96_timestamp_unit=unit) as file,
         ):
             yield file

@@ -13,6 +13,7 @@ from typing import BinaryIO, Literal, TypeAlias
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.regular_files import open_regular
 from pipeline.tables.contents import FIRST_BYTES, contents_of
 
 __all__ = [
@@ -50,7 +51,7 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
     """
     try:
         with (
-            path.open("rb") as file,
+            open_regular(path) as file,
             pa.input_stream(file, compression=compression_of(path)) as stream,
         ):
             yield stream
@@ -79,7 +80,7 @@ def fingerprint_of(path: Path) -> str:
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, as hexadecimal text."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

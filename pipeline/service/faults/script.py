@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
+from pipeline.regular_files import read_toml
 from pipeline.service.faults.kinds import KINDS, Fault, Latency
 
 __all__ = ["Dice", "Script", "Throw", "read_script"]
@@ -54,7 +54,7 @@ def read_script(path: Path) -> Script:
         SettingsError: the file cannot be read, or something in it is not as it should be.
     """
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise SettingsError(
             f"The faults {path} cannot be read: {error.strerror or error}.",

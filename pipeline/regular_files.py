@@ -1,0 +1,84 @@
+"""Opens files that a person names, and regular ones alone: a named pipe may wait for ever."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any, BinaryIO
+
+__all__ = ["TEXT_BYTES", "check_regular", "open_regular", "read_text", "read_toml"]
+
+TEXT_BYTES = 16 * 2**20
+"""Bytes that a file may have which is read whole: a key, settings, a manifest."""
+
+DESCRIPTORS = ("/proc/", "/dev/fd/")
+"""Where the system names what is open already, such as ``<(...)`` and ``/dev/stdin``."""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; without waiting, whatever it is.
+
+    Raises:
+        OSError: it is of another kind, or cannot be opened.
+    """
+    return _opened(path, pipes=False)
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is no regular file, for a reader that opens files by itself.
+
+    Raises:
+        OSError: it is of another kind, or cannot be opened.
+    """
+    open_regular(path).close()
+
+
+def read_text(path: Path, most: int = TEXT_BYTES) -> str:
+    """Read a small text file; or a pipe that is open already, as ``<(...)`` gives it.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have.
+
+    Raises:
+        OSError: it is of another kind, too large, or cannot be read.
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    with _opened(path, pipes=True) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(f"it has more than {most:,} bytes")
+    return content.decode("utf-8")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a small TOML file.
+
+    Raises:
+        OSError: it cannot be read; see `read_text`.
+        ValueError: it is not TOML, or not UTF-8.
+    """
+    try:
+        return tomllib.loads(read_text(path))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _opened(path: Path, pipes: bool) -> BinaryIO:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _check_kind(descriptor, path, pipes)
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _check_kind(descriptor: int, path: Path, pipes: bool) -> None:
+    kind = os.fstat(descriptor).st_mode
+    open_already = stat.S_ISFIFO(kind) and os.path.realpath(path).startswith(DESCRIPTORS)
+    if not (stat.S_ISREG(kind) or (pipes and open_already)):
+        raise OSError("it is a folder" if stat.S_ISDIR(kind) else "it is not a regular file")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.regular_files import check_regular, open_regular, read_text, read_toml
+from tests.test_cli_train import Command, command
+
+__all__ = ["command"]
+
+
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """End a test that would wait for ever at a pipe."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError("it waits at the pipe")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def pipe(tmp_path: Path, impatient: None) -> Path:
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_regular_file_is_opened_and_so_is_a_link_to_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"content")
+    (tmp_path / "link").symlink_to("a.txt")
+    for name in ("a.txt", "link"):
+        with open_regular(tmp_path / name) as file:
+            assert file.read() == b"content"
+            assert os.get_blocking(file.fileno())
+
+
+def test_a_pipe_a_device_and_a_folder_are_refused_without_waiting(
+    pipe: Path, tmp_path: Path
+) -> None:
+    for path in (pipe, Path(os.devnull)):
+        with pytest.raises(OSError, match=r"^it is not a regular file$"):
+            check_regular(path)
+        with pytest.raises(OSError, match=r"^it is not a regular file$"):
+            read_text(path)
+    with pytest.raises(OSError, match=r"^it is a folder$"):
+        check_regular(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        check_regular(tmp_path / "nothing")
+
+
+def test_a_small_text_may_come_from_a_pipe_that_is_open_already() -> None:
+    """So does the shell pass `<(...)`: a name for a pipe that another program writes to."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb"):
+        with os.fdopen(writing, "wb") as file:
+            file.write(b"key = 1\n")
+        assert read_toml(Path(f"/dev/fd/{reading}")) == {"key": 1}
+
+
+def test_a_small_text_is_not_read_beyond_its_bound(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"1234")
+    assert read_text(tmp_path / "a.txt", most=4) == "1234"
+    with pytest.raises(OSError, match="it has more than 3 bytes"):
+        read_text(tmp_path / "a.txt", most=3)
+
+
+def test_what_is_nested_without_end_is_no_toml(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("a = " + "[" * 100_000, "utf-8")
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read_toml(tmp_path / "a.toml")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "run pipe.csv",
+        "plan pipe.csv",
+        "run t.csv --config pipe.csv",
+        "plan t.csv --base-url http://localhost:9 --api-key-file pipe.csv",
+        "run t.csv --output pipe.csv --overwrite",
+        "train pipe.csv --system cpv --output model",
+        "train --recipe pipe.csv --output model",
+        "evaluate pipe.csv --system cpv",
+        "evaluate t.csv --system cpv --page pipe.csv",
+        "codes add unspsc pipe.csv",
+        "serve --faults pipe.csv",
+    ],
+)
+def test_no_command_waits_at_a_pipe_that_somebody_named(
+    command: Command, pipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str
+) -> None:
+    (tmp_path / "t.csv").write_text("description,code\nwheat,03111000\n", "utf-8")
+    assert command(*options.split()) == 2
+    said = capsys.readouterr().err
+    assert said.partition("Error: ")[2].count("\n") == 2
+    assert "Traceback" not in said
+
+
+def test_a_manifest_that_is_a_pipe_is_somebody_elses(
+    command: Command, tmp_path: Path, impatient: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text("description\nwheat\n", "utf-8")
+    os.mkfifo(tmp_path / "o.csv.manifest.json")
+    assert command("run", "t.csv", "--output", "o.csv") == 2
+    assert "exists, and this tool did not write it" in capsys.readouterr().err
