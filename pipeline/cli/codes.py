@@ -62,7 +62,7 @@ def search(words: tuple[str, ...], systems: str, top: int) -> None:
 @click.argument("system", type=click.Choice(["unspsc"]))
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - the only one, yet to be named
-    """Add the official UNSPSC table from FILE, .xlsx, .xls, .csv or .csv.gz, for all your runs."""
+    """Add the official UNSPSC table from FILE, .xlsx, .csv or .csv.gz, for all your runs."""
     say("\n".join(_about(add(file))))
 
 

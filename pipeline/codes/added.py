@@ -5,23 +5,27 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple, TextIO
 from uuid import uuid4
+from xml.parsers.expat import ExpatError
+from zipfile import BadZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from python_calamine import CalamineWorkbook
 
 from pipeline.answers import System
 from pipeline.codes.levels import parent
+from pipeline.codes.spreadsheet import Cells, sheet_rows
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
 from pipeline.folders import data_folder
+from pipeline.regular_files import check_regular, open_regular
 
 __all__ = ["add", "added", "remove"]
 
@@ -30,6 +34,11 @@ HEADER_WITHIN = 20
 
 DELIMITERS = ",;\t"
 
+CSV_BYTES = 256 * 2**20
+CODES = 1_000_000
+"""What a CSV file may have, once unpacked, and how many codes there may be: several times what is
+official."""
+
 LEVELS = ("segment", "family", "class", "commodity")
 
 HINT = (
@@ -37,10 +46,15 @@ HINT = (
     "Family, Family Title, Class, Class Title, Commodity, Commodity Title, or just Code and Title."
 )
 
-
 DAMAGE = (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError)
 """What reading raises where a table is torn, or was not written by us: no metadata, other columns,
 values of other types."""
+
+UNREADABLE = (
+    *(OSError, EOFError, ValueError, RuntimeError),
+    *(csv.Error, zlib.error, BadZipFile, ExpatError),
+)
+"""What reading a file raises that is torn, encrypted, of another kind or too large."""
 
 
 class _Columns(NamedTuple):
@@ -126,20 +140,13 @@ def _keep(table: pa.Table, path: Path) -> None:
 @lru_cache(maxsize=2)
 def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - a changed file is read anew
     try:
+        check_regular(path)
         table = pq.read_table(path)
         about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
         parents = {code: parent("unspsc", code, titles) for code in titles}
         edition, source = about["edition"], about["source"]
-    # Not written by us, or not to its end: no metadata, other columns, values of other types.
-    except (
-        OSError,
-        pa.ArrowException,
-        LookupError,
-        AttributeError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
     return CodeTable("unspsc", edition, source, "as its publisher states", titles, parents)
 
@@ -156,64 +163,91 @@ def _titles(file: Path) -> dict[str, str]:
     top = list(islice(rows, HEADER_WITHIN))
     for number, row in enumerate(top):
         if columns := _columns(row):
-            return dict(_codes(chain(top[number + 1 :], rows), columns))
+            return _gathered(_codes(chain(top[number + 1 :], rows), columns))
     raise CodeTableError(
         f"None of the first {HEADER_WITHIN} rows of {file} names the columns.", HINT
     )
 
 
-def _columns(row: Sequence[Any]) -> list[_Columns]:
+def _gathered(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
+    titles: dict[str, str] = {}
+    for code, title in codes:
+        titles[code] = title
+        if len(titles) > CODES:
+            raise CodeTableError(f"The file has more than {CODES:,} codes.", HINT)
+    return titles
+
+
+def _columns(row: Cells) -> list[_Columns]:
     """Return where codes and their titles stand; nothing if this row does not name them."""
-    names = [_text(cell).casefold() for cell in row]
+    names: dict[str, int] = {}
+    for place, cell in row.items():
+        names.setdefault(_text(cell).casefold(), place)
     if all(level in names for level in LEVELS):
         return [
-            _Columns(names.index(level), names.index(f"{level} title"))
+            _Columns(names[level], names[f"{level} title"])
             for level in LEVELS
             if f"{level} title" in names
         ]
     if "code" in names and "title" in names:
-        return [_Columns(names.index("code"), names.index("title"))]
+        return [_Columns(names["code"], names["title"])]
     return []
 
 
-def _codes(rows: Iterable[Sequence[Any]], columns: Sequence[_Columns]) -> Iterator[tuple[str, str]]:
+def _codes(rows: Iterable[Cells], columns: Iterable[_Columns]) -> Iterator[tuple[str, str]]:
     for row in rows:
         for at in columns:
-            if max(at) < len(row):
-                code, title = _text(row[at.code]), _text(row[at.title])
-                if code and title:
-                    yield _checked(code), title
+            code, title = _text(row.get(at.code, "")), _text(row.get(at.title, ""))
+            if code and title:
+                yield _checked(code), title
 
 
 def _checked(code: str) -> str:
     if not (code.isascii() and code.isdigit() and len(code) in (2, 4, 6, 8)):
-        raise CodeTableError(f"{code!r} is not a UNSPSC code.", HINT)
+        raise CodeTableError(f"{code[:40]!r} is not a UNSPSC code.", HINT)
     return code.ljust(8, "0")
 
 
-def _text(cell: Any) -> str:
-    """Return a cell as text; spreadsheets hold codes as numbers, some as 10101501.0."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return " ".join(str(cell).split())
+def _text(cell: str) -> str:
+    return " ".join(cell.split())
 
 
-def _rows(file: Path) -> Iterator[Sequence[Any]]:
+def _rows(file: Path) -> Iterator[Cells]:
+    """Read the rows of a file one by one.
+
+    Raises:
+        CodeTableError: it cannot be read.
+    """
     try:
-        if file.name.lower().endswith((".csv", ".csv.gz")):
-            packed = file.suffix.lower() == ".gz"
-            text = (gzip.decompress if packed else bytes)(file.read_bytes()).decode("utf-8-sig")
-            return iter(list(csv.reader(io.StringIO(text), delimiter=_delimiter(text))))
-        sheet = CalamineWorkbook.from_path(str(file)).get_sheet_by_index(0)
-        return iter(sheet.to_python(skip_empty_area=False))
-    except Exception as error:  # the spreadsheet reader raises its own, undocumented kinds
-        raise CodeTableError(f"{file} cannot be read: {error}.", HINT) from error
+        with open_regular(file) as content:
+            if file.name.lower().endswith((".csv", ".csv.gz")):
+                yield from _csv_rows(content, packed=file.suffix.lower() == ".gz")
+            else:
+                yield from sheet_rows(content)
+    except UNREADABLE as error:
+        raise CodeTableError(f"{file} cannot be read: {_reason(error)}.", HINT) from error
 
 
-def _delimiter(text: str) -> str:
+def _reason(error: Exception) -> object:
+    return error.strerror or error if isinstance(error, OSError) else error
+
+
+def _csv_rows(content: BinaryIO, packed: bool) -> Iterator[Cells]:
+    source = gzip.GzipFile(fileobj=content) if packed else content
+    whole = source.read(CSV_BYTES + 1)
+    if len(whole) > CSV_BYTES:
+        raise ValueError(f"it has more than {CSV_BYTES >> 20} MiB")
+    text = io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="")
+    delimiter = _delimiter(text)
+    text.seek(0)
+    for row in csv.reader(text, delimiter=delimiter):
+        yield dict(enumerate(row))
+
+
+def _delimiter(text: TextIO) -> str:
     """Return what splits a line into column names; Excel writes what its country is used to."""
-    top = list(islice(io.StringIO(text), HEADER_WITHIN))
+    top = list(islice(text, HEADER_WITHIN))
     for delimiter in DELIMITERS:
-        if any(map(_columns, csv.reader(top, delimiter=delimiter))):
+        if any(_columns(dict(enumerate(row))) for row in csv.reader(top, delimiter=delimiter)):
             return delimiter
     return ","

@@ -1,0 +1,281 @@
+"""Reads the first sheet of an .xlsx workbook row by row, in bounded memory.
+
+The readers there are make room for a sheet's whole extent: one cell in its last corner, in a file
+of 1,500 bytes, asks for 17 thousand million cells and aborts the process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import BinaryIO, TypeAlias
+from xml.parsers import expat
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+__all__ = ["Cells", "sheet_rows"]
+
+Cells: TypeAlias = Mapping[int, str]
+"""The cells of a row that hold something, by the number of their column, from 0."""
+
+FILE_BYTES = 128 * 2**20
+PART_BYTES = 512 * 2**20
+STRINGS_BYTES = 128 * 2**20
+"""Bytes of a workbook, of a part of it once unpacked, and of the part with the texts that cells
+share: several times what the official file takes."""
+
+ROWS, COLUMNS, CHARACTERS = 1_048_576, 16_384, 32_767
+"""Of a sheet, and of a cell: what spreadsheet programs keep to."""
+
+CHUNK = 2**16
+
+LETTERS = re.compile(r"[A-Z]{1,3}")
+DIGITS = "0123456789"
+ESCAPED = re.compile(r"_x(?![Dd][89A-Fa-f])([0-9A-Fa-f]{4})_")
+"""How a workbook writes a character that XML does not have; half a character is none."""
+
+OLD = b"\xd0\xcf\x11\xe0"
+NO_WORKBOOK = "it is no whole .xlsx workbook; save it as .xlsx or .csv"
+
+WORKBOOK, LINKS, STRINGS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
+
+
+def sheet_rows(file: BinaryIO) -> Iterator[Cells]:
+    """Read the rows of the first sheet, without those that the workbook does not name.
+
+    Raises:
+        ValueError, RuntimeError, OSError, EOFError, BadZipFile, ExpatError, zlib.error: it is no
+            workbook of this kind, damaged, encrypted, or larger than any that is honest.
+    """
+    _check_file(file)
+    with ZipFile(file) as archive:
+        parts = {info.filename.lower(): info for info in archive.infolist()}
+        shared = _Strings()
+        if STRINGS.lower() in parts:
+            for _ in _parsed(archive, _part(parts, STRINGS), shared, STRINGS_BYTES):
+                pass
+        sheet = _Sheet(shared.texts)
+        for _ in _parsed(archive, _part(parts, _first_sheet(archive, parts)), sheet, PART_BYTES):
+            yield from sheet.taken()
+
+
+def _check_file(file: BinaryIO) -> None:
+    first = file.read(len(OLD))
+    if first == OLD:
+        raise ValueError("it is an old (.xls) or a protected workbook; save it as .xlsx or .csv")
+    if not first.startswith(b"PK"):
+        raise ValueError(NO_WORKBOOK)
+    if file.seek(0, 2) > FILE_BYTES:
+        raise ValueError(f"it has more than {FILE_BYTES >> 20} MiB")
+
+
+def _first_sheet(archive: ZipFile, parts: Mapping[str, ZipInfo]) -> str:
+    """Return the name of the part that holds the first sheet."""
+    found: list[str] = []
+    links: dict[str, str] = {}
+
+    def see(name: str, values: dict[str, str]) -> None:
+        if name == "sheet":
+            found.extend(value for key, value in values.items() if key.endswith(":id"))
+        elif name == "Relationship":
+            links[values.get("Id", "")] = values.get("Target", "")
+
+    for part in (WORKBOOK, LINKS):
+        for _ in _parsed(archive, _part(parts, part), _Names(see), STRINGS_BYTES):
+            pass
+    if not found or found[0] not in links:
+        raise ValueError("it has no sheet")
+    return normpath(PurePosixPath("/xl", links[found[0]])).lstrip("/")
+
+
+def _part(parts: Mapping[str, ZipInfo], name: str) -> ZipInfo:
+    if name.lower() not in parts:
+        raise ValueError(NO_WORKBOOK)
+    info = parts[name.lower()]
+    if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # others may ask for any memory
+        raise ValueError(f"{name} is packed in a way that workbooks are not")
+    return info
+
+
+class _Names:
+    """Tells of the elements of an XML part."""
+
+    def __init__(self, see: Callable[[str, dict[str, str]], None]) -> None:
+        self._see = see
+
+    def start(self, name: str, values: dict[str, str]) -> None:
+        """Take in the beginning of an element."""
+        self._see(_local(name), values)
+
+    def text(self, text: str) -> None:
+        """Pass over what stands in an element."""
+
+    def end(self, name: str) -> None:
+        """Pass over the end of an element."""
+
+
+class _Texts:
+    """Gathers the texts of elements, what is said of their pronunciation aside.
+
+    It is called millions of times: an official file has two million cells.
+    """
+
+    def __init__(self, holds: str) -> None:
+        self._holds = holds
+        self._parts: list[str] = []
+        self._listens = False
+        self._aside = False
+
+    def start(self, name: str, values: dict[str, str]) -> None:
+        """Take in the beginning of an element."""
+        name = _local(name)
+        if name in ("v", "t"):
+            self._listens = not self._aside
+        elif name == self._holds:
+            self._parts.clear()
+            self.begins(values)
+        elif name == "rPh":
+            self._aside = True
+
+    def text(self, text: str) -> None:
+        """Take in some of an element's text."""
+        if self._listens:
+            self._parts.append(text)
+
+    def end(self, name: str) -> None:
+        """Take in the end of an element."""
+        self._listens = False
+        name = _local(name)
+        if name == self._holds:
+            self.ends(_whole(self._parts))
+        elif name == "rPh":
+            self._aside = False
+
+    def begins(self, values: dict[str, str]) -> None:
+        """Take in the beginning of what holds a text."""
+
+    def ends(self, text: str) -> None:
+        """Take in the end of what holds a text."""
+        raise NotImplementedError
+
+
+class _Strings(_Texts):
+    """Gathers the texts that cells share."""
+
+    def __init__(self) -> None:
+        super().__init__("si")
+        self.texts: list[str] = []
+
+    def ends(self, text: str) -> None:
+        """Take in the end of a text."""
+        self.texts.append(text)
+
+
+class _Sheet(_Texts):
+    """Gathers the rows of a sheet."""
+
+    def __init__(self, shared: Sequence[str]) -> None:
+        super().__init__("c")
+        self._shared = shared
+        self._rows: list[Cells] = []
+        self._seen = 0
+        self._row: dict[int, str] = {}
+        self._column = -1
+        self._kind = "n"
+
+    def taken(self) -> list[Cells]:
+        """Return the rows that were read since this was asked last."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def begins(self, values: dict[str, str]) -> None:
+        """Take in the beginning of a cell."""
+        place = values.get("r")
+        self._column = self._column + 1 if place is None else _column(place.rstrip(DIGITS))
+        if self._column >= COLUMNS:
+            raise ValueError(f"a row has more than {COLUMNS:,} columns")
+        self._kind = values.get("t", "n")
+
+    def ends(self, text: str) -> None:
+        """Take in the end of a cell."""
+        if text := self._cell(text):
+            self._row[self._column] = text
+
+    def end(self, name: str) -> None:
+        """Take in the end of an element."""
+        super().end(name)
+        if _local(name) == "row":
+            self._rows.append(self._row)
+            self._row, self._column = {}, -1
+            self._seen += 1
+            if self._seen > ROWS:
+                raise ValueError(f"it has more than {ROWS:,} rows")
+
+    def _cell(self, text: str) -> str:
+        if self._kind == "n":
+            return _number(text)
+        if self._kind != "s":
+            return text
+        if not (text.isascii() and text.isdigit() and int(text) < len(self._shared)):
+            raise ValueError(f"there is no shared text {text[:20]!r}")
+        return self._shared[int(text)]
+
+
+def _whole(parts: Sequence[str]) -> str:
+    text = "".join(parts)
+    if len(text) > CHARACTERS:
+        raise ValueError(f"a cell has more than {CHARACTERS:,} characters")
+    return ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "_x" in text else text
+
+
+@lru_cache(maxsize=COLUMNS)
+def _column(letters: str) -> int:
+    """Return the number of a column, from 0, by its letters."""
+    if not LETTERS.fullmatch(letters):
+        raise ValueError(f"{letters[:20]!r} is no column")
+    column = 0
+    for letter in letters:
+        column = column * 26 + ord(letter) - ord("A") + 1
+    return column - 1
+
+
+def _number(text: str) -> str:
+    """Return a number as text; codes are numbers in some files, some as 10101501.0."""
+    if text.isdecimal():
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return str(int(value)) if value.is_integer() else text
+
+
+def _parsed(archive: ZipFile, info: ZipInfo, handler: _Names | _Texts, most: int) -> Iterator[None]:
+    """Read a part of a workbook piece by piece; no more is unpacked than may be."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    parser.StartElementHandler = handler.start
+    parser.EndElementHandler = handler.end
+    parser.CharacterDataHandler = handler.text
+    unpacked = 0
+    with archive.open(info) as part:
+        while chunk := part.read(CHUNK):
+            unpacked += len(chunk)
+            if unpacked > most:
+                raise ValueError(f"{info.filename} has more than {most >> 20} MiB")
+            parser.Parse(chunk)
+            yield
+    parser.Parse(b"", True)
+    yield
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2] if ":" in name else name
+
+
+def _refuse_doctype(*_: object) -> None:
+    """Refuse what a workbook never has, and what can make a text of gigabytes from a few bytes."""
+    raise ValueError("it declares a document type")
