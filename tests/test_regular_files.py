@@ -86,8 +86,10 @@ def test_what_is_nested_without_end_is_no_toml(tmp_path: Path) -> None:
         "plan pipe.csv",
         "run t.csv --config pipe.csv",
         "plan t.csv --base-url http://localhost:9 --api-key-file pipe.csv",
+        "run t.csv --model folder",
         "run t.csv --output pipe.csv --overwrite",
         "train pipe.csv --system cpv --output model",
+        "train t.csv --system cpv --output folder",
         "train --recipe pipe.csv --output model",
         "evaluate pipe.csv --system cpv",
         "evaluate t.csv --system cpv --page pipe.csv",
@@ -99,6 +101,8 @@ def test_no_command_waits_at_a_pipe_that_somebody_named(
     command: Command, pipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str
 ) -> None:
     (tmp_path / "t.csv").write_text("description,code\nwheat,03111000\n", "utf-8")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "folder" / "model.json")
     assert command(*options.split()) == 2
     said = capsys.readouterr().err
     assert said.partition("Error: ")[2].count("\n") == 2

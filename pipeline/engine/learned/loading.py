@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pipeline.answers import System
 from pipeline.engine.learned import stored
+from pipeline.engine.learned.array_file import mapped
 from pipeline.engine.learned.encoder import Encoder
+from pipeline.engine.learned.expected import Sizes, check_encoder, check_shapes, check_system
 from pipeline.engine.learned.folder import (
-    ABOUT,
-    DAMAGE,
     SHARED,
     SHIPPED,
+    About,
     ModelFolder,
     checksum,
     damaged,
     model_folder,
+    read_about,
     shipped_models,
 )
 from pipeline.engine.learned.model import Model
@@ -72,18 +71,18 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     Raises:
         SettingsError: it is damaged, or was replaced since it was opened.
     """
-    if model_folder(folder.path) != folder:
+    about = read_about(folder.path)
+    if about.sha256 != folder.sha256:
         raise SettingsError(
             f"The model {folder.path} was replaced meanwhile.", "Run the command again."
         )
+    values = about.values[system]
     try:
-        about = json.loads((folder.path / ABOUT).read_text("utf-8"))
-        values = about["systems"][system]
-        beside = _beside(folder, system, values)
-        arrays = _read(folder, about["arrays"], system)
-        return stored.model(system, arrays, values, _encoder(folder), beside)
-    except DAMAGE as error:
+        encoder = _encoder(folder)
+        arrays = _own(folder, about, system, encoder.weights.width)
+    except ValueError as error:
         raise damaged(folder.path, str(error)) from error
+    return stored.model(system, arrays, values, encoder, _beside(folder, system, values))
 
 
 def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> Scores | None:
@@ -91,7 +90,7 @@ def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> S
     if values["weight"] is None:
         return None
     shipped = shipped_models()
-    if values["beside"] != shipped.sha256:
+    if values.get("beside") != shipped.sha256:
         log.warning(
             "the model %s was trained beside other models of the package than this version's: "
             "its confidence may be off, until it is trained again",
@@ -103,20 +102,32 @@ def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> S
 @cache
 def _encoder(folder: ModelFolder) -> Encoder:
     """Return what the systems of a model share."""
-    about = json.loads((folder.path / ABOUT).read_text("utf-8"))
-    return stored.encoder(_read(folder, about["arrays"], SHARED))
+    sizes: Sizes = {}
+    arrays = _read(folder, read_about(folder.path), SHARED, sizes)
+    check_encoder(arrays, sizes)
+    return stored.encoder(arrays)
 
 
-def _read(folder: ModelFolder, checksums: Mapping[str, str], part: str) -> Arrays:
+def _own(folder: ModelFolder, about: About, system: System, width: int) -> Arrays:
+    """Return a system's own arrays."""
+    sizes = {"width": width, "packed width": (width + 1) // 2}
+    arrays = _read(folder, about, system, sizes)
+    check_system(system, arrays, sizes)
+    return arrays
+
+
+def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
     """Map the arrays of a system, or those that all share; a shipped model is taken as it is.
 
     (A test compares its checksums, and reading 40 MB first would take longer than most runs.)
     """
-    arrays = {}
-    for name, expected in checksums.items():
-        if name.startswith(f"{part}."):
-            array = np.load(folder.path / f"{name}.npy", mmap_mode="r")
-            if folder.path != SHIPPED and checksum(array) != expected:
-                raise ValueError(f"{name}.npy is not as it was written")
-            arrays[name.partition(".")[2]] = array
+    arrays = {
+        name.partition(".")[2]: mapped(folder.path / f"{name}.npy")
+        for name in about.checksums
+        if name.startswith(f"{part}.")
+    }
+    check_shapes(arrays, part, sizes)
+    for name, array in arrays.items():
+        if folder.path != SHIPPED and checksum(array) != about.checksums[f"{part}.{name}"]:
+            raise ValueError(f"{part}.{name}.npy is not as it was written")
     return arrays
