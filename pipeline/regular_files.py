@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import tomllib
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 __all__ = ["TEXT_BYTES", "check_regular", "open_regular", "read_text", "read_toml"]
 
@@ -17,7 +18,7 @@ DESCRIPTORS = ("/proc/", "/dev/fd/")
 """Where the system names what is open already, such as ``<(...)`` and ``/dev/stdin``."""
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading; without waiting, whatever it is.
 
     Raises:
@@ -66,7 +67,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from error
 
 
-def _opened(path: Path, pipes: bool) -> BinaryIO:
+def _opened(path: Path, pipes: bool) -> BufferedReader:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _check_kind(descriptor, path, pipes)

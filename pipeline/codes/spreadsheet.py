@@ -33,6 +33,7 @@ CHUNK = 2**16
 
 LETTERS = re.compile(r"[A-Z]{1,3}")
 DIGITS = "0123456789"
+VALUES = ("v", "t")
 ESCAPED = re.compile(r"_x(?![Dd][89A-Fa-f])([0-9A-Fa-f]{4})_")
 """How a workbook writes a character that XML does not have; half a character is none."""
 
@@ -130,8 +131,9 @@ class _Texts:
 
     def start(self, name: str, values: dict[str, str]) -> None:
         """Take in the beginning of an element."""
-        name = _local(name)
-        if name in ("v", "t"):
+        if ":" in name:
+            name = _local(name)
+        if name in VALUES:
             self._listens = not self._aside
         elif name == self._holds:
             self._parts.clear()
@@ -147,11 +149,14 @@ class _Texts:
     def end(self, name: str) -> None:
         """Take in the end of an element."""
         self._listens = False
-        name = _local(name)
+        if ":" in name:
+            name = _local(name)
         if name == self._holds:
             self.ends(_whole(self._parts))
         elif name == "rPh":
             self._aside = False
+        elif name == "row":
+            self.row_ends()
 
     def begins(self, values: dict[str, str]) -> None:
         """Take in the beginning of what holds a text."""
@@ -159,6 +164,9 @@ class _Texts:
     def ends(self, text: str) -> None:
         """Take in the end of what holds a text."""
         raise NotImplementedError
+
+    def row_ends(self) -> None:
+        """Take in the end of a row."""
 
 
 class _Strings(_Texts):
@@ -203,15 +211,13 @@ class _Sheet(_Texts):
         if text := self._cell(text):
             self._row[self._column] = text
 
-    def end(self, name: str) -> None:
-        """Take in the end of an element."""
-        super().end(name)
-        if _local(name) == "row":
-            self._rows.append(self._row)
-            self._row, self._column = {}, -1
-            self._seen += 1
-            if self._seen > ROWS:
-                raise ValueError(f"it has more than {ROWS:,} rows")
+    def row_ends(self) -> None:
+        """Take in the end of a row."""
+        self._rows.append(self._row)
+        self._row, self._column = {}, -1
+        self._seen += 1
+        if self._seen > ROWS:
+            raise ValueError(f"it has more than {ROWS:,} rows")
 
     def _cell(self, text: str) -> str:
         if self._kind == "n":

@@ -106,6 +106,12 @@ def linked(to: str) -> Callable[[Path], None]:
     return change
 
 
+def moved(path: Path) -> None:
+    """Move a file away and put a link to it in its place."""
+    path.rename(path.with_name("moved"))
+    path.symlink_to("moved")
+
+
 def a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()

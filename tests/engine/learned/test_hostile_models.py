@@ -31,6 +31,7 @@ from tests.engine.learned.spoiling import (
     file,
     linked,
     longer,
+    moved,
     not_of_system,
     of_system,
     pickled,
@@ -252,10 +253,7 @@ def no_titles() -> Titleless:
 
 EXTREME: dict[str, Spoil] = {
     "files that are not the model's": lambda folder: os.mkfifo(folder / "cpv.more.npy"),
-    "a link to an array": lambda folder: (
-        (folder / PRIOR).rename(folder / "moved"),
-        (folder / PRIOR).symlink_to("moved"),
-    ),
+    "a link to an array": file(PRIOR, moved),
     "no memory": lambda folder: [
         without(f"cpv.memory{name}")(folder) for name in ("", "_scales", "_labels", "_texts")
     ],
