@@ -310,6 +310,12 @@ PROTECTIONS = (
         "tests/service/test_server.py::test_nobody_is_trusted_unless_named",
     ),
     Protection(
+        "an encoded slash leads past no proxy's guard",
+        'return str(scope["path"]) if marked == raw else unquote(marked)',
+        'return str(scope["path"])',
+        "tests/service/test_failures.py::test_an_unknown_path_has_the_envelope",
+    ),
+    Protection(
         "a house has one limit, however many addresses",
         "return str(IPv6Address(int(parsed) >> HOUSE << HOUSE))",
         "return str(parsed)",

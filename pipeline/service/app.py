@@ -19,6 +19,7 @@ from pipeline.service.failures import answer_failures
 from pipeline.service.health import health
 from pipeline.service.openapi import HEALTH, described, operation
 from pipeline.service.pages import error_page, router
+from pipeline.service.paths import EncodedSlashes
 from pipeline.service.pricing import MAX_MATCHES
 from pipeline.service.reading import JSON, body_of, key_of
 from pipeline.service.security_headers import SecurityHeaders
@@ -53,7 +54,8 @@ def create_app(
     terms = Terms(metadata, key_rate, demo_rate)
     app = FastAPI(title="tender-pipeline", openapi_url=None, redirect_slashes=False)
     app.add_middleware(AccessLog, failed=answer_failures(app, error_page))
-    app.add_middleware(SecurityHeaders)  # the last is the outermost
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(EncodedSlashes)  # the last is the outermost
     for system in SYSTEMS:
         endpoint = _endpoint(calls, system, metadata)
         app.post(f"/api/{system}/match", **operation(system, terms))(endpoint)

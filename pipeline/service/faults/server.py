@@ -33,6 +33,7 @@ from pipeline.service.faults.kinds import (
 )
 from pipeline.service.faults.record import Record
 from pipeline.service.faults.script import Dice, Script
+from pipeline.service.paths import path_of
 
 __all__ = ["FaultServer"]
 
@@ -91,7 +92,7 @@ def _system(scope: Scope) -> System | None:
     """Return what a call asks about; None for what is no call."""
     if scope["type"] != "http" or scope["method"] != "POST":
         return None
-    return ENDPOINTS.get(scope["path"])
+    return ENDPOINTS.get(path_of(scope))
 
 
 async def _untouched(exchange: Exchange, response: Response) -> None:

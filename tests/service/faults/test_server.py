@@ -151,6 +151,7 @@ def test_what_is_no_call_is_not_struck(tmp_path: Path) -> None:
         assert client.get("/health").json() == {"status": "ok"}
         assert client.get("/api/cpv/match").status_code == 405
         assert client.post("/api/cvp/match").status_code == 404
+        assert client.post("/api%2fcpv/match").status_code == 404
         assert the.record() == []
 
 
