@@ -295,6 +295,20 @@ PROTECTIONS = (
         "if False:",
         "tests/test_cli_accounts.py::test_no_command_but_open_makes_a_folder",
     ),
+    Protection(
+        "a text in a statement is no formula however its line is split",
+        """return INNER_FORMULA.sub(r"\\1'", cell(""",
+        """return str(cell(""",
+        "tests/service/accounts/test_statement_csv.py::"
+        "test_names_and_notes_are_texts_however_a_line_is_split",
+    ),
+    Protection(
+        "a text in a statement does nothing to a terminal",
+        'CONTROLS.sub("\\N{REPLACEMENT CHARACTER}", text)',
+        "text",
+        "tests/service/accounts/test_statement_csv.py::"
+        "test_names_and_notes_are_texts_however_a_line_is_split",
+    ),
     # The service among people.
     Protection(
         "a data folder has one service",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from io import StringIO
 
@@ -29,6 +30,13 @@ COLUMNS = (
 
 CHARACTERS_AT_ONCE = 1 << 16
 
+CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal obeys or what turns the reading direction of the rest of a line."""
+
+INNER_FORMULA = re.compile(r"""([,;:|][\s\ufeff"]*)(?=[\s\ufeff"']*[=+\-@＝＋－＠])""")  # noqa: RUF001 - Excel's
+"""Where a formula would begin if a spreadsheet split the line at another separator than ours, as
+it does at semicolons where a comma is the decimal point. A space is none that they try unasked."""
+
 
 def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
     """Yield a CSV file with a header in pieces of many lines.
@@ -37,7 +45,7 @@ def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[
         entries: what is written.
         keys: those of the account, which have names.
     """
-    names: dict[int | None, str] = {key.key_id: cell(key.name) for key in keys}
+    names: dict[int | None, str] = {key.key_id: _text(key.name) for key in keys}
     written = StringIO(newline="")
     rows = csv.writer(written, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -45,11 +53,12 @@ def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[
         rows.writerow(_cells(entry, names))
         if written.tell() >= CHARACTERS_AT_ONCE:
             yield _taken(written)
-    yield _taken(written)
+    if written.tell():
+        yield _taken(written)
 
 
 def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
-    """Return what csv writes; texts of people go by `cell`, so that none is a formula."""
+    """Return what csv writes; texts of people go by `_text`."""
     return (
         entry.entry_id,
         iso(entry.at),
@@ -59,8 +68,13 @@ def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
         names.get(entry.key_id),
         plain(entry.amount_usd),
         plain(entry.balance_usd),
-        cell(entry.note),
+        _text(entry.note),
     )
+
+
+def _text(text: str) -> str:
+    """Return what people typed with apostrophes before formulas, and without control characters."""
+    return INNER_FORMULA.sub(r"\1'", cell(CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)))
 
 
 def _taken(written: StringIO) -> str:

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.money import plain
 from pipeline.service import Accounts
 from pipeline.service.accounts import ApiKey, Due, Entry, statement_csv
+from pipeline.service.accounts.statement_csv import CHARACTERS_AT_ONCE
 from tests.service.accounts.conftest import PRICE
 from tests.service.conftest import VirtualClock
 
@@ -17,6 +20,9 @@ COLUMNS = "entry,time,kind,system,key,key_name,amount_usd,balance_usd,note"
 
 NOTES = st.text(st.characters(exclude_categories=["Cs"])).map(lambda text: " ".join(text.split()))
 """As they are kept: on one line."""
+
+SPACE_AND_QUOTES = ' \t\r\n\f\v\ufeff"\u3000\xa0'
+FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 AMOUNTS = st.decimals(-1000, 1000, allow_nan=False, places=12)
 
@@ -58,9 +64,42 @@ def test_amounts_come_back_exactly_and_no_text_is_a_formula(
     for row, (amount, balance, text) in zip(read, rows, strict=True):
         assert Decimal(row["amount_usd"]) == amount
         assert row["balance_usd"] == plain(balance)
-        assert row["note"].removeprefix("'") == text.removeprefix("'")
+        assert unguarded(row["note"]) == unguarded(text)
         assert not row["note"].startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
         assert row["key_name"] == "'=cmd()"
+    for separator in ";:|":
+        for field in written.replace("\n", separator).split(separator):
+            assert not field.lstrip(SPACE_AND_QUOTES).startswith(FORMULA_STARTS)
+
+
+def unguarded(text: str) -> str:
+    """Return a text without what writing adds to it or takes from it."""
+    return "".join(one for one in text if one != "'" and one.isprintable() and one != "\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        (";=1", ";'=1"),
+        ("a; =1", "a; '=1"),
+        (';"=1', ";\"'=1"),
+        (";'=1", ";''=1"),
+        (";\ufeff@a", ";\ufeff'@a"),
+        ("a|+1:-1,\uff1d1", "a|'+1:'-1,'\uff1d1"),
+        ("a;;=1;=2", "a;;'=1;'=2"),
+        ("=1;=2", "'=1;'=2"),
+        ("March - April; May = June", "March - April; May = June"),
+        ("\x1b[2Jred\x9b0m\x00\x7f", "\ufffd[2Jred\ufffd0m\ufffd\ufffd"),
+        ("\u202e5 DSU\u2066", "\ufffd5 DSU\ufffd"),
+        ("\0=1", "\ufffd=1"),
+        (";\t=1", ";\ufffd=1"),
+    ],
+)
+def test_names_and_notes_are_texts_however_a_line_is_split(name: str, written: str) -> None:
+    charge = Entry(1, 1, 0.0, "charge", Decimal(-1), Decimal(4), "cpv", 1, name)
+    text = "".join(statement_csv([charge], [ApiKey(1, name, "tp_", 0.0, None, None)]))
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert (row["key_name"], row["note"]) == (written, written)
 
 
 def test_a_long_statement_comes_in_pieces_and_is_read_in_pieces(accounts: Accounts) -> None:
@@ -71,6 +110,16 @@ def test_a_long_statement_comes_in_pieces_and_is_read_in_pieces(accounts: Accoun
     assert all(piece.endswith("\n") for piece in pieces)
     numbers = [int(row["entry"]) for row in csv.DictReader(io.StringIO("".join(pieces)))]
     assert numbers == list(range(1, 3002))
+
+
+def test_no_piece_is_empty() -> None:
+    entry = Entry(1, 1, 0.0, "top-up", Decimal(1), Decimal(1), None, None, "")
+    (header,) = statement_csv([], [])
+    (short,) = statement_csv([entry], [])
+    whole = replace(entry, note="x" * (CHARACTERS_AT_ONCE - len(short)))
+    assert len(header) < len(short) < CHARACTERS_AT_ONCE
+    (piece,) = statement_csv([whole], [])
+    assert len(piece) == CHARACTERS_AT_ONCE
 
 
 def test_entries_that_come_while_a_statement_is_written_are_left_out(accounts: Accounts) -> None:
