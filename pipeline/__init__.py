@@ -52,12 +52,17 @@ __all__ = [
 if not TYPE_CHECKING:
     HOMES = ("answers", "errors", "report", "settings", "interface", "evaluation")
     """Where the names are; the last two need pandas, Arrow and SciPy, which take a second."""
+    WORKING = HOMES[-2:]
 
     def __getattr__(name: str) -> object:
         """Import a name when it is asked for."""
         from importlib import import_module
 
         for home in HOMES if name in __all__ else ():
+            if home in WORKING:
+                from pipeline.platforms import check_platform
+
+                check_platform()
             found = getattr(import_module(f"pipeline.{home}"), name, None)
             if found is not None:
                 return found

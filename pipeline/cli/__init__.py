@@ -14,6 +14,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line and exit with its code."""
     with leaving_at_once():
+        _check_platform()
         import click
 
         from pipeline.cli.app import app
@@ -37,6 +38,18 @@ def main() -> None:
         if code in ENDED:
             _complain(ended(code))
     sys.exit(code)
+
+
+def _check_platform() -> None:
+    """Leave before anything is imported that would be missing."""
+    from pipeline.errors import PipelineError
+    from pipeline.platforms import check_platform
+
+    try:
+        check_platform()
+    except PipelineError as error:
+        _complain(f"Error: {error.message}\n{error.hint}")
+        sys.exit(error.exit_code)
 
 
 def _complain(text: str) -> None:

@@ -1,0 +1,68 @@
+"""What a system without the modules of POSIX gets to read."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pipeline
+from pipeline.platforms import NEEDED, check_platform
+
+POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+
+AS_ON_WINDOWS = f"import sys; sys.modules.update(dict.fromkeys({sorted(POSIX_ONLY)}));"
+
+
+def ran(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", AS_ON_WINDOWS + code], capture_output=True, text=True, check=False
+    )
+
+
+def imported() -> Iterator[str]:
+    """Yield what the modules of the package import."""
+    for path in Path(pipeline.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module or ""
+
+
+def test_the_modules_that_are_looked_for_are_those_that_are_imported() -> None:
+    assert POSIX_ONLY & set(imported()) == set(NEEDED)
+
+
+@pytest.mark.parametrize("missing", NEEDED)
+def test_a_system_without_one_of_them_is_refused(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    check_platform()
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(pipeline.SettingsError, match="such as Linux or macOS") as refusal:
+        check_platform()
+    assert "WSL" in refusal.value.hint
+
+
+def test_the_package_can_be_imported_there_and_says_what_it_needs() -> None:
+    done = ran(
+        "import pipeline\n"
+        "try: pipeline.classify\n"
+        "except pipeline.SettingsError as error: print(error)"
+    )
+    assert done.stdout.startswith("tender-pipeline needs a POSIX system, such as Linux or macOS;")
+    assert done.stderr == ""
+
+
+def test_the_command_says_so_without_a_traceback() -> None:
+    done = ran("from pipeline.cli import main; sys.argv = ['tender-pipeline', 'codes']; main()")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    first, second = done.stderr.splitlines()
+    assert first.startswith("Error: tender-pipeline needs a POSIX system")
+    assert "WSL" in second
