@@ -440,11 +440,31 @@ PROTECTIONS = (
         "tests/service/pages/test_authentication.py::test_nobody_is_sent_on_to_anywhere_else",
     ),
     Protection(
-        "tries of one account are limited",
-        " or _wait(site.limits.account, name)",
-        "",
+        "an address guesses a password only so often",
+        '((self._pair, f"{name} {network}"), (self._address, network))',
+        "((self._address, network),)",
         "tests/service/pages/test_authentication.py::"
-        "test_tries_of_one_account_are_limited_whoever_makes_them",
+        "test_who_guesses_is_locked_out_and_nobody_else",
+    ),
+    Protection(
+        "an address guesses the passwords of all accounts only so often",
+        '((self._pair, f"{name} {network}"), (self._address, network))',
+        '((self._pair, f"{name} {network}"),)',
+        "tests/service/pages/test_guessing.py::test_an_address_is_bounded_over_all_accounts",
+    ),
+    Protection(
+        "guessing locks nobody else out",
+        '(self._pair, f"{name} {network}")',
+        "(self._pair, name)",
+        "tests/service/pages/test_authentication.py::"
+        "test_who_guesses_is_locked_out_and_nobody_else",
+    ),
+    Protection(
+        "an account is guessed at only so often, whoever does it",
+        "if self._account.wait(name):",
+        "if False:",
+        "tests/service/pages/test_guessing.py::"
+        "test_guessing_is_bounded_from_however_many_addresses",
     ),
     Protection(
         "every response has the security headers",

@@ -58,6 +58,12 @@ class SlidingWindow:
             reset, left = self._limiter.get_window_stats(self._item, name)
         return SOON if left else max(SOON, reset - time.time())
 
+    def give_back(self, caller: object) -> None:
+        """Let the last request that was taken of a caller not count."""
+        if self._item is not None:
+            with self._lock:
+                self._callers.release(self._item.key_for(str(caller)))
+
     def __len__(self) -> int:
         """Return how many callers are remembered."""
         return len(self._callers.events)
@@ -104,6 +110,13 @@ class _Callers(MemoryStorage):
             del self._by_last[key][limit:]
             self._by_last.move_to_end(key)
         return taken
+
+    def release(self, key: str) -> None:
+        """Forget the last request of a caller."""
+        taken = self._by_last.get(key, [])
+        del taken[:1]
+        if not taken:
+            self.clear(key)
 
     def _forget(self) -> None:
         """Drop the callers whose last request is over."""

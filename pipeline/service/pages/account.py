@@ -8,7 +8,8 @@ from starlette.responses import Response
 
 from pipeline.service.accounts import LIFETIME
 from pipeline.service.pages.forms import Form
-from pipeline.service.pages.passwords import SHORTEST, password_error, patience, wait_to_try
+from pipeline.service.pages.guessing import TooManyTriesError
+from pipeline.service.pages.passwords import SHORTEST, account_of, password_error, patience
 from pipeline.service.pages.redirects import redirect
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
@@ -33,20 +34,17 @@ async def change_password(site: Site, request: Request, visitor: Visitor, form: 
     if problem := password_error(form.value("new")):
         errors["new"] = problem
     wait = 0
-    if not errors and (wait := wait_to_try(site, request, email)):
-        errors[""] = patience(wait)
-    if not errors and not await _is_right(site, visitor.member, email, form.value("current")):
-        errors["current"] = "This is not your present password."
+    try:
+        if not errors and not await account_of(site, request, email, form.value("current")):
+            errors["current"] = "This is not your present password."
+    except TooManyTriesError as error:
+        errors[""], wait = patience(error.wait), error.wait
     if errors:
         wrong = form.wrong(errors)
         return await run_in_threadpool(_page, site, request, visitor, wrong, wait)
     await site.hashing(site.accounts.set_password, visitor.member, form.value("new"))
     visitor.session = await run_in_threadpool(site.accounts.sessions.begin, visitor.member)
     return redirect("/account?done=password", visitor, LIFETIME)
-
-
-async def _is_right(site: Site, account: int, email: str, password: str) -> bool:
-    return await site.hashing(site.accounts.log_in, email, password) == account
 
 
 def _page(site: Site, request: Request, visitor: Visitor, form: Form, wait: int = 0) -> Response:

@@ -9,12 +9,13 @@ from starlette.responses import Response
 from pipeline.errors import SettingsError
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
 from pipeline.service.pages.forms import Form
+from pipeline.service.pages.guessing import TooManyTriesError
 from pipeline.service.pages.passwords import (
     SHORTEST,
+    account_of,
     password_error,
     patience,
     wait_for_sign_up,
-    wait_to_try,
 )
 from pipeline.service.pages.redirects import HOME, redirect, safe_path
 from pipeline.service.pages.rendering import render
@@ -51,9 +52,10 @@ async def log_in(site: Site, request: Request, visitor: Visitor, form: Form) -> 
         errors["password"] = NO_PASSWORD
     if errors:
         return _log_in_form(request, visitor, form.wrong(errors))
-    if wait := wait_to_try(site, request, email):
-        return _log_in_form(request, visitor, form.wrong({"": patience(wait)}), wait)
-    account = await site.hashing(site.accounts.log_in, email, password)
+    try:
+        account = await account_of(site, request, email, password)
+    except TooManyTriesError as error:
+        return _log_in_form(request, visitor, form.wrong({"": patience(error.wait)}), error.wait)
     if account is None:
         errors[""] = "The e-mail address or the password is wrong."
         return _log_in_form(request, visitor, form.wrong(errors))

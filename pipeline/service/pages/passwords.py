@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+from functools import partial
 from math import ceil
 
 from starlette.requests import Request
 
-from pipeline.service.accounts import one_way
 from pipeline.service.accounts.passwords import LONGEST, SHORTEST
-from pipeline.service.limits import SlidingWindow, network_of
+from pipeline.service.limits import network_of
 from pipeline.service.pages.site import Site, address_of
 from pipeline.service.pages.wording import count
 
-__all__ = ["SHORTEST", "password_error", "patience", "wait_for_sign_up", "wait_to_try"]
+__all__ = ["SHORTEST", "account_of", "password_error", "patience", "wait_for_sign_up"]
 
 
 def password_error(password: str) -> str | None:
@@ -27,29 +26,22 @@ def password_error(password: str) -> str | None:
     return None
 
 
-def wait_to_try(site: Site, request: Request, email: str) -> int:
-    """Count a try of a password; return the seconds to wait before it, 0 for none.
+async def account_of(site: Site, request: Request, email: str, password: str) -> int | None:
+    """Return whose password it is; None if it is wrong.
 
-    Unknown addresses count as known ones do, so nothing tells them apart.
+    Raises:
+        TooManyTriesError: too many were, see `PasswordTries`.
     """
-    name = sha256(one_way(email).encode()).hexdigest()  # whatever its length
-    return _wait(site.limits.log_in, _network(request)) or _wait(site.limits.account, name)
+    look = partial(site.hashing, site.accounts.log_in, email, password)
+    return await site.tries.account(email, address_of(request), look)
 
 
 def wait_for_sign_up(site: Site, request: Request) -> int:
     """Count an account that is to be opened; return the seconds to wait before it."""
-    return _wait(site.limits.sign_up, _network(request))
+    return ceil(site.sign_ups.wait(network_of(address_of(request))))
 
 
 def patience(seconds: int) -> str:
     """Ask for it."""
     told = count(seconds, "second") if seconds < 60 else count(ceil(seconds / 60), "minute")
     return f"Too many tries. Wait {told} before the next."
-
-
-def _wait(limit: SlidingWindow, caller: str) -> int:
-    return ceil(limit.wait(caller))
-
-
-def _network(request: Request) -> str:
-    return network_of(address_of(request))

@@ -14,43 +14,20 @@ from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.calls import Calls
 from pipeline.service.limits import SlidingWindow
+from pipeline.service.pages.guessing import PasswordTries
 from pipeline.service.pages.visitors import Visitor
 from pipeline.service.terms import Terms
 
-__all__ = ["ACCOUNT", "LOG_IN", "SIGN_UP", "PageLimits", "Site", "address_of", "page_limits"]
+__all__ = ["SIGN_UP", "Site", "address_of"]
 
 Result = TypeVar("Result")
 Values = TypeVarTuple("Values")
 
-LOG_IN, ACCOUNT, SIGN_UP = Rate(30, 900), Rate(10, 900), Rate(20, 3600)
-"""The usual limits, see `PageLimits`."""
+SIGN_UP = Rate(20, 3600)
+"""The accounts that an address may open, or try to."""
 
 AT_ONCE = 2
 """Passwords hashed at the same time: each takes 64 MiB and a core."""
-
-
-@dataclass(frozen=True, slots=True)
-class PageLimits:
-    """How often passwords may be tried and accounts be opened.
-
-    Attributes:
-        log_in: tries of an address.
-        account: tries of a password of one account, whoever makes them.
-        sign_up: accounts that an address may open, or try to.
-    """
-
-    log_in: SlidingWindow
-    account: SlidingWindow
-    sign_up: SlidingWindow
-
-
-def page_limits() -> PageLimits:
-    """Return the usual limits."""
-    return PageLimits(
-        log_in=SlidingWindow(LOG_IN),
-        account=SlidingWindow(ACCOUNT),
-        sign_up=SlidingWindow(SIGN_UP),
-    )
 
 
 @dataclass(frozen=True)
@@ -61,13 +38,15 @@ class Site:
         accounts: whose pages they are.
         calls: answers what is tried.
         terms: how the deployment is set, to be told.
-        limits: how often passwords may be tried and accounts be opened.
+        tries: how often passwords may be tried.
+        sign_ups: how often accounts may be opened.
     """
 
     accounts: Accounts
     calls: Calls
     terms: Terms
-    limits: PageLimits = field(default_factory=page_limits)
+    tries: PasswordTries = field(default_factory=PasswordTries)
+    sign_ups: SlidingWindow = field(default_factory=lambda: SlidingWindow(SIGN_UP))
     _hashing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(AT_ONCE))
 
     def recognise(self, visitor: Visitor) -> None:

@@ -7,7 +7,8 @@ from pipeline.rate import Rate
 from pipeline.service.accounts import LIFETIME
 from pipeline.service.accounts.keys import MOST_KEYS
 from pipeline.service.accounts.passwords import LONGEST, SHORTEST
-from pipeline.service.pages.site import ACCOUNT, LOG_IN, SIGN_UP
+from pipeline.service.pages.guessing import ACCOUNT, ADDRESS, LINE, PAIR, PAUSE
+from pipeline.service.pages.site import SIGN_UP
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -21,10 +22,15 @@ def test_the_readme_has_the_limits_of_the_pages() -> None:
     rows = re.findall(r"^\| (.+?) \| (.+?) \|$", section, re.M)
     assert rows == [
         ("what", "limit"),
-        ("log-ins from an address", told(LOG_IN)),
-        ("log-ins to an account, whoever tries", told(ACCOUNT)),
+        ("wrong passwords for an account from an address", told(PAIR)),
+        ("wrong passwords from an address, for all accounts", told(ADDRESS)),
+        (
+            "wrong passwords for an account, from all addresses",
+            f"{told(ACCOUNT)}, then one every {PAUSE:g} seconds",
+        ),
         ("sign-ups from an address", told(SIGN_UP)),
         ("a session", f"{LIFETIME / 86400:g} days"),
         ("a password", f"{SHORTEST} to {LONGEST} characters"),
         ("API keys of an account", f"{MOST_KEYS} in use"),
     ]
+    assert f"waits for at most {LINE:g} seconds" in " ".join(section.split())
