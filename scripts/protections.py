@@ -290,8 +290,14 @@ PROTECTIONS = (
         "tests/test_cli_accounts.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
     ),
     Protection(
+        "serve makes no folder that somebody may have named wrongly",
+        "        _check_folder(folder)\n",
+        "        pass\n",
+        "tests/service/test_serve.py::test_a_folder_that_is_named_and_not_there_is_not_made",
+    ),
+    Protection(
         "no command but open makes a folder",
-        "if not make and not _is_there(folder / service.accounts.FILE):",
+        "if not make and not is_there(folder / service.accounts.FILE):",
         "if False:",
         "tests/test_cli_accounts.py::test_no_command_but_open_makes_a_folder",
     ),

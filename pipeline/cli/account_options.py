@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
-from pipeline.cli.service_extra import on_data, service_folder, service_package
+from pipeline.cli.service_extra import is_there, on_data, service_folder, service_package
 from pipeline.errors import SettingsError
 
 if TYPE_CHECKING:  # its packages are an extra
@@ -82,7 +82,7 @@ def _on(command: Callable[Concatenate[Accounts, Rest], int], make: bool) -> Call
 def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
     """Open the accounts in a folder, and tell SQLite's errors as those of the folder."""
     service = service_package("accounts")
-    if not make and not _is_there(folder / service.accounts.FILE):
+    if not make and not is_there(folder / service.accounts.FILE):
         raise SettingsError(
             f"There are no accounts in {folder}.",
             "Open one: tender-pipeline accounts open; or name the right folder: --data DIR.",
@@ -92,16 +92,6 @@ def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
             yield accounts
         except sqlite3.Error as error:
             raise service.database.unusable(folder, error) from error
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):  # what opening it fails with says why
-        return True
-    return True
 
 
 def known(accounts: Accounts, name: str) -> Account:

@@ -14,8 +14,9 @@ from typing import Any
 import click
 
 from pipeline.cli.options import say
-from pipeline.cli.service_extra import on_data, service_folder, service_package
+from pipeline.cli.service_extra import is_there, on_data, service_folder, service_package
 from pipeline.cli.signals import INTERRUPTED
+from pipeline.errors import SettingsError
 from pipeline.rate import parse_rate
 
 __all__ = ["serve"]
@@ -66,6 +67,8 @@ def serve(**values: Any) -> int:
     Each option has an environment variable: --port is TENDER_PIPELINE_SERVE_PORT.
     """
     folder, service = service_folder(values["data"]), service_package("app")
+    if values["data"] is not None:
+        _check_folder(folder)
     service.log_lines.set_up()
     with service.only_service(folder), closing(service.Accounts(folder)) as accounts:
         serving = _Serving(service, accounts, folder, values)
@@ -132,8 +135,29 @@ class _Serving:
         return INTERRUPTED if running.force_exit else 0
 
     def _told(self) -> list[str]:
-        here = "" if self.values["data"] is None else f" --data {quote(str(self.folder))}"
-        return [f"Accounts: {self.folder}", f"Open one: tender-pipeline accounts open{here}"]
+        where = f"Accounts: {self.folder}"
+        if self.accounts.all():
+            return [where]
+        here = "" if self.values["data"] is None else _named(self.folder)
+        return [where, f"There are none yet. Open one: tender-pipeline accounts open{here}"]
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse to make a folder that somebody may have named wrongly.
+
+    Raises:
+        SettingsError: there is no such folder.
+    """
+    if not is_there(folder):
+        raise SettingsError(
+            f"There is no folder {folder}.",
+            f"Open an account in it: tender-pipeline accounts open{_named(folder)}; "
+            "or name the right folder: --data DIR.",
+        )
+
+
+def _named(folder: Path) -> str:
+    return f" --data {quote(str(folder))}"
 
 
 def _serve_badly(serving: _Serving) -> int:

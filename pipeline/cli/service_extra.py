@@ -11,7 +11,7 @@ import click
 from pipeline.errors import SettingsError
 from pipeline.folders import data_folder
 
-__all__ = ["on_data", "service_folder", "service_package"]
+__all__ = ["is_there", "on_data", "service_folder", "service_package"]
 
 # Named in full: the commands have prefixes of their own, and the folder is one and the same.
 on_data = click.option(
@@ -44,3 +44,14 @@ def service_package(part: str) -> ModuleType:
             f"The service needs the package {error.name}, which is not installed.",
             "Install it: pip install 'tender-pipeline[service]'.",
         ) from error
+
+
+def is_there(path: Path) -> bool:
+    """Say whether there is a file or folder, as far as the system tells."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):  # what opening it fails with says why
+        return True
+    return True

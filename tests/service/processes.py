@@ -74,6 +74,7 @@ class Serving:
 @contextmanager
 def serving(folder: Path, *arguments: object, port: int = 0) -> Iterator[Serving]:
     """Run the service with the accounts in a folder, on a free port unless one is named."""
+    folder.mkdir(exist_ok=True)
     log = folder.with_name(f"{folder.name}.log")
     with (
         log.open("ab") as stream,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import re
 import signal
 import socket
 import sys
+from contextlib import closing
 from pathlib import Path
+from shlex import quote
 
 import httpx
 import pytest
@@ -57,9 +60,7 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
         assert demo.status_code == 429
         printed = the.ended(signal.SIGTERM)  # while a connection is kept open
     assert the.process.returncode == 0
-    assert printed == (
-        f"Accounts: {tmp_path}\nOpen one: tender-pipeline accounts open --data {tmp_path}\n"
-    )
+    assert printed == f"Accounts: {tmp_path}\n"
     assert [(line["route"], line["status"]) for line in the.lines()] == [
         ("/api/cpv/match", 200),
         ("/api/cpv/match", 200),
@@ -125,7 +126,7 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--data", "/dev/null/data"], "Name a folder that you may write to: --data DIR."),
+        (["--data", "/dev/null/data"], "There is no folder /dev/null/data."),
         (["--rate", "fast"], "such as 100/min"),
         (["--demo-rate", "0/hour"], "such as 100/min"),
         (["--host", "256.0.0.1"], "--host"),
@@ -160,6 +161,54 @@ def test_options_have_variables_of_their_own(
     done = CliRunner().invoke(serve, env=usual | variables)
     assert done.exit_code != 0
     assert said in done.output + str(done.exception)
+
+
+@pytest.mark.parametrize("named", ["option", "variable"])
+@pytest.mark.parametrize("name", ["not here", "below/a/file"])
+def test_a_folder_that_is_named_and_not_there_is_not_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    nowhere = ["--host", "256.0.0.1"]  # so that it cannot serve in any case
+    if named == "option":
+        done = CliRunner().invoke(serve, ["--data", name, *nowhere])
+    else:
+        done = CliRunner().invoke(serve, nowhere, env={"TENDER_PIPELINE_SERVE_DATA": name})
+    assert isinstance(done.exception, SettingsError)
+    assert done.exception.exit_code == 2
+    assert done.exception.message == f"There is no folder {name}."
+    assert done.exception.hint == (
+        f"Open an account in it: tender-pipeline accounts open --data {quote(name)}; "
+        "or name the right folder: --data DIR."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_how_to_open_an_account_is_said_as_long_as_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    monkeypatch.setattr(service, "engine_matchers", dict)
+    monkeypatch.setattr(service.server.Server, "run", lambda *_: None)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    folder = tmp_path / "tender-pipeline" / "service"
+    if named:
+        folder = tmp_path / "my accounts"
+        folder.mkdir()
+    arguments = ["--port", "0", *(["--data", str(folder)] if named else [])]
+
+    def said() -> list[str]:
+        done = CliRunner().invoke(serve, arguments)
+        assert done.exception is None or done.exit_code == 0, done.exception
+        return done.output.splitlines()[1:]
+
+    here = f" --data '{folder}'" if named else ""
+    hint = f"There are none yet. Open one: tender-pipeline accounts open{here}"
+    assert said() == [f"Accounts: {folder}", hint]
+    with closing(Accounts(folder)) as accounts:
+        accounts.open()
+    assert said() == [f"Accounts: {folder}"]
 
 
 def test_the_default_folder_is_in_the_users_data(
