@@ -16,7 +16,7 @@ from pipeline.service.bodies import failure
 from pipeline.service.reading import JSON
 from pipeline.service.refusals import INTERNAL_ERROR, RefusedError, ValidationError
 
-__all__ = ["Answering", "ErrorPage", "answer_failures", "prefers_html"]
+__all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html"]
 
 ErrorPage: TypeAlias = Callable[[Request, int], Response]
 """Gives the page that says to people what an HTTP status means."""
@@ -30,6 +30,7 @@ API = "/api/"
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 FAILED = "The service failed. Try again later; its log calls this request {}."
+"""What is said to whoever made a request that failed; the log has what went wrong."""
 
 
 def answer_failures(app: FastAPI, page: ErrorPage) -> Answering:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,15 +16,26 @@ from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.bodies import MAX_CHARACTERS, checked_description
 from pipeline.service.calls import Answered
+from pipeline.service.failures import FAILED
+from pipeline.service.log_lines import FIELDS
 from pipeline.service.pages.forms import Form
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site, address_of
 from pipeline.service.pages.visitors import Visitor
 from pipeline.service.pricing import MARKUP_PERCENTAGE
-from pipeline.service.refusals import RefusedError, ValidationError
+from pipeline.service.refusals import INTERNAL_ERROR, RefusedError, ValidationError
 from pipeline.service.terms import SYSTEM_NAMES
 
 __all__ = ["ask", "show"]
+
+log = logging.getLogger("pipeline.service")
+
+
+class FailedError(RefusedError):
+    """The service failed at this call; what the others brought is shown all the same."""
+
+    status = 500
+    error = INTERNAL_ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +72,8 @@ async def ask(site: Site, request: Request, visitor: Visitor, form: Form) -> Res
         errors["system"] = "No system is chosen. Choose one or more."
     if errors:
         return await run_in_threadpool(_page, site, request, visitor, form.wrong(errors))
-    outcomes: list[Outcome] = []
-    for system in systems:
-        outcomes.append(await _outcome(site, request, visitor, system, description))
-        request.state.price_usd = _paid(outcomes)  # for the access log, even if the next call fails
+    outcomes = [await _outcome(site, request, visitor, each, description) for each in systems]
+    request.state.price_usd = _paid(outcomes)  # for the access log
     return await run_in_threadpool(_page, site, request, visitor, form, outcomes)
 
 
@@ -76,6 +86,10 @@ async def _outcome(
         return Outcome(system, await site.calls.answer(holder, system, description))
     except RefusedError as error:
         return Outcome(system, refused=error)
+    except Exception as error:
+        number = request.state.request_id
+        log.error("failed", exc_info=error, extra={FIELDS: {"request": number}})
+        return Outcome(system, refused=FailedError(FAILED.format(number)))
 
 
 def _paid(outcomes: Sequence[Outcome]) -> Decimal:
@@ -98,6 +112,7 @@ def _page(
         form=form,
         systems=SYSTEM_NAMES,
         outcomes=outcomes,
+        answered=len(refused) < len(outcomes),
         paid=_paid(outcomes),
         markup=MARKUP_PERCENTAGE,
         balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),

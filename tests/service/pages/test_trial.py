@@ -11,6 +11,7 @@ from pipeline.money import plain
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
 from pipeline.service.accounts import Due
+from pipeline.service.log_lines import FIELDS
 from tests.service.conftest import SCRIPTED, Caller, VirtualClock, exact
 from tests.service.pages.browsing import Browser
 
@@ -140,6 +141,46 @@ async def test_without_an_account_the_demo_limit_of_the_address_counts(
     assert browser.response.headers["Retry-After"] == "3600"
     assert (await demo.match()).status_code == 429
     assert await ask(other) == 200
+
+
+@pytest.mark.parametrize("member", [False, True])
+async def test_where_nothing_was_answered_nothing_is_said_to_be_charged(
+    accounts: Accounts, member: bool
+) -> None:
+    browser = Browser(create_app(accounts, SCRIPTED, key_rate=Rate(1, 60), demo_rate=Rate(1, 60)))
+    if member:
+        await browser.sign_up()
+    assert await ask(browser) == 200
+    assert "No answer" not in browser.page.text
+    assert await ask(browser) == 429
+    assert "No answer, nothing charged" in browser.page.text
+    assert "0.00 USD" not in browser.page.text
+
+
+class Failing:
+    """Fails at everything."""
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        raise RuntimeError("secret")
+
+
+async def test_what_was_charged_is_shown_though_another_call_fails(
+    accounts: Accounts, caplog: pytest.LogCaptureFixture
+) -> None:
+    browser = Browser(create_app(accounts, {**SCRIPTED, "psc": Failing()}))
+    await browser.sign_up()
+    assert await ask(browser, "road", "cpv", "psc", "naics") == 200
+    assert len(list(browser.page.each("table"))) == 2
+    number = browser.response.headers["X-Request-ID"]
+    told = f"The service failed. Try again later; its log calls this request {number}."
+    assert errors(browser) == [told]
+    assert "secret" not in browser.response.text
+    assert "0.000153 USD charged" in browser.page.text
+    assert [entry.system for entry in accounts.statement.charges()] == ["cpv", "naics"]
+    (failed,) = (record for record in caplog.records if record.exc_info)
+    assert failed.__dict__[FIELDS] == {"request": number}
+    assert await ask(browser, "road", "psc") == 500
+    assert "No answer, nothing charged" in browser.page.text
 
 
 async def test_with_an_account_its_limit_counts(accounts: Accounts, clock: VirtualClock) -> None:
