@@ -6,11 +6,11 @@ import re
 from decimal import Decimal
 
 import httpx
-import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pipeline.money import plain, total
-from tests.service.browser.conftest import PASSWORD, Site, make_key, sign_up, watched
+from pipeline.service.accounts import Due
+from tests.service.browser.conftest import PASSWORD, Site, make_key, sign_up
 
 TEXT = "Winter road maintenance: snow clearing and gritting of municipal streets"
 
@@ -53,6 +53,13 @@ def test_from_signing_up_to_logging_out(site: Site, page: Page) -> None:
     expect(page.get_by_role("rowheader", name="90620000")).to_be_visible()
     paid = total(one.price_usd for one in site.accounts.statement.charges()[1:])
     expect(page.get_by_text(f"{plain(paid)} USD charged")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 700})
+    assert page.locator(".stacked").count() == 4
+    assert beside(page) == 0
+    page.set_viewport_size({"width": 1100, "height": 800})
+    page.emulate_media(media="print")
+    expect(page.locator("main p", has_text=TEXT)).to_be_visible()
+    page.emulate_media(media="screen")
     page.get_by_role("link", name="Dashboard").click()
     assert usd(page, "Balance") == 5 - charge.price_usd - paid
 
@@ -142,20 +149,30 @@ def test_the_statement_can_be_taken_home(page: Page, site: Site) -> None:
     assert "nightly run" in lines[2]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1100])
-def test_no_page_is_wider_than_its_window(
-    browser: Browser, site: Site, scheme: str, width: int
+def test_no_page_is_wider_than_its_window_and_no_amount_is_beside_it(
+    page: Page, site: Site
 ) -> None:
-    context = browser.new_context(
-        base_url=site.address,
-        viewport={"width": width, "height": 700},
-        color_scheme="dark" if scheme == "dark" else "light",
-    )
-    page = watched(context)
     sign_up(page, "a.rather.long.name.of.a.buyer@procurement.example.org")
     assert call(site, make_key(page, "w" * 100)).status_code == 200
+    site.accounts.statement.top_up(1, Decimal(1_000_000), "w" * 100)
     for path in ("/", "/dashboard", "/try", "/statement", "/account", "/docs"):
         page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-    context.close()
+        for width in (320, 390, 1100):
+            page.set_viewport_size({"width": width, "height": 700})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+            assert beside(page) == 0, (path, width)
+
+
+def beside(page: Page) -> int:
+    """Return how many tables of money or keys are wider than their place."""
+    tables = page.locator(".scroll:has(.stacked)")
+    wide = tables.evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth)")
+    return len(wide)
+
+
+def test_a_long_statement_begins_on_the_first_sheet_of_paper(page: Page, site: Site) -> None:
+    sign_up(page)
+    site.accounts.statement.charge([Due(1, None, "cpv", Decimal("0.0000795"))] * 39)
+    page.goto("/statement")
+    sheets = page.pdf(format="A4").count(b"/Type /Page\n")
+    assert sheets == 2
