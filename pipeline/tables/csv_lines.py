@@ -71,7 +71,10 @@ def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
                 text = decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 raise _undecodable(path, dialect, error, lines) from error
-            encoded = encoder.encode(text, final=not chunk)
+            try:
+                encoded = encoder.encode(text, final=not chunk)
+            except UnicodeEncodeError as error:  # it decodes what it has no bytes for
+                raise _other_bytes(path, dialect) from error
             held = _same_bytes(path, dialect, encoded, held + chunk)
             lines += text.count(dialect.line_end)
             yield text
@@ -82,12 +85,16 @@ def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
 
 def _same_bytes(path: Path, dialect: Dialect, encoded: bytes, original: bytes) -> bytes:
     if not original.startswith(encoded):
-        raise InputError(
-            f"{path}: some characters have more than one form in {dialect.encoding}, "
-            "so the records would not come back byte for byte.",
-            "Convert the file to UTF-8 first.",
-        )
+        raise _other_bytes(path, dialect)
     return original[len(encoded) :]
+
+
+def _other_bytes(path: Path, dialect: Dialect) -> InputError:
+    return InputError(
+        f"{path}: some characters have more than one form in {dialect.encoding}, "
+        "so the records would not come back byte for byte.",
+        "Convert the file to UTF-8 first.",
+    )
 
 
 def _undecodable(path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int) -> InputError:

@@ -16,7 +16,7 @@ from pipeline.tables.csv_dialect import Dialect, detect
 from pipeline.tables.csv_lines import RECORD_CHARS, read_lines
 from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import find_columns, join_texts
+from pipeline.tables.texts import check_names, encodable, find_columns, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
 
@@ -95,6 +95,7 @@ class CsvReader:
             raise InputError(f"{path} is empty.", "A CSV file needs at least a line of names.")
         self.header = first[0] if self.dialect.header else ""
         self._names = self._column_names(first[1])
+        check_names(self._names, path)
         self._text_at = find_columns(self._names, text_columns, path)
 
     @cached_property
@@ -131,7 +132,7 @@ class CsvReader:
 
     def _batch(self, raws: list[str], rows: list[list[str]], trailing: str = "") -> CsvBatch:
         texts = [join_texts(row[i] for i in self._text_at) for row in rows]
-        return CsvBatch(self.schema, texts, rows, raws, trailing)
+        return CsvBatch(self.schema, encodable(texts), rows, raws, trailing)
 
     def _records(self) -> Iterator[tuple[str, list[str], int]]:
         """Yield (raw text, fields, number of the last line) of every record.

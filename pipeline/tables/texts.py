@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.errors import InputError
 
-__all__ = ["find_column", "find_columns", "join_texts"]
+__all__ = ["check_names", "encodable", "find_column", "find_columns", "join_texts"]
 
 NAMES_SHOWN = 30
 
@@ -17,6 +17,32 @@ def join_texts(values: Iterable[str | None]) -> str:
     """Join the text columns of one row: white space made single, empty values left out."""
     parts = (" ".join(value.split()) for value in values if value)
     return ". ".join(part for part in parts if part)
+
+
+def encodable(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts without half characters, which UTF-8 cannot encode; each becomes "?"."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return [text.encode("utf-8", "replace").decode() for text in texts]
+    return texts
+
+
+def check_names(names: Iterable[str], table: Path) -> None:
+    """Refuse names of columns that Arrow cannot hold.
+
+    Raises:
+        InputError: one holds half a character.
+    """
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{table}: the column name {name!r} holds half a character, "
+                f"U+{ord(name[error.start]):04X}.",
+                "Rename the column, or give another --encoding.",
+            ) from error
 
 
 def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str) -> list[int]:

@@ -1,0 +1,96 @@
+"""Any encoding that Python knows either works or is one clear error, before anything is done."""
+
+from __future__ import annotations
+
+from encodings.aliases import aliases
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError, PipelineError
+from pipeline.settings import CsvOptions
+from pipeline.tables import Reader, open_reader
+from tests.tables.rewriting import csv_rows, rewrite
+
+NAMES = sorted(
+    {
+        *aliases.values(),
+        *("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf_8_sig"),
+        *("aliases", "oem", "palmos", "rot13", "base64"),
+    }
+)
+TABLES = [
+    "a,description\n1,roads\n",
+    "a,description\n1,Straße — 漢字あ가 🙂\n",
+    "a,description\n1,\ud83d\n",
+    "\ud83d,description\n1,roads\n",
+    "a,description\n1,x\x1b$By~{z+2D0-\\u\\ud800\\\n",
+]
+TITLE = "Ŝtrasse — 漢字あ가 🙂 é \ud83d"
+
+
+def contents(table: str, encoding: str) -> set[bytes]:
+    """Return a table's bytes in an encoding, as far as that can be, and in some that it is not."""
+    written = {table.encode("utf-8", "surrogatepass"), table.encode("utf-16", "surrogatepass")}
+    written |= {table.encode("raw_unicode_escape"), table.encode("ascii", "backslashreplace")}
+    try:
+        written.add(table.encode(encoding))
+        written.add(table.encode(encoding, "replace"))
+    except (UnicodeError, LookupError):
+        pass  # not in this one
+    return written
+
+
+def written_back(reader: Reader, output: Path) -> None:
+    rows = sum(len(batch.texts) for batch in reader.batches())
+    rewrite(reader, output, [(TITLE, TITLE)] * rows)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of bytes that unicode_escape doubts
+@pytest.mark.parametrize("encoding", NAMES)
+def test_an_encoding_works_or_is_an_error_that_says_what_to_do(
+    tmp_path: Path, encoding: str
+) -> None:
+    source, output = tmp_path / "t.csv", tmp_path / "out.csv"
+    for data in {data for table in TABLES for data in contents(table, encoding)}:
+        source.write_bytes(data)
+        try:
+            reader = open_reader(source, ["description"], CsvOptions(encoding=encoding))
+            assert len(reader.schema) == 2
+            texts = [text for batch in reader.batches() for text in batch.texts]
+        except PipelineError as error:
+            assert error.hint
+            continue
+        "".join(texts).encode()  # as it is hashed and sent
+        written_back(reader, output)
+        written = output.read_bytes()
+        for line in data.decode(reader.dialect.encoding).splitlines():
+            assert line.encode(reader.dialect.encoding).strip(b"\0") in written
+
+
+def half(path: Path, table: bytes) -> Reader:
+    path.write_bytes(table)
+    return open_reader(path, ["b"], CsvOptions(encoding="raw_unicode_escape"))
+
+
+def test_half_a_character_in_a_text_is_classified_as_a_question_mark(tmp_path: Path) -> None:
+    reader = half(tmp_path / "t.csv", b"a,b\n1,x \\ud800 y\n2,roads\n")
+    (batch,) = reader.batches()
+    assert list(batch.texts) == ["x ? y", "roads"]
+    rewrite(reader, tmp_path / "o.csv", [("1", "x"), ("2", "y")])
+    assert (tmp_path / "o.csv").read_bytes().splitlines()[1] == b"1,x \\ud800 y,1,x"
+
+
+def test_half_a_character_in_a_name_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        half(tmp_path / "t.csv", b"a\\ud800,b\n1,roads\n")
+    assert caught.value.message == (
+        f"{tmp_path / 't.csv'}: the column name 'a\\ud800' holds half a character, U+D800."
+    )
+    assert caught.value.hint == "Rename the column, or give another --encoding."
+
+
+def test_bytes_that_decode_to_what_the_encoding_lacks_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,\x1b\x81\n")
+    with pytest.raises(InputError, match="would not come back byte for byte"):
+        csv_rows(open_reader(tmp_path / "t.csv", ["b"], CsvOptions(encoding="iso2022_jp")))
