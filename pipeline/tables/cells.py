@@ -17,7 +17,11 @@ from pipeline.tables.nested import leaves
 
 __all__ = ["arrow_cells", "cell", "is_binary"]
 
-FORMULA = re.compile(r"'*(?:[\t\r\n]|[\s\0\ufeff]*[=+\-@＝＋－＠])")  # noqa: RUF001 - Excel's
+UNSEEN = re.compile(r"[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Characters that command a terminal, break a line or turn the text around: controls, Unicode's
+line ends, and what overrides or isolates a direction (Unicode Standard, sections 23.1 and 23.2)."""
+
+FORMULA = re.compile(r"'*[\s\ufeff]*[=+\-@＝＋－＠]")  # noqa: RUF001 - Excel's
 """How a text begins that a spreadsheet would take for a formula, and how such a one begins once
 it has an apostrophe: so an apostrophe before a text like these is always ours."""
 
@@ -28,20 +32,27 @@ OUT_OF_RANGE = "<value out of range"
 def cell(value: Any) -> str:
     """Write one of our own values: decimals in plain notation, lists as JSON, None as nothing.
 
-    A text of the service that a spreadsheet would take for a formula gets an apostrophe before
-    it. JSON begins with a bracket and a number stays one.
+    In a text of the service each control character becomes a space, and one that a spreadsheet
+    would take for a formula gets an apostrophe before it. JSON escapes the controls; it begins
+    with a bracket, and a number stays one.
     """
     match value:
         case None:
             return ""
         case str():
-            return f"'{value}" if FORMULA.match(value) else value
+            seen = value if value.isprintable() else UNSEEN.sub(" ", value)
+            return f"'{seen}" if FORMULA.match(seen) else seen
         case Decimal():
             return plain(value)
         case float():
             return float.__repr__(value)  # NumPy's own is "np.float64(0.5)"
         case _:
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            return text if text.isprintable() else UNSEEN.sub(_escaped, text)
+
+
+def _escaped(unseen: re.Match[str]) -> str:
+    return f"\\u{ord(unseen[0]):04x}"
 
 
 def arrow_cells(column: pa.Array) -> Sequence[str]:

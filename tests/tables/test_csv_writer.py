@@ -139,9 +139,10 @@ def test_letters_of_ours_that_the_encoding_lacks_become_question_marks(title: st
         reader = open_reader(place / "in.csv", (), CsvOptions(encoding="latin-1"))
         writer = rewrite(reader, place / "out.csv", [("7", title)])
         row = (place / "out.csv").read_bytes().splitlines()[1].decode("latin-1")
-    lacking = [letter for letter in title if ord(letter) > 255]
+    seen = title.translate({0x2028: " ", 0x85: " "})
+    lacking = [letter for letter in seen if ord(letter) > 255]
     assert writer.replaced_characters == len(lacking)
-    assert row == "1,7," + "".join("?" if ord(letter) > 255 else letter for letter in title)
+    assert row == "1,7," + "".join("?" if ord(letter) > 255 else letter for letter in seen)
 
 
 def test_letters_that_names_of_ours_need_are_counted_too(tmp_path: Path) -> None:

@@ -30,9 +30,6 @@ COLUMNS = (
 
 CHARACTERS_AT_ONCE = 1 << 16
 
-CONTROLS = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal obeys or what turns the reading direction of the rest of a line."""
-
 INNER_FORMULA = re.compile(r"""([,;:|][\s\ufeff"]*)(?=[\s\ufeff"']*[=+\-@＝＋－＠])""")  # noqa: RUF001 - Excel's
 """Where a formula would begin if a spreadsheet split the line at another separator than ours, as
 it does at semicolons where a comma is the decimal point. A space is none that they try unasked."""
@@ -74,7 +71,7 @@ def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
 
 def _text(text: str) -> str:
     """Return what people typed with apostrophes before formulas, and without control characters."""
-    return INNER_FORMULA.sub(r"\1'", cell(CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)))
+    return INNER_FORMULA.sub(r"\1'", cell(text))
 
 
 def _taken(written: StringIO) -> str:

@@ -13,6 +13,7 @@ from pipeline.money import plain
 from pipeline.service import Accounts
 from pipeline.service.accounts import ApiKey, Due, Entry, statement_csv
 from pipeline.service.accounts.statement_csv import CHARACTERS_AT_ONCE
+from pipeline.tables.cells import UNSEEN
 from tests.service.accounts.conftest import PRICE
 from tests.service.conftest import VirtualClock
 
@@ -74,7 +75,7 @@ def test_amounts_come_back_exactly_and_no_text_is_a_formula(
 
 def unguarded(text: str) -> str:
     """Return a text without what writing adds to it or takes from it."""
-    return "".join(one for one in text if one != "'" and one.isprintable() and one != "\ufffd")
+    return UNSEEN.sub(" ", text).replace("'", "")
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,10 @@ def unguarded(text: str) -> str:
         ("a;;=1;=2", "a;;'=1;'=2"),
         ("=1;=2", "'=1;'=2"),
         ("March - April; May = June", "March - April; May = June"),
-        ("\x1b[2Jred\x9b0m\x00\x7f", "\ufffd[2Jred\ufffd0m\ufffd\ufffd"),
-        ("\u202e5 DSU\u2066", "\ufffd5 DSU\ufffd"),
-        ("\0=1", "\ufffd=1"),
-        (";\t=1", ";\ufffd=1"),
+        ("\x1b[2Jred\x9b0m\x00\x7f", " [2Jred 0m  "),
+        ("\u202e5 DSU\u2066", " 5 DSU "),
+        ("\0=1", "' =1"),
+        (";\t=1", "; '=1"),
     ],
 )
 def test_names_and_notes_are_texts_however_a_line_is_split(name: str, written: str) -> None:
