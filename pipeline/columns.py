@@ -12,6 +12,7 @@ import pyarrow as pa
 from pipeline.answers import Answer, BatchAnswers, Explained, Failed, Match, Matched, Pending
 from pipeline.errors import SettingsError
 from pipeline.money import ARROW_USD, ZERO, total
+from pipeline.quoting import listed
 from pipeline.settings import Settings
 from pipeline.tables import NewColumn
 
@@ -51,7 +52,7 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
     taken = [name for name in names if name in ours]
     if taken:
         raise SettingsError(
-            f"The table already has the columns {', '.join(map(repr, taken))}.",
+            f"The table already has the columns {listed(taken)}.",
             "Give the new columns other names: --column-prefix new_.",
         )
 

@@ -20,7 +20,7 @@ from pipeline.outputs import FileTarget, MemoryTarget, Target
 from pipeline.report import Summary
 from pipeline.results import InFile, InFrame, InMemory, Place
 from pipeline.settings import CsvOptions, Settings
-from pipeline.tables import ArrowReader, Reader, format_of, open_reader
+from pipeline.tables import ArrowReader, Reader, format_of, open_reader, output_format_of
 
 __all__ = ["Data", "Given", "given"]
 
@@ -103,7 +103,7 @@ def _file(
         return Given(
             reader, target, lambda _: InMemory(target.table, settings), known_by, source=path
         )
-    files = Files(format_of(path), format_of(output), overwrite, csv)
+    files = Files(format_of(path), output_format_of(output), overwrite, csv)
     return Given(
         reader,
         FileTarget(output, files.output_format, overwrite, path),

@@ -33,7 +33,7 @@ from pipeline.outputs import FileTarget, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
 from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems
-from pipeline.tables import Reader, format_of, open_reader, spooled
+from pipeline.tables import Reader, format_of, open_reader, output_format_of, spooled
 
 __all__ = ["plan", "run"]
 
@@ -245,7 +245,7 @@ def _target(path: Path, input_format: Format, values: dict[str, Any]) -> FileTar
     if output is None:
         output_format = output_format or input_format
         output = default_output(path, input_format, output_format)
-    return FileTarget(output, format_of(output, output_format), values["overwrite"], path)
+    return FileTarget(output, output_format_of(output, output_format), values["overwrite"], path)
 
 
 @contextmanager

@@ -9,16 +9,18 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError, OutputError
+from pipeline.quoting import listed
 from pipeline.settings import CsvOptions, Format
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_batches import ArrowBatch
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.csv_writer import CsvWriter
+from pipeline.tables.formats import TAB_SUFFIXES, format_of, output_format_of, split_suffixes
 from pipeline.tables.labels import labels
 from pipeline.tables.parquet_reader import ParquetReader
 from pipeline.tables.parquet_writer import ParquetWriter
-from pipeline.tables.streams import COMPRESSIONS, sha256_of, spooled
+from pipeline.tables.streams import compression_of, sha256_of, spooled
 from pipeline.tables.table import Batch, NewColumn, Reader, Writer
 from pipeline.tables.texts import find_column
 
@@ -35,49 +37,12 @@ __all__ = [
     "labels",
     "open_reader",
     "open_writer",
+    "output_format_of",
     "read_table",
     "sha256_of",
     "split_suffixes",
     "spooled",
 ]
-
-SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-
-TAB_SUFFIXES = (".tsv", ".tab")
-
-
-def split_suffixes(path: Path) -> tuple[str, str, str]:
-    """Split ``tenders.csv.gz`` into its stem, format suffix and compression suffix."""
-    compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
-    name = path.name.removesuffix(compression) if compression else path.name
-    suffix = Path(name).suffix
-    if suffix.lower() not in SUFFIXES:
-        return name, "", compression
-    return name.removesuffix(suffix), suffix, compression
-
-
-def format_of(path: Path, stated: Format | None = None) -> Format:
-    """Return the format of a table: the stated one, else what the suffix says.
-
-    Raises:
-        InputError: the suffix says nothing.
-    """
-    _, suffix, _ = split_suffixes(path)
-    found = stated or SUFFIXES.get(suffix.lower())
-    if found is None:
-        raise InputError(
-            f"The name {path.name!r} does not say whether the table is CSV or Parquet.",
-            "Say so: --input-format csv (or --output-format), or use a suffix such as .csv, "
-            ".csv.gz or .parquet. Save a spreadsheet as CSV first.",
-        )
-    return found
 
 
 def open_reader(
@@ -146,7 +111,7 @@ def _check_file(path: Path) -> None:
 
 
 def _refuse_compression(name: str) -> None:
-    if Path(name).suffix.lower() in COMPRESSIONS:
+    if compression_of(Path(name)):
         raise OutputError(
             f"{name!r} names a compressed file, and Parquet compresses itself.",
             "Give the output a name that ends in .parquet.",
@@ -157,6 +122,6 @@ def _refuse_duplicate_names(names: Sequence[str]) -> None:
     twice = sorted(name for name, often in Counter(names).items() if often > 1)
     if twice:
         raise OutputError(
-            f"Parquet cannot hold two columns of one name: {', '.join(map(repr, twice))}.",
+            f"Parquet cannot hold two columns of one name: {listed(twice)}.",
             "Rename them, or write CSV: --output-format csv.",
         )

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import InputError
+from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary
 from pipeline.tables.table import BATCH_CHARS
 from pipeline.tables.texts import join_texts
@@ -97,9 +98,9 @@ def _named_texts(batch: pa.RecordBatch, place: int, row: int) -> list[str | None
     try:
         return column_texts(batch.column(place))
     except (UnicodeDecodeError, pa.ArrowInvalid) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        name, reason = quoted(batch.schema.names[place]), str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"The column {batch.schema.names[place]!r} holds something that is not text in UTF-8, "
+            f"The column {name} holds something that is not text in UTF-8, "
             f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
             "Mend the table, or name another column: --text-column NAME.",
         ) from error
@@ -132,7 +133,7 @@ def check_text_types(schema: pa.Schema, text_at: Sequence[int]) -> None:
         field = schema.field(place)
         if not _has_text(field.type):
             raise InputError(
-                f"The column {field.name!r} holds {field.type}, which is not text.",
+                f"The column {quoted(field.name)} holds {cut(str(field.type))}, which is not text.",
                 "Name a column that holds text: --text-column NAME.",
             )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ __all__ = ["FIRST_BYTES", "Contents", "contents_of", "refuse_other_contents"]
 
 FIRST_BYTES = 8
 
-Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "zip", "OLE"]
+Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "zip", "OLE", "JSON"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,16 @@ KNOWN = (
 )
 
 
+JSON = Contents(
+    "JSON",
+    b"",
+    "",
+    "JSON",
+    "Convert the file first, with pandas for example: pandas.read_json(FILE, lines=True)"
+    ".to_parquet(FILE.parquet); without lines=True if it is one list.",
+)
+
+
 def contents_of(first: bytes) -> Contents | None:
     """Return what a file holds whose first bytes are these; None for CSV and unknown ones."""
     return next((known for known in KNOWN if first.startswith(known.magic)), None)
@@ -96,6 +108,27 @@ def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) 
         first = b""
         with suppress(OSError), open_regular(path) as file:
             first = file.read(FIRST_BYTES)
-    found = contents_of(first)
+    found = contents_of(first) or (JSON if _is_json(first) else None)
     if found is not None and found.kind != wanted:
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
+
+
+def _is_json(first: bytes) -> bool:
+    """Tell whether a file begins with an object of JSON, or a list of some.
+
+    The first cell of a CSV file may be an object too, so a line with more behind it is CSV.
+    """
+    begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not begin.startswith((b"{", b"[")):
+        return False
+    line = begin.splitlines()[0].rstrip()
+    bare = line.replace(b" ", b"")
+    if bare in (b"{", b"[") or bare.startswith(b"[{"):
+        return True
+    try:
+        return isinstance(json.loads(line), dict)
+    except json.JSONDecodeError as error:
+        cut_off = line == begin.rstrip() and not error.msg.startswith("Extra data")
+        return cut_off and bare.startswith(b'{"')
+    except (ValueError, RecursionError):  # not UTF-8, or nested a thousand times
+        return False

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.quoting import quoted
 from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch
@@ -120,6 +121,6 @@ def _cells(name: str, column: pa.Array) -> Sequence[str]:
     except (ValueError, OverflowError, LookupError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"The column {name!r} has a value that cannot be written as text: {reason}.",
+            f"The column {quoted(name)} has a value that cannot be written as text: {reason}.",
             "Mend the table, or keep its values as they are: --output-format parquet.",
         ) from error

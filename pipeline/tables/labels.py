@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import InputError
+from pipeline.quoting import cut, quoted
 from pipeline.tables.arrow_batches import column_texts
 
 __all__ = ["labels"]
@@ -29,8 +30,8 @@ def labels(batch: pa.RecordBatch, place: int, option: str) -> list[str]:
         said = [(text or "").strip() for text in column_texts(column)]
     except (UnicodeDecodeError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"The column {batch.schema.names[place]!r} holds {column.type}, not text or whole "
-            "numbers.",
+            f"The column {quoted(batch.schema.names[place])} holds "
+            f"{cut(str(column.type))}, not text or whole numbers.",
             f"Name the column that is meant: {option} NAME.",
         ) from error
     return [_padded(text) for text in said] if pa.types.is_integer(column.type) else said

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import OutputError
+from pipeline.quoting import quoted
 from pipeline.tables.arrow import appended, with_columns, with_metadata
 from pipeline.tables.parquet_reader import ARROW_SCHEMA
 from pipeline.tables.table import Batch, NewColumn
@@ -129,7 +130,7 @@ def _without_rows(schema: pa.Schema) -> pa.Buffer:
         pq.ParquetWriter(file, schema).close()
     except REFUSALS as error:
         if len(schema) == 1:
-            raise _refused(f"The column {schema.names[0]!r}", error) from error
+            raise _refused(f"The column {quoted(schema.names[0])}", error) from error
         for field in schema:
             _without_rows(pa.schema([field]))
         raise _refused("A column", error) from error

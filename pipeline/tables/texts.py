@@ -7,10 +7,9 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.quoting import LONGEST, listed, quoted
 
 __all__ = ["check_names", "encodable", "find_column", "find_columns", "join_texts"]
-
-NAMES_SHOWN = 30
 
 
 def join_texts(values: Iterable[str | None]) -> str:
@@ -39,7 +38,7 @@ def check_names(names: Iterable[str], table: Path) -> None:
             name.encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"{table}: the column name {name!r} holds half a character, "
+                f"{table}: the column name {quoted(name)} holds half a character, "
                 f"U+{ord(name[error.start]):04X}.",
                 "Rename the column, or give another --encoding.",
             ) from error
@@ -71,24 +70,19 @@ def find_column(names: Sequence[str], wanted: str, table: Path | str, option: st
         return places[0]
     if places:
         raise InputError(
-            f"{table} has {len(places)} columns named {wanted!r}.",
+            f"{table} has {len(places)} columns named {quoted(wanted)}.",
             "Rename all but one of them.",
         )
     raise InputError(
-        f"{table} has no column {wanted!r}. Its columns: {_listed(names)}.",
+        f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
         _suggestion(names, wanted, option),
     )
 
 
 def _suggestion(names: Sequence[str], wanted: str, option: str) -> str:
-    folded = {name.strip().casefold(): name for name in reversed(names)}
+    short = [name for name in names if name.strip() and len(name) <= LONGEST]
+    folded = {name.strip().casefold(): name for name in reversed(short)}
     close = get_close_matches(wanted.casefold(), folded, n=1, cutoff=0.0)
     if not close:
         return f"Name the column that is meant: {option} NAME."
     return f"Did you mean {folded[close[0]]!r}? Say so: {option} {folded[close[0]]!r}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:NAMES_SHOWN])
-    more = len(names) - NAMES_SHOWN
-    return f"{shown} and {more:,} more" if more > 0 else shown

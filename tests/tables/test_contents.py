@@ -58,6 +58,35 @@ def test_other_contents_of_a_parquet_file_are_called_by_their_name(
     assert hint in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"id": 1, "description": "roads"}\n{"id": 2}\n',
+        b'{"id": 1}',
+        b'[\n  {"id": 1}\n]\n',
+        b'\xef\xbb\xbf\n [ {"id": 1},\n{"id": 2}]',
+        b'{\n  "id": 1\n}',
+        b'[{"id": 1}]',
+        b'[{"id": "' + b"x" * 300_000 + b'"}]',
+    ],
+)
+def test_json_is_called_by_its_name(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        open_reader(tmp_path / "t.csv", ["description"])
+    assert caught.value.message == f"{tmp_path / 't.csv'} holds JSON, not CSV."
+    assert "pandas.read_json" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "data", [b'{"id":1}\troads\n', b"[a],b\n1,2\n", b"[1]\n2\n", b"{a}\n1\n", b"[]\n", b'{"a\n1\n']
+)
+def test_a_csv_file_may_begin_much_like_json(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "t.csv").write_bytes(data)
+    first = data.split(b"\n")[0].replace(b"\t", b",").decode().split(",")
+    assert read_table(tmp_path / "t.csv", "csv").column_names == first
+
+
 @pytest.mark.parametrize("data", [b"PAR1,b\n1,2\n", b"PK,b\n1,2\n", b"PAR1", b"(,b\n1,2\n"])
 def test_names_of_columns_are_not_taken_for_other_contents(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(data)

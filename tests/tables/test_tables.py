@@ -3,13 +3,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import Format
-from pipeline.tables import format_of, open_reader, read_table, split_suffixes
+from pipeline.tables import format_of, open_reader, output_format_of, read_table, split_suffixes
 from tests.tables.rewriting import rewrite
 
 
@@ -33,7 +34,7 @@ def test_the_suffix_says_the_format(
 
 
 @pytest.mark.parametrize(
-    "name", ["tenders.xlsx", "tenders", "tenders.gz", "tenders.json.gz", ".csv"]
+    "name", ["tenders", "tenders.gz", "tenders.dat", "tenders.zip.zst", ".csv"]
 )
 def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"a\n1\n")
@@ -43,7 +44,54 @@ def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name
         f"The name {name!r} does not say whether the table is CSV or Parquet."
     )
     assert "--input-format csv" in caught.value.hint
-    assert "Save a spreadsheet as CSV first." in caught.value.hint
+    with pytest.raises(OutputError) as refused:
+        output_format_of(Path(name))
+    assert (
+        refused.value.message == f"The name {name!r} does not say whether to write CSV or Parquet."
+    )
+    assert "--output-format csv" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "hint"),
+    [
+        (
+            "q1.tenders.jsonl",
+            "JSON Lines",
+            "pandas.read_json('q1.tenders.jsonl', lines=True).to_parquet('q1.tenders.parquet').",
+        ),
+        ("t.NDJSON.gz", "JSON Lines", "pandas.read_json('t.NDJSON.gz', lines=True)"),
+        ("t.json", "JSON", "pandas.read_json('t.json').to_parquet('t.parquet')."),
+        ("t.xlsx", "Excel", "Save the sheet as CSV first."),
+        ("t.ods", "OpenDocument", "Save the sheet as CSV first."),
+        ("t.feather", "Feather", "Convert the file to CSV or Parquet first."),
+    ],
+)
+def test_a_format_that_is_not_supported_is_called_by_its_name(
+    tmp_path: Path, name: str, words: str, hint: str
+) -> None:
+    (tmp_path / name).write_bytes(b"a\n1\n")
+    with pytest.raises(InputError) as caught:
+        open_reader(tmp_path / name, ["a"])
+    supported = "CSV (.csv, .tsv, .txt; with .gz or .zst compressed) and Parquet (.parquet) are."
+    assert caught.value.message == (f"{tmp_path / name}: {words} is not supported yet; {supported}")
+    assert hint in caught.value.hint
+    with pytest.raises(OutputError) as refused:
+        output_format_of(Path(name))
+    assert refused.value.message == f"{name}: {words} is not supported yet; {supported}"
+    assert "--output-format csv" in refused.value.hint
+
+
+def test_what_pandas_is_told_to_do_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.jsonl").write_text('{"description": "roads"}\n{"description": "chairs"}\n')
+    with pytest.raises(InputError) as caught:
+        open_reader(Path("t.jsonl"), ["a"])
+    call = caught.value.hint.removeprefix("Convert the file first, with pandas for example: ")
+    assert call == "pandas.read_json('t.jsonl', lines=True).to_parquet('t.parquet')."
+    pandas.read_json("t.jsonl", lines=True).to_parquet("t.parquet")
+    (batch,) = open_reader(Path("t.parquet"), ["description"]).batches()
+    assert list(batch.texts) == ["roads", "chairs"]
 
 
 def test_a_stated_format_outweighs_the_suffix(tmp_path: Path) -> None:

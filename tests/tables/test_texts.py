@@ -75,7 +75,17 @@ def test_of_many_columns_the_first_are_listed() -> None:
     with pytest.raises(InputError) as caught:
         find_columns(names, ["x"], "The table")
     assert "'c0', " in caught.value.message
-    assert caught.value.message.endswith("'c29' and 1,170 more.")
+    assert caught.value.message.endswith("'c19' and 1,180 more.")
+
+
+def test_long_names_are_cut_and_not_suggested() -> None:
+    with pytest.raises(InputError) as caught:
+        find_columns(["x" * 9_999, "id"], ["y" * 9_999], "The table")
+    assert len(caught.value.message) < 200
+    assert caught.value.hint == "Did you mean 'id'? Say so: --text-column 'id'."
+    with pytest.raises(InputError) as caught:
+        find_columns(["x" * 9_999, "", " "], ["description"], "The table")
+    assert caught.value.hint == "Name the column that is meant: --text-column NAME."
 
 
 def test_without_columns_there_is_nothing_to_suggest() -> None:

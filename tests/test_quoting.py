@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.quoting import LONGEST, cut, listed, quoted
+
+
+@pytest.mark.parametrize("name", ["", "a", "it's", "x" * LONGEST, "\ud800\n"])
+def test_a_name_is_quoted_as_it_is(name: str) -> None:
+    assert quoted(name) == repr(name)
+    assert cut(name) == name
+
+
+def test_a_long_name_is_cut() -> None:
+    assert quoted("x" * 99) == f"'{'x' * LONGEST}'..."
+    assert cut("x" * 99) == f"{'x' * LONGEST}..."
+
+
+def test_of_many_names_the_first_are_listed() -> None:
+    assert listed(["a", "b"]) == "'a', 'b'"
+    assert listed([]) == ""
+    names = [f"c{place}" for place in range(1_200)]
+    assert listed(names).startswith("'c0', 'c1', ")
+    assert listed(names).endswith(", 'c19' and 1,180 more")
+    assert len(listed(["x" * 9_999] * 9_999)) < 1_200
