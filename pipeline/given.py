@@ -106,7 +106,7 @@ def _file(
     files = Files(format_of(path), output_format_of(output), overwrite, csv)
     return Given(
         reader,
-        FileTarget(output, files.output_format, overwrite, path),
+        FileTarget(output, files.output_format, overwrite, path, settings.limit_rows is not None),
         lambda summary: InFile(files, summary.output or output, settings),
         known_by,
         path,

@@ -16,40 +16,38 @@ import pyarrow as pa
 
 from pipeline.errors import OutputError
 from pipeline.placing import check_place, only_writer, replace_text, sync, translated
-from pipeline.regular_files import read_text
+from pipeline.provenance import has_manifest, holds_full_table, manifest_path, written_by_us
 from pipeline.settings import Format
 from pipeline.tables import (
     ArrowWriter,
-    Batch,
-    NewColumn,
     Reader,
     Writer,
     open_writer,
     sha256_of,
     split_suffixes,
 )
+from pipeline.writing import Writing
 
-__all__ = ["Draft", "FileTarget", "MemoryTarget", "Target", "default_output", "manifest_path"]
+__all__ = ["Draft", "FileTarget", "MemoryTarget", "Target", "default_output"]
 
 Manifest = Mapping[str, Any]
 
 log = logging.getLogger(__name__)
 
-TOOL = "tender-pipeline"
-"""What a manifest of ours says wrote it."""
 
+def default_output(
+    source: Path, input_format: Format, output_format: Format, limit_rows: int | None
+) -> Path:
+    """Return where a table goes unless somebody says so.
 
-def default_output(source: Path, input_format: Format, output_format: Format) -> Path:
-    """Return ``outputs/<stem>.classified.<same format>``, or with the suffix of another format."""
+    That is ``outputs/<stem>.classified.<same format>``, or with the suffix of another format; for
+    a sample of N rows ``outputs/<stem>.classified.sample-N.<format>``.
+    """
     stem, suffix, compression = split_suffixes(source)
     if input_format != output_format or not suffix:
         suffix, compression = f".{output_format}", ""
-    return Path("outputs") / f"{stem}.classified{suffix}{compression}"
-
-
-def manifest_path(output: Path) -> Path:
-    """Return where the manifest of an output stands."""
-    return output.with_name(f"{output.name}.manifest.json")
+    sample = "" if limit_rows is None else f".sample-{limit_rows}"
+    return Path("outputs") / f"{stem}.classified{sample}{suffix}{compression}"
 
 
 class Draft(Protocol):
@@ -143,12 +141,14 @@ class FileTarget:
         output_format: its format.
         overwrite: whether a file that this tool did not write may be replaced.
         source: the input file, which must not be replaced.
+        sample: whether the output holds the first rows only; it replaces no full table.
     """
 
     path: Path
     output_format: Format
     overwrite: bool = False
     source: Path | None = None
+    sample: bool = False
 
     @property
     def partial(self) -> FileTarget:
@@ -169,7 +169,7 @@ class FileTarget:
                 )
             if place.exists():
                 self._check_replaceable(place)
-            if manifest_path(place).exists() and not self.overwrite and not _manifest(place):
+            if manifest_path(place).exists() and not self.overwrite and not has_manifest(place):
                 raise OutputError(
                     f"{manifest_path(place)} exists, and this tool did not write it.",
                     "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",
@@ -180,10 +180,15 @@ class FileTarget:
             raise OutputError(f"{self.path} is not a file.", "Name a file: --output PATH.")
         if self.source is not None and place.samefile(self.source):
             raise OutputError(f"{self.path} is the input.", "Write to another file: --output PATH.")
-        if not self.overwrite and not _written_by_us(place):
+        if not self.overwrite and not written_by_us(place):
             raise OutputError(
                 f"{self.path} exists, and its manifest does not show that this tool wrote it "
                 "and that nobody changed it since.",
+                "Replace it anyway with --overwrite, or write elsewhere: --output PATH.",
+            )
+        if self.sample and not self.overwrite and holds_full_table(place):
+            raise OutputError(
+                f"{self.path} holds a table without --limit-rows, and this run writes a sample.",
                 "Replace it anyway with --overwrite, or write elsewhere: --output PATH.",
             )
 
@@ -203,17 +208,22 @@ class FileTarget:
                 replaces = sha256_of(place) if place.exists() else None
                 writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
             try:
-                yield _FileDraft(_Writing(writer, self.path), temporary, place, replaces)
+                yield _FileDraft(Writing(writer, self.path), temporary, place, replaces)
             except BaseException:
                 with suppress(Exception):
                     writer.abort()
                 raise
 
     def discard(self) -> None:
-        """Remove the file and its manifest if this tool wrote them and nobody changed it since."""
+        """Remove the file and its manifest if this tool wrote them and nobody changed it since.
+
+        A sample does not make a full table out of date.
+        """
         place = self.path.resolve()
         try:
-            if place.is_file() and _written_by_us(place):
+            if self.sample and holds_full_table(place):
+                return
+            if place.is_file() and written_by_us(place):
                 place.unlink()
                 manifest_path(place).unlink(missing_ok=True)
                 log.info("Removed %s: the complete table has taken its place.", self.path)
@@ -221,33 +231,9 @@ class FileTarget:
             log.warning("%s is out of date and cannot be removed: %s.", self.path, error.strerror)
 
 
-@dataclass(slots=True)
-class _Writing:
-    """A writer whose errors are told as errors of the output."""
-
-    writer: Writer
-    path: Path
-
-    @property
-    def replaced_characters(self) -> int:
-        return self.writer.replaced_characters
-
-    def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        with translated(self.path):
-            self.writer.write(batch, columns)
-
-    def close(self, metadata: dict[str, str]) -> None:
-        with translated(self.path):
-            self.writer.close(metadata)
-
-    def abort(self) -> None:
-        with translated(self.path):  # a Parquet file ends with what a full disk has no room for
-            self.writer.abort()
-
-
 @dataclass(frozen=True, slots=True)
 class _FileDraft:
-    writer: _Writing
+    writer: Writing
     temporary: Path
     place: Path
     replaces: str | None
@@ -274,18 +260,3 @@ class _FileDraft:
                 f"{self.place} was written by somebody else while the job ran; it is kept.",
                 "Move it and run the same command again, or write elsewhere: --output PATH.",
             )
-
-
-def _manifest(place: Path) -> dict[str, Any]:
-    """Return the manifest of an output, empty if there is none of ours."""
-    try:
-        manifest = json.loads(read_text(manifest_path(place)))
-        return manifest if manifest["tool"] == TOOL else {}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return {}
-
-
-def _written_by_us(place: Path) -> bool:
-    output = _manifest(place).get("output")
-    known = output.values() if isinstance(output, dict) else ()
-    return sha256_of(place) in known

@@ -181,9 +181,15 @@ PROTECTIONS = (
     ),
     Protection(
         "a file that this tool did not write is kept",
-        "if not self.overwrite and not _written_by_us(place):",
+        "if not self.overwrite and not written_by_us(place):",
         "if False:",
         "tests/test_job.py::test_an_output_that_somebody_changed_is_kept",
+    ),
+    Protection(
+        "a sample takes the place of no full table",
+        "if self.sample and not self.overwrite and holds_full_table(place):",
+        "if False:",
+        "tests/test_samples.py::test_a_sample_in_the_place_of_a_full_table_wants_overwrite",
     ),
     Protection(
         "one writer for each output",

@@ -15,8 +15,9 @@ import pytest
 from pipeline import job
 from pipeline.answers import SYSTEMS, System
 from pipeline.errors import InputChangedError, InputError, OutputError, SettingsError
-from pipeline.outputs import FileTarget, MemoryTarget, manifest_path
+from pipeline.outputs import FileTarget, MemoryTarget
 from pipeline.progress import silent
+from pipeline.provenance import manifest_path
 from pipeline.report import Summary
 from pipeline.settings import CsvOptions, Format, Settings
 from pipeline.tables import ArrowReader, open_reader

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import OutputError
-from pipeline.outputs import FileTarget, manifest_path
+from pipeline.outputs import FileTarget
+from pipeline.provenance import manifest_path
 from pipeline.tables import open_reader
 from pipeline.tables.parquet_writer import ParquetWriter
 from tests.test_job import run, write_csv

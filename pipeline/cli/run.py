@@ -86,8 +86,12 @@ log = logging.getLogger("pipeline")
 )
 @option("--explain", is_flag=True, help="Add the words that spoke for the best match.")
 @option("--column-prefix", default="", help="Put before the name of every new column.")
-@option("--limit-rows", type=int, help="Read no more than this many rows.")
-@option("--overwrite", is_flag=True, help="Replace an output that this tool did not write.")
+@option("--limit-rows", type=int, help="Read no more than this many rows: a sample.")
+@option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace an output that this tool did not write, or a full table by a sample.",
+)
 @option("--input-format", type=click.Choice(FORMATS), help="Where the name does not tell.")
 @option("--output-format", type=click.Choice(FORMATS), help="Where the name does not tell.")
 @option("--delimiter", help="CSV: what separates the fields.  [default: found out]")
@@ -242,10 +246,13 @@ def _report(summary: str) -> None:
 def _target(path: Path, input_format: Format, values: dict[str, Any]) -> FileTarget:
     output: Path | None = values["output"]
     output_format: Format | None = values["output_format"]
+    sample = values["limit_rows"] is not None
     if output is None:
         output_format = output_format or input_format
-        output = default_output(path, input_format, output_format)
-    return FileTarget(output, output_format_of(output, output_format), values["overwrite"], path)
+        output = default_output(path, input_format, output_format, values["limit_rows"])
+    return FileTarget(
+        output, output_format_of(output, output_format), values["overwrite"], path, sample
+    )
 
 
 @contextmanager

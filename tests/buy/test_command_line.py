@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,27 @@ def test_standard_input_is_the_same_job_each_time(
         assert run("--max-cost", "0.0004") == 5
         assert run() == 0
     assert line.summary["paid"]["attempts"] == 3
+
+
+def test_what_a_sample_bought_the_full_table_need_not_buy(
+    line: CommandLine, service: Service
+) -> None:
+    line.write("one text", "two text", "one text", "three text")
+    with line.at(service.app()):
+        line.output = line.output.with_name("sample.csv")
+        assert line("run", "--json", "--limit-rows", "2") == 0
+        sample = line.summary
+        assert service.charged == Decimal(sample["cost_usd"]) > 0
+        line.output = line.output.with_name("full.csv")
+        assert line("plan", "--json") == 0
+        assert line.summary["calls_to_buy"] == 1
+        assert line("run", "--json") == 0
+    assert (sample["paid"]["attempts"], line.summary["paid"]["attempts"]) == (2, 1)
+    assert line.summary["paid"]["unattributed_usd"] == "0"
+    assert service.charged == Decimal(sample["cost_usd"]) + Decimal(line.summary["cost_usd"])
+    costs = [row["cost_usd"] for row in csv.DictReader(line.output.read_text().splitlines())]
+    assert costs[:3] == ["0", "0", "0"]
+    assert costs[3] == line.summary["cost_usd"]
 
 
 def test_answers_that_are_too_old_are_bought_again(line: CommandLine, service: Service) -> None:

@@ -1,0 +1,47 @@
+"""Tells by the manifest beside an output who wrote it, and whether it holds a sample."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pipeline.regular_files import read_text
+from pipeline.tables import sha256_of
+
+__all__ = ["has_manifest", "holds_full_table", "manifest_path", "written_by_us"]
+
+TOOL = "tender-pipeline"
+"""What a manifest of ours says wrote it."""
+
+
+def manifest_path(output: Path) -> Path:
+    """Return where the manifest of an output stands."""
+    return output.with_name(f"{output.name}.manifest.json")
+
+
+def has_manifest(place: Path) -> bool:
+    """Tell whether a manifest of ours is beside an output."""
+    return bool(_manifest(place))
+
+
+def written_by_us(place: Path) -> bool:
+    """Tell whether this tool wrote a file and nobody changed it since."""
+    output = _manifest(place).get("output")
+    known = output.values() if isinstance(output, dict) else ()
+    return sha256_of(place) in known
+
+
+def holds_full_table(place: Path) -> bool:
+    """Tell whether a file that this tool wrote holds a table that no ``--limit-rows`` cut."""
+    settings = _manifest(place).get("settings")
+    return isinstance(settings, dict) and settings.get("limit_rows") is None
+
+
+def _manifest(place: Path) -> dict[str, Any]:
+    """Return the manifest of an output, empty if there is none of ours."""
+    try:
+        manifest = json.loads(read_text(manifest_path(place)))
+        return manifest if manifest["tool"] == TOOL else {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}

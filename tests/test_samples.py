@@ -1,0 +1,91 @@
+"""A sample (--limit-rows) has a name of its own and takes the place of no full table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import OutputError
+from pipeline.outputs import FileTarget, default_output
+from pipeline.provenance import manifest_path
+from pipeline.settings import Settings
+from tests.test_cli import Command, command, table
+from tests.test_job import run, write_csv
+
+__all__ = ["command", "table"]
+
+FULL = Settings(systems=("cpv",))
+SAMPLE = Settings(systems=("cpv",), limit_rows=2)
+
+
+def rows(output: Path) -> int:
+    return len(output.read_text().splitlines()) - 1
+
+
+def test_a_sample_stands_beside_the_full_table(command: Command, table: Path) -> None:
+    assert command("run", table, "--systems", "psc") == 0
+    full = Path("outputs/tenders.classified.csv")
+    before = full.read_bytes()
+    assert command("run", table, "--systems", "psc", "--limit-rows", 2) == 0
+    assert full.read_bytes() == before
+    assert rows(Path("outputs/tenders.classified.sample-2.csv")) == 2
+    manifest = manifest_path(Path("outputs/tenders.classified.sample-2.csv"))
+    assert json.loads(manifest.read_text())["settings"]["limit_rows"] == 2
+
+
+def test_a_sample_in_the_place_of_a_full_table_wants_overwrite(
+    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["run", table, "--systems", "psc", "--output", "out.csv"]
+    assert command(*line) == 0
+    before = Path("out.csv").read_bytes()
+    assert command(*line, "--limit-rows", 2) == 2
+    assert "out.csv holds a table without --limit-rows, and this run writes a sample" in (
+        capsys.readouterr().err
+    )
+    assert Path("out.csv").read_bytes() == before
+    assert command(*line, "--limit-rows", 2, "--overwrite") == 0
+    assert rows(Path("out.csv")) == 2
+    assert command(*line, "--limit-rows", 1) == 0  # a sample may take a sample's place
+    assert command(*line) == 0  # and the full table takes it back
+    assert Path("out.csv").read_bytes() == before
+
+
+def test_nothing_is_read_or_bought_for_a_sample_that_may_not_be_written(tmp_path: Path) -> None:
+    run(write_csv(tmp_path / "in.csv"), tmp_path / "out.csv", FULL)
+    target = FileTarget(tmp_path / "out.csv", "csv", sample=True)
+    with pytest.raises(OutputError) as caught:
+        target.check()
+    assert "--overwrite" in caught.value.hint
+    FileTarget(tmp_path / "out.csv", "csv").check()
+
+
+def test_a_finished_sample_leaves_the_full_job_s_table_so_far_alone(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    partial = FileTarget(output, "csv").partial.path
+    run(write_csv(tmp_path / "in.csv"), partial, FULL)
+    FileTarget(output, "csv", sample=True).partial.discard()
+    assert partial.exists()
+    with pytest.raises(OutputError, match="without --limit-rows"):
+        FileTarget(output, "csv", sample=True).partial.check()
+    FileTarget(output, "csv").partial.discard()
+    assert not partial.exists()
+
+
+def test_a_sample_so_far_goes_when_the_sample_or_the_full_table_is_complete(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    for sample in (True, False):
+        target = FileTarget(output, "csv", sample=sample).partial
+        run(write_csv(tmp_path / "in.csv"), target.path, SAMPLE)
+        target.discard()
+        assert not target.path.exists()
+
+
+@pytest.mark.parametrize("limit", [0, 3, 1_000_000])
+def test_the_name_of_a_sample_says_how_many_rows_were_asked_for(limit: int) -> None:
+    place = default_output(Path("a/t.tsv.gz"), "csv", "csv", limit)
+    assert place == Path(f"outputs/t.classified.sample-{limit}.tsv.gz")
+    assert default_output(Path("a/t.csv"), "csv", "parquet", limit).suffix == ".parquet"
+    assert default_output(Path("a/t.csv"), "csv", "csv", None) == Path("outputs/t.classified.csv")
