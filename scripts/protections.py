@@ -192,6 +192,12 @@ PROTECTIONS = (
         "tests/test_samples.py::test_a_sample_in_the_place_of_a_full_table_wants_overwrite",
     ),
     Protection(
+        "standard output is sent nothing of a table that fails",
+        'temporary = Path(folder) / "stdout"',
+        'temporary = Path("/dev/stdout")',
+        "tests/test_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
+    ),
+    Protection(
         "one writer for each output",
         "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
         "pass",

@@ -26,6 +26,7 @@ __all__ = [
     "option",
     "say",
     "settings_file",
+    "silence",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -98,7 +99,7 @@ def say(text: str) -> None:
     try:
         click.echo(text)
     except OSError as error:
-        _silence()
+        silence()
         if error.errno != errno.EPIPE:
             raise OutputError(
                 f"Standard output cannot be written to: {error.strerror or error}.",
@@ -106,7 +107,7 @@ def say(text: str) -> None:
             ) from error
 
 
-def _silence() -> None:
+def silence() -> None:
     """Let what is printed from here on go nowhere: the interpreter's last flush would fail too."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

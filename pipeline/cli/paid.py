@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import click
 
 from pipeline.buy import Estimate, PaidService, Purchase, PurchaseSettings
-from pipeline.buy.identity import of_files
 from pipeline.buy.paid_service import KEY_VARIABLE
 from pipeline.buy.progress import buying_bar, buying_lines
 from pipeline.cli.options import option
@@ -26,7 +25,6 @@ __all__ = [
     "described",
     "paid_options",
     "planned",
-    "purchase",
     "purchase_settings",
 ]
 
@@ -114,13 +112,6 @@ def purchase_settings(values: dict[str, Any]) -> PurchaseSettings | None:
     return how
 
 
-def purchase(
-    how: PurchaseSettings, settings: Settings, source: Path, output: Path, sure: bool
-) -> Purchase:
-    """Open the purchase of a job that makes an output of an input."""
-    return buying(how, settings, of_files(settings, source, output), sure)
-
-
 def buying(how: PurchaseSettings, settings: Settings, identity: str, sure: bool) -> Purchase:
     """Open the purchase of a job by what it is known by."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
@@ -137,11 +128,9 @@ def buying(how: PurchaseSettings, settings: Settings, identity: str, sure: bool)
 
 
 @contextmanager
-def planned(
-    how: PurchaseSettings, settings: Settings, source: Path, output: Path
-) -> Iterator[Purchase]:
+def planned(how: PurchaseSettings, settings: Settings, identity: str) -> Iterator[Purchase]:
     """Open a purchase that only plans a job; nothing of it stays in the ledger."""
-    with Purchase(how, settings, of_files(settings, source, output), plan_only=True) as bought:
+    with Purchase(how, settings, identity, plan_only=True) as bought:
         try:
             yield bought
         finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,6 +16,7 @@ import click
 from pipeline import job
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.buy import Purchase, PurchaseSettings
+from pipeline.buy.identity import of_contents, of_files
 from pipeline.cli.options import (
     Names,
     csv_options,
@@ -24,16 +25,17 @@ from pipeline.cli.options import (
     say,
     settings_file,
 )
-from pipeline.cli.paid import described, paid_options, planned, purchase, purchase_settings
+from pipeline.cli.paid import buying, described, paid_options, planned, purchase_settings
+from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.engine import embedded
 from pipeline.engine.learned import ModelFolder, opened
-from pipeline.errors import InputError, OutputError
+from pipeline.errors import OutputError
 from pipeline.manifest import Files
-from pipeline.outputs import FileTarget, default_output
+from pipeline.outputs import FileTarget, Target, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
 from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems
-from pipeline.tables import Reader, format_of, open_reader, output_format_of, spooled
+from pipeline.tables import Reader, format_of, open_reader, output_format_of
 
 __all__ = ["plan", "run"]
 
@@ -47,7 +49,8 @@ log = logging.getLogger("pipeline")
 @option(
     "--output",
     type=click.Path(path_type=Path),
-    help="Where the enriched table goes.  [default: outputs/<name>.classified.<format>]",
+    help="Where the enriched table goes, - for standard output.  "
+    "[default: outputs/<name>.classified.<format>, of standard input -]",
 )
 @option(
     "--systems",
@@ -148,7 +151,7 @@ class _Table:
 
     path: Path
     reader: Reader
-    target: FileTarget
+    target: Target
     settings: Settings
     files: Files
     models: Mapping[System, ModelFolder]
@@ -177,8 +180,8 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
     with _file(values["input_path"]) as path:
         reader = open_reader(path, settings.text_columns, options, values["input_format"])
         input_format = format_of(path, values["input_format"])
-        target = _target(path, input_format, values)
-        files = Files(input_format, target.output_format, target.overwrite, options)
+        target, output_format = _target(path, input_format, values)
+        files = Files(input_format, output_format, values["overwrite"], options)
         return command(_Table(path, reader, target, settings, files, models), how, values)
 
 
@@ -190,10 +193,11 @@ def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) ->
         engine = embedded(table.settings, table.models)
         summary = _job(table, engine, None, values)
     else:
-        source = values["input_path"]  # "-" is the same job each time, wherever it is spooled
-        with purchase(how, table.settings, source, table.target.path, values["yes"]) as bought:
+        known_by = _identity(table, values["input_path"])
+        with buying(how, table.settings, known_by, values["yes"]) as bought:
             summary = _job(table, bought.matcher, bought, values)
-    _report(json.dumps(summary.to_dict()) if values["as_json"] else str(summary))
+    text = json.dumps(summary.to_dict()) if values["as_json"] else str(summary)
+    _report(text, beside_the_table=isinstance(table.target, StandardOutput))
     if summary.parked:
         return summary.parked.exit_code
     return WITH_FAILED_ROWS if summary.failed else COMPLETE
@@ -220,7 +224,8 @@ def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, An
         forecast = job.plan(table.reader, table.settings, None)
         said = "embedded engine: offline and free"
     else:
-        with planned(how, table.settings, values["input_path"], table.target.path) as bought:
+        known_by = _identity(table, values["input_path"])
+        with planned(how, table.settings, known_by) as bought:
             forecast = job.plan(table.reader, table.settings, bought)
         said = described(how, forecast.purchase)
     say(json.dumps(forecast.to_dict()) if values["as_json"] else f"{forecast.table}\n{said}")
@@ -235,38 +240,49 @@ def _who(how: PurchaseSettings | None) -> str:
     return f"{how.base_url} {key}, {limit}, ledger {how.ledger}"
 
 
-def _report(summary: str) -> None:
+def _identity(table: _Table, source: Path) -> str:
+    """Return what a job is known by in the ledger.
+
+    Standard input is "-" each time, wherever it is spooled; where the output has no name either
+    the job is known by the table's contents.
+    """
+    if str(source) == "-" and table.target.path is None:
+        return of_contents(table.settings, table.reader.batches())
+    return of_files(table.settings, source, table.target.path)
+
+
+def _report(summary: str, beside_the_table: bool) -> None:
     """Print the summary; the output is in its place, so the job is done even if that fails."""
+    if beside_the_table:
+        with suppress(OSError):
+            click.echo(summary, err=True)
+        return
     try:
         say(summary)
     except OutputError as error:
         log.warning("%s", error.message)
 
 
-def _target(path: Path, input_format: Format, values: dict[str, Any]) -> FileTarget:
+def _target(
+    path: Path, input_format: Format, values: dict[str, Any]
+) -> tuple[FileTarget | StandardOutput, Format]:
+    """Return where the output goes, and its format; from standard input to standard output."""
     output: Path | None = values["output"]
     output_format: Format | None = values["output_format"]
-    sample = values["limit_rows"] is not None
+    if str(output or values["input_path"]) == "-":
+        output_format = output_format or input_format
+        return StandardOutput(output_format), output_format
+    limit_rows = values["limit_rows"]
     if output is None:
         output_format = output_format or input_format
-        output = default_output(path, input_format, output_format, values["limit_rows"])
-    return FileTarget(
-        output, output_format_of(output, output_format), values["overwrite"], path, sample
-    )
+        output = default_output(path, input_format, output_format, limit_rows)
+    output_format = output_format_of(output, output_format)
+    sample = limit_rows is not None
+    return FileTarget(output, output_format, values["overwrite"], path, sample), output_format
 
 
-@contextmanager
-def _file(path: Path) -> Iterator[Path]:
-    if str(path) != "-":
-        yield path
-        return
-    if sys.stdin is None:
-        raise InputError(
-            "Standard input is closed.",
-            "Send a table into the command (cat tenders.csv | ...), or give its path.",
-        )
-    with spooled(sys.stdin.buffer) as copy:
-        yield copy
+def _file(path: Path) -> AbstractContextManager[Path]:
+    return from_standard_input() if str(path) == "-" else nullcontext(path)
 
 
 def _progress() -> Progress:

@@ -134,6 +134,50 @@ def test_standard_input_is_the_same_job_each_time(
     assert line.summary["paid"]["attempts"] == 3
 
 
+def test_a_table_that_is_piped_through_is_known_by_its_contents(
+    line: CommandLine,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A table of which nothing was sent goes on; another one is another job."""
+    line.table, line.output = Path("-"), Path("-")
+
+    def run(texts: list[str], *more: str) -> int:
+        content = "".join(f"{text}\n" for text in ["description", *texts])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+        return line("run", "--json", *more)
+
+    def paid() -> tuple[int, str]:
+        summary = json.loads(line.err.splitlines()[-1])
+        return summary["paid"]["attempts"], summary["paid"]["unattributed_usd"]
+
+    texts = ["one text", "two text", "three text"]
+    with line.at(service.app()):
+        assert run(texts, "--max-cost", "0.0004") == 5
+        assert line.out == ""
+        assert run(["four text"]) == 0
+        assert paid() == (1, "0")
+        assert run(texts) == 0
+        assert paid() == (3, "0")
+        assert len(line.out.splitlines()) == 4
+        assert run(texts, "--limit-rows", "2") == 0
+        assert paid() == (0, "0")
+        assert len(line.out.splitlines()) == 3
+    assert len(service.asked) == 4
+
+
+def test_what_has_been_bought_is_sent_with_partial(line: CommandLine, service: Service) -> None:
+    line.write("one text", "two text", "three text")
+    line.output = Path("-")
+    with line.at(service.app()):
+        assert line("run", "--max-cost", "0.0004", "--partial") == 5
+        statuses = [row["cpv_status"] for row in csv.DictReader(line.out.splitlines())]
+        assert statuses[0] == "ok" and statuses[-1] == "pending"
+        assert line("run") == 0
+    assert [row["cpv_status"] for row in csv.DictReader(line.out.splitlines())] == ["ok"] * 3
+    assert len(service.asked) == 3
+
+
 def test_what_a_sample_bought_the_full_table_need_not_buy(
     line: CommandLine, service: Service
 ) -> None:

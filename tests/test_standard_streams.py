@@ -1,0 +1,163 @@
+"""A table from standard input, and one to standard output: whole, or nothing of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.test_cli import Command, command, shell, table
+
+__all__ = ["command", "table"]
+
+RUN = "tender-pipeline run"
+PSC = "--systems psc"
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def parquet_of(texts: list[str]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"description": texts}), buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "options", ["- < tenders.csv", "- --output - <tenders.csv", "tenders.csv --output -"]
+)
+def test_the_table_goes_to_standard_output_and_all_else_to_standard_error(
+    tmp_path: Path, table: Path, options: str
+) -> None:
+    code, out, err = shell(f"{RUN} {PSC} {options}", tmp_path)
+    assert code == 0, err
+    rows = out.splitlines()
+    assert rows[0].startswith("ref,description,title,psc_code,")
+    assert [row.split(",")[0] for row in rows[1:]] == ["007", "008", "009"]
+    assert "3 rows in" in err and "embedded engine" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["tenders.csv"]  # no manifest either
+
+
+def test_the_summary_as_json_is_the_last_line_of_standard_error(
+    tmp_path: Path, table: Path
+) -> None:
+    code, out, err = shell(f"{RUN} {PSC} --json - < tenders.csv", tmp_path)
+    assert code == 0
+    assert out.startswith("ref,description,")
+    assert json.loads(err.splitlines()[-1])["rows"] == 3
+    assert json.loads(err.splitlines()[-1])["output"] is None
+
+
+def test_standard_input_goes_to_a_file_that_is_named(tmp_path: Path, table: Path) -> None:
+    code, out, _ = shell(f"{RUN} {PSC} - --output out.csv < tenders.csv", tmp_path)
+    assert code == 0
+    assert out.splitlines()[-1] == "output: out.csv"
+    assert (tmp_path / "out.csv.manifest.json").is_file()
+
+
+def test_the_format_is_that_of_the_input_unless_it_is_stated(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    feed(monkeypatch, parquet_of(["roads", ""]))
+    assert command("run", "-", "--systems", "psc") == 0
+    found = pq.read_table(pa.BufferReader(capfdbinary.readouterr().out))
+    assert found.column_names[:2] == ["description", "psc_code"]
+    assert found["description"].to_pylist() == ["roads", ""]
+    feed(monkeypatch, parquet_of(["roads"]))
+    assert command("run", "-", "--systems", "psc", "--output-format", "csv") == 0
+    assert capfdbinary.readouterr().out.startswith(b"description,psc_code,")
+    feed(monkeypatch, b"description\troads\nchairs\tx\n")
+    assert command("run", "-", "--systems", "psc", "--output-format", "parquet") == 0
+    assert pq.read_table(pa.BufferReader(capfdbinary.readouterr().out)).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{RUN} {PSC} - <<< $'description\\nroads\\nragged,1'",
+        f"{RUN} {PSC} - <<< $'text\\nroads'",
+        f"{RUN} {PSC} - --output-format parquet <<< $'description,a,a\\nroads,1,2'",
+        f"{RUN} {PSC} tenders.csv --output - --text-column none",
+    ],
+)
+def test_a_run_that_fails_sends_nothing(tmp_path: Path, table: Path, line: str) -> None:
+    code, out, err = shell(line, tmp_path)
+    assert (code, out) == (2, "")
+    assert "Error: " in err and "Traceback" not in err
+
+
+def test_what_fails_in_the_middle_of_writing_sends_nothing(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pipeline.tables.csv_writer.CsvWriter.close", full)
+    assert command("run", table, "--systems", "psc", "--output", "-") == 2
+    captured = capfdbinary.readouterr()
+    assert captured.out == b""
+    assert b"No space left on device" in captured.err
+
+
+def test_an_error_calls_standard_input_by_its_name(tmp_path: Path) -> None:
+    _, _, err = shell(f"{RUN} - <<< $'text\\nroads'", tmp_path)
+    assert "Error: Standard input has no column 'description'." in err
+    assert "tender-pipeline-" not in err
+
+
+@pytest.mark.parametrize("reader", ["true", "head -1"])
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, reader: str) -> None:
+    rows = "".join(f"{number},Road marking {'x' * 5_000}\n" for number in range(100))
+    (tmp_path / "long.csv").write_text("id,description\n" + rows)  # more than a pipe holds
+    code, _, err = shell(f"{RUN} {PSC} long.csv --output - | {reader}", tmp_path)
+    assert code == 0, err
+    assert "Standard output was closed before the whole table was sent." in err
+    assert "Traceback" not in err and "Exception ignored" not in err
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (">&-", "Standard output is closed."),
+        (">/dev/full", "Standard output cannot be written to: No space left on device."),
+    ],
+)
+def test_a_table_that_cannot_be_sent_is_an_error(
+    tmp_path: Path, table: Path, place: str, said: str
+) -> None:
+    code, _, err = shell(f"{RUN} {PSC} tenders.csv --output - {place}", tmp_path)
+    assert code == 2
+    assert f"Error: {said}" in err
+    assert "Traceback" not in err and "Exception ignored" not in err
+
+
+def test_parquet_is_not_sent_to_a_terminal(tmp_path: Path, table: Path) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "pipeline", "run", table, "--output", "-"],
+            env={**os.environ, "TENDER_PIPELINE_OUTPUT_FORMAT": "parquet"},
+            cwd=tmp_path,
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    assert done.returncode == 2
+    assert "Parquet is not for a terminal." in done.stderr
+    assert "--output-format csv" in done.stderr
