@@ -77,32 +77,40 @@ def only_writer(place: Path) -> Iterator[Path]:
         OutputError: another run is writing the same output.
     """
     temporary = _temporary(place)
-    descriptor = _locked(temporary, place)
+    opened: list[int] = []  # known here from the first moment, for an interrupt may come in any
     try:
+        _lock(temporary, place, opened)
         if place.exists():
-            os.fchmod(descriptor, stat.S_IMODE(place.stat().st_mode))
+            os.fchmod(opened[-1], stat.S_IMODE(place.stat().st_mode))
         yield temporary
     finally:
-        if _is_open_as(descriptor, temporary):
-            temporary.unlink()
-        os.close(descriptor)
+        for descriptor in opened:
+            if _locked(descriptor) and _is_open_as(descriptor, temporary):
+                temporary.unlink()
+            os.close(descriptor)
 
 
-def _locked(temporary: Path, place: Path) -> int:
+def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
     """Open the file and lock it; another run may have moved it away in between."""
     while True:
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(descriptor)
+        opened.append(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        if not _locked(opened[-1]):
             raise OutputError(
                 f"Another run is writing {place}.",
                 "Wait until it is done, or write elsewhere: --output PATH.",
-            ) from error
-        if _is_open_as(descriptor, temporary):
-            return descriptor
-        os.close(descriptor)
+            )
+        if _is_open_as(opened[-1], temporary):
+            return
+        os.close(opened.pop())
+
+
+def _locked(descriptor: int) -> bool:
+    """Lock an open file, which may be locked by it already; tell whether it is."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_open_as(descriptor: int, path: Path) -> bool:
