@@ -10,6 +10,7 @@ import pytest
 from pipeline.errors import InputError, PipelineError
 from pipeline.settings import CsvOptions
 from pipeline.tables import Reader, open_reader
+from pipeline.tables.csv_reader import CsvReader
 from tests.tables.rewriting import csv_rows, rewrite
 
 NAMES = sorted(
@@ -56,6 +57,7 @@ def test_an_encoding_works_or_is_an_error_that_says_what_to_do(
         source.write_bytes(data)
         try:
             reader = open_reader(source, ["description"], CsvOptions(encoding=encoding))
+            assert isinstance(reader, CsvReader)
             assert len(reader.schema) == 2
             texts = [text for batch in reader.batches() for text in batch.texts]
         except PipelineError as error:
