@@ -104,10 +104,17 @@ PROTECTIONS = (
         "tests/buy/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
     ),
     Protection(
-        "an attempt reserves twice the highest price",
-        "            amount = 2 * self.highest\n",
-        "            amount = self.highest\n",
-        "tests/buy/test_budget.py::test_an_attempt_reserves_twice_the_highest_price_seen",
+        "an attempt reserves the highest price, or the typical one",
+        "    return max(highest or ZERO, TYPICAL_HIGH)\n",
+        "    return highest or TYPICAL_HIGH\n",
+        "tests/buy/test_budget.py::"
+        "test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one",
+    ),
+    Protection(
+        "a plan's highest cost is what its calls reserve",
+        "high = dearest(prices.high if prices else None)",
+        "high = prices.high if prices else dearest(None)",
+        "tests/buy/test_purchase.py::test_a_cost_limit_at_the_plans_highest_figure_completes",
     ),
     Protection(
         "one that is dearer than its reservation lets nobody through",

@@ -7,13 +7,22 @@ from decimal import Decimal
 
 from pipeline.money import ZERO, total
 
-__all__ = ["MAX_PRICE", "TYPICAL_HIGH", "TYPICAL_LOW", "Budget", "over"]
+__all__ = ["MAX_PRICE", "TYPICAL_HIGH", "TYPICAL_LOW", "Budget", "dearest", "over"]
 
 TYPICAL_LOW, TYPICAL_HIGH = Decimal("0.00007"), Decimal("0.00015")
 """The interface's typical price of a call, US dollars."""
 
 MAX_PRICE = Decimal("0.01")
 """A price of one call that is taken for a mistake if it is higher, US dollars."""
+
+
+def dearest(highest: Decimal | None) -> Decimal:
+    """Return the most that a call is expected to cost, US dollars: plans and reservations agree.
+
+    Args:
+        highest: the highest price seen at the endpoint so far, if any.
+    """
+    return max(highest or ZERO, TYPICAL_HIGH)
 
 
 def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
@@ -24,14 +33,14 @@ def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
 class Budget:
     """What may still be spent.
 
-    Every attempt reserves twice the highest price seen before it is sent, and keeps the
-    reservation if its price stays unknown. One that costs more than it reserved lets nobody
-    through until everything under way has settled.
+    Every attempt reserves `dearest` before it is sent, and keeps the reservation if its price
+    stays unknown. One that costs more than it reserved lets nobody through until everything
+    under way has settled.
 
     Attributes:
         confirmed: what the job has paid so far.
         at_risk: what it may have paid beside that.
-        highest: the highest price seen, or else typical.
+        highest: what an attempt reserves.
 
     Args:
         confirmed: what the job has paid so far.
@@ -50,7 +59,7 @@ class Budget:
         self.confirmed = confirmed
         self.at_risk = at_risk
         self._max_cost = max_cost
-        self.highest = max(highest or ZERO, TYPICAL_HIGH)
+        self.highest = dearest(highest)
         self._reserved = ZERO
         self._in_flight = 0
         self._overrun = False
@@ -69,12 +78,12 @@ class Budget:
     @property
     def exhausted(self) -> bool:
         """Whether there is no room and nothing under way can make some."""
-        return not self._in_flight and not self._fits(2 * self.highest)
+        return not self._in_flight and not self._fits(self.highest)
 
     async def reserve(self) -> Decimal | None:
         """Take a reservation; None when there is no room and nothing under way can make some."""
         while True:
-            amount = 2 * self.highest
+            amount = self.highest
             if not (self._overrun and self._in_flight):
                 self._overrun = False
                 if self._fits(amount):

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pipeline.buy.budget import Budget
 from pipeline.buy.policy import Judgement
 from pipeline.buy.progress import duration
-from pipeline.money import plain
+from pipeline.money import plain, total
 from pipeline.report import Parked
 
 __all__ = [
@@ -132,9 +132,12 @@ def cost_limit_reached(budget: Budget, calls: int) -> Parked:
         spent += f", {plain(budget.overshoot)} USD more than --max-cost"
     if budget.at_risk:
         spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
+    left = calls * budget.highest
+    enough = plain(total([budget.spent, left]))
+    cost = f"{calls:,} calls left cost" if calls > 1 else "call left costs"
     return Parked(
         5,
-        f"The cost limit is reached: {spent}, and the {calls:,} calls left cost up to "
-        f"{plain(calls * budget.highest)} USD.",
-        "Raise --max-cost and run the same command: it continues.",
+        f"The cost limit is reached: {spent}, and the {cost} up to {plain(left)} USD.",
+        f"Raise --max-cost ({enough} is enough at these prices) and run the "
+        "same command: it continues.",
     )

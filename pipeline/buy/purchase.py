@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.api.addresses import fingerprint
 from pipeline.api.client import Client
-from pipeline.buy.budget import TYPICAL_HIGH, TYPICAL_LOW, Budget, over
+from pipeline.buy.budget import TYPICAL_LOW, Budget, dearest, over
 from pipeline.buy.matcher import LedgerMatcher
 from pipeline.buy.parking import price_too_high
 from pipeline.buy.pool import LONGEST_PAUSE, Order, Pool
@@ -111,7 +111,8 @@ class Purchase:
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
         prices = self._ledger.prices(self._how.max_price)
-        low, high = (prices.low, prices.high) if prices else (TYPICAL_LOW, TYPICAL_HIGH)
+        low = prices.low if prices else TYPICAL_LOW
+        high = dearest(prices.high if prices else None)
         limit = self._how.limit
         pause = pause_left(self._ledger, self._account, self._how) if to_buy else 0.0
         seconds = pause

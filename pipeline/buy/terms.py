@@ -82,7 +82,8 @@ class Estimate:
         distinct: distinct calls of the table.
         to_buy: those of them that the ledger cannot answer yet.
         low_usd: what they cost at the lowest price seen (or else typical).
-        high_usd: what they cost at the highest.
+        high_usd: what they cost at the highest (or typical, if that is higher); with a cost limit
+            of so much the purchase completes, unless prices rise or answers are lost.
         seconds: how long they take at the limit, with the pause before them.
         held: calls that the ledger cannot answer, but whose answers were lost: they are not
             bought again.

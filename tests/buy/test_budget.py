@@ -19,20 +19,21 @@ def cents(text: str) -> Decimal:
     return Decimal(text)
 
 
-def test_an_attempt_reserves_twice_the_highest_price_seen() -> None:
+def test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one() -> None:
     async def main() -> None:
         budget = Budget(ZERO, None, None)
-        assert await budget.reserve() == 2 * TYPICAL_HIGH
-        budget.settle(2 * TYPICAL_HIGH, cents("0.0002"))
-        assert await budget.reserve() == cents("0.0004")
-        assert await Budget(ZERO, None, cents("0.5")).reserve() == 1
+        assert await budget.reserve() == TYPICAL_HIGH
+        budget.settle(TYPICAL_HIGH, cents("0.0002"))
+        assert await budget.reserve() == cents("0.0002")
+        assert await Budget(ZERO, None, cents("0.5")).reserve() == cents("0.5")
+        assert await Budget(ZERO, None, cents("0.00001")).reserve() == TYPICAL_HIGH
 
     run(main())
 
 
 def test_without_room_and_nothing_under_way_there_is_none() -> None:
     async def main() -> None:
-        budget = Budget(cents("0.9998"), cents("1"), None)
+        budget = Budget(cents("0.9999"), cents("1"), None)
         assert budget.exhausted
         assert await budget.reserve() is None
 
@@ -41,7 +42,7 @@ def test_without_room_and_nothing_under_way_there_is_none() -> None:
 
 def test_what_is_under_way_may_still_make_room() -> None:
     async def main() -> None:
-        budget = Budget(ZERO, 2 * TYPICAL_HIGH, None)
+        budget = Budget(ZERO, TYPICAL_HIGH, None)
         first = await budget.reserve()
         assert first is not None
         assert not budget.exhausted
@@ -56,7 +57,7 @@ def test_what_is_under_way_may_still_make_room() -> None:
 
 def test_an_unknown_price_keeps_its_reservation() -> None:
     async def main() -> None:
-        budget = Budget(ZERO, 3 * TYPICAL_HIGH, None)
+        budget = Budget(ZERO, TYPICAL_HIGH * 3 / 2, None)
         reserved = await budget.reserve()
         assert reserved is not None
         budget.settle(reserved, None)
@@ -79,7 +80,7 @@ def test_an_overrun_lets_nobody_through_until_everything_has_settled() -> None:
             assert not fourth.done()
             assert held is not None
             budget.settle(held, ZERO)
-        assert await fourth == reserved[0] * 4
+        assert await fourth == reserved[0] * 2
 
     run(main())
 

@@ -129,7 +129,7 @@ def test_standard_input_is_the_same_job_each_time(
         return line("run", "--json", *more)
 
     with line.at(service.app()):
-        assert run("--max-cost", "0.0004") == 5
+        assert run("--max-cost", "0.0003") == 5
         assert run() == 0
     assert line.summary["paid"]["attempts"] == 3
 

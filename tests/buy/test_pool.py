@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -21,7 +22,7 @@ from pipeline.answers import System
 from pipeline.api.client import Client, Lost, NotSent, Received, Reply
 from pipeline.api.throttle import Throttle
 from pipeline.buy import backoff
-from pipeline.buy.budget import MAX_PRICE, Budget
+from pipeline.buy.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
 from pipeline.buy.pool import MOST_REFUSALS, TRIES, Order, Pool
 from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
 from pipeline.money import plain, total
@@ -131,13 +132,14 @@ def buy(
     wait: bool = True,
     max_cost: Decimal | None = None,
     max_price: Decimal = MAX_PRICE,
+    highest: Decimal | None = None,
 ) -> Pool:
     async def main() -> Pool:
         pool = Pool(
             cast(Client, server),
             Throttle(rate),
             Journal(job, ACCOUNT),
-            Budget(Decimal(0), max_cost, None),
+            Budget(Decimal(0), max_cost, highest),
             to_buy=len(wanted),
             wait=wait,
             max_price=max_price,
@@ -255,7 +257,7 @@ def test_a_limit_that_is_not_waited_for_is_used_at_once(job: Job) -> None:
 
 def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -> None:
     server = ModelServer([])
-    buy(server, job, numbered(6), workers=3, rate=Rate(2, 60), max_cost=Decimal("0.00065"))
+    buy(server, job, numbered(6), workers=3, rate=Rate(2, 60), max_cost=Decimal("0.00055"))
     assert len(server.asked) == 4
 
 
@@ -264,8 +266,63 @@ def test_the_cost_limit_says_what_is_left_to_pay(job: Job) -> None:
     pool = buy(server, job, numbered(10), workers=4, max_cost=Decimal("0.0006"))
     assert pool.parked is not None
     assert pool.parked.exit_code == 5
-    assert "7 calls left cost up to 0.00105 USD" in pool.parked.message
+    assert pool.parked.message == (
+        "The cost limit is reached: 0.00052499999999999995 USD are spent, and the 5 calls left "
+        "cost up to 0.00075 USD."
+    )
+    assert "--max-cost (0.00127499999999999995 is enough at these prices)" in pool.parked.hint
     assert job.money().confirmed <= Decimal("0.0006")
+
+
+SEEN = st.decimals(min_value=Decimal("0.00001"), max_value=Decimal("0.005"), places=7)
+FREE = st.sampled_from(["503", "not sent", "limited", "wait 5", "internal"])
+
+
+@settings(max_examples=60)
+@given(
+    seen=st.none() | st.tuples(SEEN, SEEN).map(sorted),
+    shares=st.lists(st.decimals(0, 1, places=3), min_size=1, max_size=12),
+    troubles=st.lists(st.tuples(st.integers(0, 11), FREE), max_size=6),
+    workers=st.integers(1, 6),
+    rate=st.sampled_from([None, Rate(2, 60)]),
+)
+def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
+    seen: list[Decimal] | None,
+    shares: list[Decimal],
+    troubles: list[tuple[int, str]],
+    workers: int,
+    rate: Rate | None,
+) -> None:
+    """Prices are within the plan's range and no answer is lost; what fails for free fails."""
+    low, high = (seen[0], dearest(seen[1])) if seen else (TYPICAL_LOW, TYPICAL_HIGH)
+    script = [f"price {low + (high - low) * share}" for share in shares]
+    prices = [Decimal(price.removeprefix("price ")) for price in script]
+    for place, trouble in troubles:
+        script.insert(min(place, len(script) - 1), trouble)
+    for max_cost in (low * len(shares), sum(prices, Decimal(0)), high * len(shares)):
+        with TemporaryDirectory() as folder:
+            ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+            job = ledger.open_job("job")
+            pool = buy(
+                ModelServer(list(script)),
+                job,
+                numbered(len(shares)),
+                workers=workers,
+                rate=rate,
+                max_cost=max_cost,
+                highest=seen[1] if seen else None,
+            )
+            money = job.money()
+            ledger.close()
+        assert money.confirmed <= max_cost
+        if max_cost == high * len(shares):
+            assert pool.parked is None
+        elif pool.parked:
+            said = pool.parked.message.replace("the call left", "the 1 call left")
+            spent, left, more = re.findall(r"[\d.]*\d", said)
+            assert Decimal(spent) == money.confirmed
+            assert Decimal(more) == int(left) * high
+            assert Decimal(spent) + Decimal(more) > max_cost
 
 
 def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:

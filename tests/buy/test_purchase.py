@@ -20,6 +20,7 @@ import pytest
 from pipeline import job
 from pipeline.answers import SYSTEMS, Matched
 from pipeline.buy import Purchase, pool
+from pipeline.buy.budget import TYPICAL_HIGH
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, LedgerError
 from pipeline.outputs import FileTarget
@@ -188,20 +189,37 @@ def test_the_cost_limit_is_kept_and_a_higher_one_continues(
     assert summary.cost_usd == service.charged == the.row_costs()
 
 
+@pytest.mark.parametrize("texts", [["one text"], ["one text", "two text", "three text"]])
+def test_a_cost_limit_at_the_plans_highest_figure_completes(
+    tmp_path: Path, service: Service, texts: list[str]
+) -> None:
+    """The ledger has seen only prices under the typical one."""
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(["another text"])
+        the.run()
+        the.write(texts)
+        planned = the.plan()
+        assert service.charged / 2 < TYPICAL_HIGH
+        summary = the.but(max_cost=planned.high_usd).run()
+    assert summary.parked is None
+    assert summary.cost_usd <= planned.high_usd
+
+
 def test_what_earlier_runs_may_have_paid_counts_against_the_limit(
     tmp_path: Path, service: Service
 ) -> None:
-    """Two lost answers reserve 0.0006 USD; under 0.0008 there is no room for a third attempt."""
+    """Two lost answers reserve 0.0003 USD; under 0.0004 there is no room for a third attempt."""
     poor = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
     app = Instead(service.app(), {1: (502, {}, ""), 2: (502, {}, ""), 3: (402, {}, poor)})
     with serving(app) as address:
         the = buyer(tmp_path, address, service.account.key, workers=1)
         the.write(["one text", "two text"])
         assert the.run().parked
-        summary = the.but(max_cost=Decimal("0.0008")).run()
+        summary = the.but(max_cost=Decimal("0.0004")).run()
     assert summary.parked is not None
     assert "The cost limit is reached" in summary.parked.message
-    assert "up to 0.0006 USD more may have been billed" in summary.parked.message
+    assert "up to 0.0003 USD more may have been billed" in summary.parked.message
     assert app.requests == 4
 
 
