@@ -257,6 +257,19 @@ PROTECTIONS = (
         "tests/api/test_client.py::test_the_key_stands_in_no_repr_log_or_reply",
     ),
     Protection(
+        "a settings file that was only found sends the key nowhere",
+        '    if address and _in_file(context, "base_url"):\n',
+        "    if False:\n",
+        "tests/buy/test_found_file.py::"
+        "test_the_address_in_a_found_file_is_refused_before_anything_is_sent",
+    ),
+    Protection(
+        "a settings file that was only found makes no secret of another file",
+        'if address and key_file and _in_file(context, "api_key_file"):',
+        "if False:",
+        "tests/buy/test_found_file.py::test_the_file_of_the_key_in_a_found_file_is_not_read",
+    ),
+    Protection(
         "settings do not show the key",
         "api_key: str | None = field(repr=False)",
         "api_key: str | None",

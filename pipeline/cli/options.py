@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import click
 
+from pipeline.cli.found_file import note_found_file
 from pipeline.errors import OutputError, SettingsError
 from pipeline.regular_files import read_toml
 from pipeline.settings import CsvOptions
@@ -117,15 +118,18 @@ def silence() -> None:
 def settings_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     """Make what a settings file says the command's defaults.
 
-    Without a path ``tender-pipeline.toml`` in the current folder is read, if there is one.
+    Without a path ``tender-pipeline.toml`` in the current folder is read, if there is one; see
+    `pipeline.cli.found_file` for what it may not decide.
 
     Raises:
         SettingsError: the file cannot be read, or holds an option that there is not or a value
             that is none for its option.
     """
-    if path is None and not DEFAULT_FILE.is_file():
-        return
-    path = path or DEFAULT_FILE
+    if path is None:
+        if not DEFAULT_FILE.is_file():
+            return
+        path = DEFAULT_FILE
+        note_found_file(context, path)
     try:
         settings = read_toml(path)
     except (OSError, ValueError) as error:

@@ -17,6 +17,7 @@ from pipeline import job
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.buy.identity import of_contents, of_files
+from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.options import (
     Names,
     csv_options,
@@ -159,6 +160,7 @@ class _Table:
 
 def _with_table(values: dict[str, Any], command: _Command) -> int:
     log_to_stderr()
+    confirm_found_file(click.get_current_context())
     models = opened(values["models"], parse_systems(values["systems"]))
     settings = Settings(
         systems=values["systems"],
