@@ -136,6 +136,19 @@ PROTECTIONS = (
         "tests/buy/test_pool.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
     ),
     Protection(
+        "a price that cannot be used parks",
+        'return Judgement(settlement, "price", said)',
+        'return Judgement(settlement, "answered", said)',
+        "tests/buy/test_pool.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
+    ),
+    Protection(
+        "a price that contradicts its parts is not believed",
+        "    if final is not None and not _can_be(final, parts, base):\n",
+        "    if False:\n",
+        "tests/api/test_messages.py::"
+        "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
+    ),
+    Protection(
         "a call's cost stands in one row alone",
         "if rows.get(digest) == row else ZERO",
         "",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import Context, Decimal, Inexact, InvalidOperation
+from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from pipeline.answers import Match
 from pipeline.api.outcomes import (
     Answered,
+    Ended,
     InsufficientBalance,
     Outcome,
     Passing,
@@ -24,8 +25,10 @@ from pipeline.api.outcomes import (
     Unconfirmed,
     Unreadable,
     WrongCurrency,
+    WrongPrice,
 )
-from pipeline.money import ZERO, total
+from pipeline.api.prices import Price, read_price
+from pipeline.api.values import NUMBER, decoded, number, printable
 
 __all__ = ["MAX_BODY", "read_response"]
 
@@ -40,28 +43,8 @@ KNOWN_ERRORS = {
     "INSUFFICIENT_BALANCE",
     "INTERNAL_ERROR",
 }
-NOT_A_NUMBER = Decimal("NaN")
-FINEST_USD = Decimal("1e-24")
 DIGITS = 38
-IN_PARQUET = Context(prec=DIGITS, traps=[Inexact, InvalidOperation])
-NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-
-
-def _number(text: str) -> Decimal:
-    """Read a number that may stand in text; one that none can hold is NaN."""
-    try:
-        return Decimal(text) if NUMBER.fullmatch(text) else NOT_A_NUMBER
-    except InvalidOperation:
-        return NOT_A_NUMBER
-
-
-JSON = json.JSONDecoder(
-    parse_float=Decimal, parse_int=Decimal, parse_constant=_number, strict=False
-)
-CAREFUL_JSON = json.JSONDecoder(
-    parse_float=_number, parse_int=_number, parse_constant=_number, strict=False
-)
-"""Slower; `Decimal` raises where a number's exponent is beyond all bounds."""
+"""So many digits a code may have that comes as a number."""
 
 
 def read_response(
@@ -96,18 +79,10 @@ def _parsed(body: bytes) -> dict[str, Any] | str:
     if len(body) > MAX_BODY:
         return f"The body is larger than {MAX_BODY} bytes."
     try:
-        content = _decoded(body.decode(json.detect_encoding(body), "replace"))
+        content = decoded(body.decode(json.detect_encoding(body), "replace"))
     except (ValueError, RecursionError):
         return "The body is not JSON, or not all of it arrived."
     return content if isinstance(content, dict) else "The body is not a JSON object."
-
-
-def _decoded(text: str) -> Any:
-    """Read JSON without a float in between; a number that none can hold is NaN."""
-    try:
-        return JSON.decode(text)
-    except InvalidOperation:  # one number is no reason to lose the matches
-        return CAREFUL_JSON.decode(text)
 
 
 def _is_failure(content: Mapping[str, Any]) -> bool:
@@ -119,10 +94,10 @@ def _is_failure(content: Mapping[str, Any]) -> bool:
 def _failure(
     status: int, headers: Mapping[str, str], content: Mapping[str, Any], now: datetime | None
 ) -> Outcome:
-    error, message = _error(content), _printable(content.get("message"))
+    error, message = _error(content), printable(content.get("message"))
     match error:
         case "VALIDATION_ERROR":
-            return Refused(error, message, _cost_usd(content))
+            return _priced(read_price(content), Refused(error, message, None))
         case "UNAUTHORIZED":
             return Unauthorized(message)
         case "INSUFFICIENT_BALANCE":
@@ -135,7 +110,9 @@ def _failure(
         return Unauthorized(message)
     if status >= 500 and status not in (502, 504):
         return Passing(error)
-    return _by_status(status, headers, message, now) or Refused(error, message, _cost_usd(content))
+    return _by_status(status, headers, message, now) or _priced(
+        read_price(content), Refused(error, message, None)
+    )
 
 
 def _by_status(
@@ -154,7 +131,7 @@ def _by_status(
 
 
 def _stray(status: int, headers: Mapping[str, str]) -> Stray:
-    if 300 <= status <= 399 and (target := _printable(headers.get("location"))):
+    if 300 <= status <= 399 and (target := printable(headers.get("location"))):
         return Stray(status, f"It redirects to {target}: check the base URL.")
     return Stray(status, "Check the base URL, and any proxy on the way to it.")
 
@@ -162,13 +139,19 @@ def _stray(status: int, headers: Mapping[str, str]) -> Stray:
 def _success(content: dict[str, Any] | str) -> Outcome:
     if isinstance(content, str):
         return Unreadable(content, None)
-    matches, (currency, cost) = _matches(content.get("data", "")), _price(content)
+    matches, price = _matches(content.get("data", "")), read_price(content)
     if matches is None or content.get("success") not in (None, True):
-        reason = "The body is no success with a list of matches."
-        return Unreadable(reason, cost if currency == "USD" else None)
-    if currency != "USD":
-        return WrongCurrency(currency, cost, matches)
-    return Answered(matches, cost)
+        return _priced(price, Unreadable("The body is no success with a list of matches.", None))
+    if price.currency != "USD":
+        return WrongCurrency(price.currency, price.cost, matches)
+    return _priced(price, Answered(matches, None))
+
+
+def _priced(price: Price, ended: Ended) -> Ended | WrongPrice:
+    """Return an outcome with its price; one in another currency is unknown."""
+    if price.wrong:
+        return WrongPrice(price.wrong, ended)
+    return replace(ended, cost_usd=price.cost if price.currency == "USD" else None)
 
 
 def _matches(items: object) -> tuple[Match, ...] | None:
@@ -196,59 +179,13 @@ def _code(value: object) -> str:
 
 
 def _confidence(value: object) -> float:
-    number = _number(value.strip()) if isinstance(value, str) else value
-    confidence = float(number) if isinstance(number, Decimal) else 0.0
+    stated = number(value.strip()) if isinstance(value, str) else value
+    confidence = float(stated) if isinstance(stated, Decimal) else 0.0
     return confidence if math.isfinite(confidence) else 0.0
 
 
-def _cost_usd(content: Mapping[str, Any]) -> Decimal | None:
-    currency, cost = _price(content)
-    return cost if currency == "USD" else None
-
-
-def _price(content: Mapping[str, Any]) -> tuple[str, Decimal | None]:
-    """Return the currency and what was paid, None if it cannot be told.
-
-    The metadata comes in a detailed form, a compact one, or both. The first currency that is not
-    US dollars is the price's.
-    """
-    metadata = _object(content, "metadata")
-    detailed, compact = _object(metadata, "costBreakdown"), _object(metadata, "cost")
-    final, base = _amount(detailed.get("finalCost")), _amount(detailed.get("apiCost"))
-    if final is None and base is not None:
-        markup = _amount(detailed.get("markupAmount"))
-        final = None if markup is None else _amount(total([base, markup]))
-    cost = _amount(compact.get("apiCost")) if final is None else final
-    currencies = [_currency(detailed), _currency(compact)]
-    return next((name for name in currencies if name.upper() != "USD"), "USD"), cost
-
-
-def _currency(prices: Mapping[str, Any]) -> str:
-    currency = prices.get("currency") or "USD"
-    return currency if currency == "USD" else _printable(currency) or "unknown"
-
-
-def _amount(value: object) -> Decimal | None:
-    """Take a price as it came if Parquet can hold it exactly."""
-    amount = _number(value.strip()) if isinstance(value, str) else value
-    if not isinstance(amount, Decimal) or not amount.is_finite() or amount.is_signed():
-        return None
-    try:
-        IN_PARQUET.quantize(amount, FINEST_USD)
-    except (Inexact, InvalidOperation):
-        return None
-    if not amount:
-        return ZERO
-    return amount if len(amount.as_tuple().digits) <= DIGITS else None
-
-
-def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = content.get(name)
-    return value if isinstance(value, dict) else {}
-
-
 def _error(content: Mapping[str, Any]) -> str:
-    return _printable(content.get("error")) or "UNKNOWN_ERROR"
+    return printable(content.get("error")) or "UNKNOWN_ERROR"
 
 
 def _text(value: object) -> str:
@@ -256,12 +193,6 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return value if value.isascii() else value.encode(errors="replace").decode()
-
-
-def _printable(value: object) -> str:
-    """Return a text of the service as one short line that no terminal acts upon."""
-    text = value[:300] if isinstance(value, str) else ""
-    return "".join(character if character.isprintable() else " " for character in text).strip()
 
 
 def _wait(headers: Mapping[str, str], now: datetime | None) -> float | None:

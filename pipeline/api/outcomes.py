@@ -10,6 +10,7 @@ from pipeline.answers import Match
 
 __all__ = [
     "Answered",
+    "Ended",
     "InsufficientBalance",
     "Outcome",
     "Passing",
@@ -20,6 +21,7 @@ __all__ = [
     "Unconfirmed",
     "Unreadable",
     "WrongCurrency",
+    "WrongPrice",
 ]
 
 
@@ -61,6 +63,23 @@ class WrongCurrency:
     currency: str
     cost: Decimal | None
     matches: tuple[Match, ...]
+
+
+Ended: TypeAlias = Answered | Refused | Unreadable
+"""What ends a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongPrice:
+    """The end of a call with a stated price that cannot be used, which is more than an unknown one.
+
+    Attributes:
+        said: why it cannot, in words of the response.
+        ended: what was paid for, with an unknown cost.
+    """
+
+    said: str
+    ended: Ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +130,7 @@ Outcome: TypeAlias = (
     | Refused
     | Unreadable
     | WrongCurrency
+    | WrongPrice
     | Unauthorized
     | InsufficientBalance
     | RateLimited

@@ -7,7 +7,14 @@ from decimal import Decimal
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
 from pipeline.api.messages import read_response
-from pipeline.api.outcomes import Answered, Refused, Unreadable, WrongCurrency
+from pipeline.api.outcomes import (
+    Answered,
+    Outcome,
+    Refused,
+    Unreadable,
+    WrongCurrency,
+    WrongPrice,
+)
 from pipeline.ledger import Job, Owned, text_digest
 from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO
@@ -89,13 +96,19 @@ class LedgerMatcher:
 
 
 def _lasting(owned: Owned, cost: Decimal) -> Answer:
-    match read_response(owned.status, {}, owned.body):
+    match _read(owned):
         case Answered(matches, _) | WrongCurrency(_, _, matches):
             return Matched(matches, cost)
         case Refused(error, _, _):
             return Failed(error, cost)
         case _:
             return Failed("MALFORMED_RESPONSE", cost)
+
+
+def _read(owned: Owned) -> Outcome:
+    """Read a response again; what its price was is of no matter."""
+    outcome = read_response(owned.status, {}, owned.body)
+    return outcome.ended if isinstance(outcome, WrongPrice) else outcome
 
 
 def _price(owned: Owned) -> Decimal | None:

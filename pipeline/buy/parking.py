@@ -52,6 +52,14 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
                 f"The service charges in {judgement.said}, not in USD.",
                 "Nothing else was sent. Ask the service for an account in USD.",
             )
+        case "price":
+            return Parked(
+                5,
+                f"The service states a price that cannot be used: {judgement.said}. The "
+                "response is kept; what it cost is unknown.",
+                "Ask the service what it charges. The same command continues with the next call; "
+                "nothing is bought twice.",
+            )
         case _:
             return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
@@ -10,6 +10,7 @@ from pipeline.api.client import Lost, NotSent, Received, Reply
 from pipeline.api.messages import read_response
 from pipeline.api.outcomes import (
     Answered,
+    Ended,
     InsufficientBalance,
     Outcome,
     Passing,
@@ -20,6 +21,7 @@ from pipeline.api.outcomes import (
     Unconfirmed,
     Unreadable,
     WrongCurrency,
+    WrongPrice,
 )
 from pipeline.ledger import CallEnded, CallOpen, Settlement
 from pipeline.money import ZERO
@@ -36,6 +38,7 @@ Next: TypeAlias = Literal[
     "credentials",
     "money",
     "currency",
+    "price",
 ]
 
 
@@ -85,21 +88,31 @@ def _judge_response(got: Received) -> Judgement:
 
 def _ended(got: Received, outcome: Outcome) -> Judgement | None:
     """Judge what ends a call."""
+    match outcome:
+        case Answered():
+            return Judgement(_kept(got, outcome), "answered")
+        case WrongCurrency(currency, _, matches):
+            return Judgement(_kept(got, Answered(matches, None)), "currency", currency)
+        case WrongPrice(said, ended):
+            settlement = replace(_kept(got, ended), cost_usd=None)
+            return Judgement(settlement, "price", said)
+        case Refused(_, said, _) | Unreadable(said, _):
+            return Judgement(_kept(got, outcome), "ended", said)
+        case _:
+            return None
+
+
+def _kept(got: Received, outcome: Ended) -> CallEnded:
+    """Return what the ledger keeps of a response that ends its call."""
     status, body = got.status, got.body
     match outcome:
         case Answered(_, cost):
-            return Judgement(CallEnded("answered", status, body, cost), "answered")
-        case WrongCurrency(currency, _, _):
-            return Judgement(CallEnded("answered", status, body), "currency", currency)
-        case Refused(error, message, cost):
+            return CallEnded("answered", status, body, cost)
+        case Refused(error, _, cost):
             # A refusal that states no price is free: only successful calls are charged.
-            refused = CallEnded("refused", status, body, ZERO if cost is None else cost, error)
-            return Judgement(refused, "ended", message)
-        case Unreadable(reason, cost):
-            ended = CallEnded("unreadable", status, body, cost, "MALFORMED_RESPONSE")
-            return Judgement(ended, "ended", reason)
-        case _:
-            return None
+            return CallEnded("refused", status, body, ZERO if cost is None else cost, error)
+        case Unreadable(_, cost):
+            return CallEnded("unreadable", status, body, cost, "MALFORMED_RESPONSE")
 
 
 def _open(status: int, outcome: Outcome) -> Judgement:

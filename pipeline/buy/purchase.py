@@ -142,8 +142,8 @@ class Purchase:
             ledger_lock(how.ledger, how.base_url, how.wait),
         ):
             self._ledger.recover(self._account)
-            if (dearest := self._job.highest_price()) > how.max_price:
-                return price_too_high(dearest, how.max_price)
+            if (highest := self._job.highest_price()) > how.max_price:
+                return price_too_high(highest, how.max_price)
             if how.wait:  # another run may have bought some of it meanwhile
                 estimate = self.estimate()
             if not self._confirm(estimate):

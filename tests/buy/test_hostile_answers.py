@@ -86,7 +86,8 @@ ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("good again", GOOD, ("ok", "45", "0.9", PRICE)),
 ]
 
-UNKNOWN = {"truncated", "page", "huge", "null bytes", "NaN", "negative", "infinite"}
+UNUSABLE = {"NaN", "negative", "infinite"}
+UNKNOWN = UNUSABLE | {"truncated", "page", "huge", "null bytes"}
 
 
 def said(asked: list[str]) -> Callable[..., Any]:
@@ -124,6 +125,17 @@ def the_buyer(folder: Path, address: str) -> Buyer:
     return the
 
 
+def completed(the: Buyer) -> Summary:
+    """Give the same command again as long as a price that cannot be used parks it."""
+    summary, runs = the.run(), 1
+    while summary.parked:
+        assert summary.parked.exit_code == 5
+        assert "a price that cannot be used: apiCost is " in summary.parked.message
+        assert runs <= len(UNUSABLE)
+        summary, runs = the.run(), runs + 1
+    return summary
+
+
 def as_parquet(the: Buyer) -> Summary:
     """Run the same table again to a Parquet file; its answers are owned."""
     output = the.folder / "out.parquet"
@@ -137,14 +149,15 @@ def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path
     asked: list[str] = []
     with serving(said(asked)) as address:
         the = the_buyer(tmp_path, address)
-        summary = the.run()
-    assert summary.parked is None
+        summary = completed(the)
     assert summary.paid is not None
     confirmed = sum(Decimal(cost) for *_, (_, _, _, cost) in ANSWERS)
     assert summary.paid.confirmed_usd == the.row_costs() == confirmed
     assert summary.paid.unknown == len(UNKNOWN)
     assert summary.paid.unconfirmed == 2  # "broken", and broken again
-    assert sorted(asked) == sorted([*(text for text, *_ in ANSWERS), "broken"])
+    once = [text for text in asked if text != "proxy"]  # which every run asks for again
+    expected = [text for text, *_ in ANSWERS if text != "proxy"]
+    assert sorted(once) == sorted([*expected, "broken"])
     for row, (text, _, (status, code, confidence, cost)) in zip(the.rows(), ANSWERS, strict=True):
         assert row["description"] == text
         assert row["cpv_status"].removeprefix("'") == status, text
@@ -157,7 +170,7 @@ def test_no_text_of_the_service_becomes_a_formula_in_csv_and_parquet_has_it_plai
 ) -> None:
     with serving(said([])) as address:
         the = the_buyer(tmp_path, address)
-        the.run()
+        completed(the)
         as_parquet(the)
     cells = [cell for row in the.rows() for name, cell in row.items() if name.startswith("cpv_")]
     assert not [cell for cell in cells if cell[:1] in {"=", "+", "-", "@", "\t", "\r"}]
@@ -175,7 +188,7 @@ def test_no_text_of_the_service_becomes_a_formula_in_csv_and_parquet_has_it_plai
 def test_a_code_that_comes_twice_is_one_match(tmp_path: Path) -> None:
     with serving(said([])) as address:
         the = the_buyer(tmp_path, address)
-        the.run()
+        completed(the)
     rows = {row["description"]: row for row in the.rows()}
     assert len(json.loads(rows["twice"]["cpv_matches"])) == 1
 
@@ -185,10 +198,34 @@ def test_the_same_command_asks_only_for_what_may_end_otherwise(tmp_path: Path) -
     asked: list[str] = []
     with serving(said(asked)) as address:
         the = the_buyer(tmp_path, address)
-        the.run()
+        completed(the)
         asked.clear()
         the.run()
     assert asked == ["proxy"]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_price_that_cannot_be_used_parks_and_the_same_command_buys_only_what_is_left(
+    tmp_path: Path, workers: int
+) -> None:
+    asked: list[str] = []
+    with serving(said(asked)) as address:
+        the = the_buyer(tmp_path, address).but(workers=workers)
+        the.write(["negative", "good", "good again"])
+        summary = the.run()
+        assert summary.parked is not None
+        assert summary.parked.exit_code == 5
+        assert "a price that cannot be used: apiCost is -5." in summary.parked.message
+        assert "The same command continues" in summary.parked.hint
+        assert summary.paid is not None
+        assert (summary.paid.confirmed_usd, summary.paid.unknown) == (Decimal(0), 1)
+        assert asked == ["negative"]
+        summary = the.run()
+    assert summary.parked is None
+    assert sorted(asked) == ["good", "good again", "negative"]
+    assert summary.paid is not None
+    assert summary.paid.unknown == 1
+    assert [row["cpv_code"] for row in the.rows()] == ["45"] * 3
 
 
 @pytest.mark.parametrize("first", ["truncated", "page", "object", "huge"])

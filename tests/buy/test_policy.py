@@ -29,6 +29,7 @@ def success(**metadata: Any) -> dict[str, Any]:
 
 DETAILED = {"apiCost": 0.00007, "markupAmount": 0.000035, "finalCost": 0.000105}
 EUROS = {"finalCost": 0.1, "currency": "EUR"}
+WRONG = {"cost": {"apiCost": "free"}}
 ZERO = Decimal(0)
 
 CASES: list[tuple[Reply, str, str, Decimal | None]] = [
@@ -36,6 +37,9 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(200, success(cost={"apiCost": 0.00007})), "answered", "answered", Decimal("0.00007")),
     (got(200, success()), "answered", "answered", None),
     (got(200, success(costBreakdown=EUROS)), "currency", "answered", None),
+    (got(200, success(cost={"apiCost": -1})), "price", "answered", None),
+    (got(200, {"success": True, "metadata": WRONG}), "price", "unreadable", None),
+    (got(400, error("VALIDATION_ERROR", metadata=WRONG)), "price", "refused", None),
     (got(200, b"not JSON"), "ended", "unreadable", None),
     (got(400, error("VALIDATION_ERROR")), "ended", "refused", ZERO),
     (got(422, error("TOO_LONG")), "ended", "refused", ZERO),

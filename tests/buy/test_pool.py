@@ -394,9 +394,13 @@ def test_a_price_at_the_bound_is_right_and_the_bound_can_be_raised(job: Job) -> 
     assert buy(server, job, numbered(4)[3:], max_price=Decimal(5)).parked is None
 
 
-def test_a_negative_price_is_unknown(job: Job) -> None:
+def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
     server = ModelServer(["detailed", "price -1"])
-    assert buy(server, job, numbered(2)).parked is None
+    pool = buy(server, job, numbered(9))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    assert "finalCost is -1" in pool.parked.message
+    assert len(server.asked) == 2
     assert (job.money().confirmed, job.money().unknown) == (PRICE, 1)
 
 

@@ -27,7 +27,7 @@ from pipeline.service.faults import (
 
 __all__ = ["PARKING", "soak_script"]
 
-PARKING: tuple[Form, ...] = ("absurd-cost", "currency")
+PARKING: tuple[Form, ...] = ("absurd-cost", "currency", "nan", "negative-cost")
 """Forms of garbage after which a run parks: a few do in a long night, none in a short one."""
 
 

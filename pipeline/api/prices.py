@@ -1,0 +1,154 @@
+"""What a response says it cost: the one place that knows both forms of the metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal, Inexact, InvalidOperation
+from typing import Any, Final
+
+from pipeline.api.values import number, printable
+from pipeline.money import ZERO, total
+
+__all__ = ["Price", "read_price"]
+
+FINEST_USD = Decimal("1e-24")
+DIGITS = 38
+IN_PARQUET = Context(prec=DIGITS, traps=[Inexact, InvalidOperation])
+ABSURD_USD = Decimal("1e14")
+"""What no output can hold as money, whatever a user allows."""
+
+TOLERANCE: Final = Decimal("0.01")
+"""By this part of the larger, two statements of one price may differ: services round."""
+
+QUOTED = 40
+"""Characters of a wrong price that a message repeats."""
+
+
+class _WrongError(Exception):
+    """A price is stated that cannot be used; the text says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a response states as its price.
+
+    Attributes:
+        currency: what it calls its currency; the first that is not US dollars.
+        cost: the price, None if the response states none, or one that cannot be used.
+        wrong: why a stated price cannot be used, in words of the response; "" if it can.
+    """
+
+    currency: str
+    cost: Decimal | None
+    wrong: str = ""
+
+
+def read_price(content: Mapping[str, Any]) -> Price:
+    """Return the price that a response states; its items' costs are never what was paid.
+
+    The metadata comes in a detailed form, a compact one, or both. A detailed form states the
+    price as ``finalCost``, else as ``apiCost`` and ``markupAmount``. The ``apiCost`` of the compact
+    form is the price where nothing better is; beside the detailed one it may be the base cost too.
+    """
+    metadata = _object(content, "metadata")
+    detailed, compact = _object(metadata, "costBreakdown"), _object(metadata, "cost")
+    currencies = [_currency(detailed), _currency(compact)]
+    currency = next((name for name in currencies if name.upper() != "USD"), "USD")
+    try:
+        return Price(currency, _cost(detailed, compact))
+    except _WrongError as error:
+        return Price(currency, None, str(error))
+
+
+def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | None:
+    final, base = _amount(detailed, "finalCost"), _amount(detailed, "apiCost")
+    markup, paid = _amount(detailed, "markupAmount"), _amount(compact, "apiCost")
+    parts = None if base is None or markup is None else _sum(base, markup)
+    if final is not None and not _can_be(final, parts, base):
+        raise _WrongError(
+            f"finalCost is {_quoted(final)} beside apiCost {_quoted(base)} and markupAmount "
+            f"{_quoted(markup)}"
+        )
+    cost = parts if final is None else final
+    if paid is not None and not _can_be(paid, cost, base) and not _is_base(paid, cost, base):
+        of_detailed = base if cost is None else cost
+        raise _WrongError(
+            f"cost.apiCost is {_quoted(paid)}, but costBreakdown comes to {_quoted(of_detailed)}"
+        )
+    chosen = paid if cost is None else cost
+    return None if chosen is None else _storable(chosen)
+
+
+def _can_be(stated: Decimal, whole: Decimal | None, base: Decimal | None) -> bool:
+    """Say whether an amount can be the price; without a markup the base cost is its least."""
+    if whole is not None:
+        return _alike(stated, whole)
+    return base is None or stated >= base or _alike(stated, base)
+
+
+def _is_base(stated: Decimal, whole: Decimal | None, base: Decimal | None) -> bool:
+    """Say whether an amount can be the base cost; what that is may be unknown."""
+    if base is not None:
+        return _alike(stated, base)
+    return whole is not None and stated <= whole
+
+
+def _amount(prices: Mapping[str, Any], name: str) -> Decimal | None:
+    """Return an amount of a form; None if it is not stated."""
+    value = prices.get(name)
+    if value is None:
+        return None
+    amount = number(value.strip()) if isinstance(value, str) else value
+    if isinstance(amount, Decimal) and amount.is_finite() and 0 <= amount < ABSURD_USD:
+        return amount or ZERO
+    raise _WrongError(f"{name} is {_quoted(value)}")
+
+
+def _sum(base: Decimal, markup: Decimal) -> Decimal:
+    try:
+        return total([base, markup])
+    except (Inexact, InvalidOperation) as error:
+        raise _WrongError(
+            f"apiCost is {_quoted(base)} and markupAmount {_quoted(markup)}"
+        ) from error
+
+
+def _alike(one: Decimal, other: Decimal | None) -> bool:
+    return other is not None and abs(one - other) <= TOLERANCE * max(one, other)
+
+
+def _storable(amount: Decimal) -> Decimal:
+    """Return a price as it came if Parquet can hold it exactly."""
+    try:
+        exact = IN_PARQUET.quantize(amount, FINEST_USD)
+    except (Inexact, InvalidOperation) as error:
+        raise _WrongError(f"the price is {_quoted(amount)}") from error
+    digits = len(amount.as_tuple().digits)
+    return (amount if digits <= DIGITS else IN_PARQUET.normalize(exact)) if amount else ZERO
+
+
+def _quoted(value: object) -> str:
+    """Return a value much as the body has it."""
+    match value:
+        case bool():
+            text = str(value).lower()
+        case Decimal() | None:
+            text = "missing" if value is None else str(value)
+        case str():
+            text = f'"{printable(value)}"'
+        case dict():
+            text = "an object"
+        case _:
+            text = "a list"
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
+
+
+def _currency(prices: Mapping[str, Any]) -> str:
+    currency = prices.get("currency") or "USD"
+    return currency if currency == "USD" else printable(currency) or "unknown"
+
+
+def _object(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = content.get(name)
+    return value if isinstance(value, dict) else {}
