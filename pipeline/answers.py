@@ -49,11 +49,11 @@ class Matched:
 
     Attributes:
         matches: the candidates, best first.
-        cost_usd: what this job paid for the answer, US dollars.
+        cost_usd: what this job paid for the answer, US dollars; None if nobody knows.
     """
 
     matches: tuple[Match, ...]
-    cost_usd: Decimal = ZERO
+    cost_usd: Decimal | None = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Failed:
 
     Attributes:
         error: the error type, such as ``VALIDATION_ERROR``; it becomes the row's status.
-        cost_usd: what this job paid for it, US dollars.
+        cost_usd: what this job paid for it, US dollars; None if nobody knows.
     """
 
     error: str
-    cost_usd: Decimal = ZERO
+    cost_usd: Decimal | None = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ class Pending:
     """No answer yet: the run parked before it came to this text.
 
     Attributes:
-        cost_usd: what this job paid for attempts that gave none, US dollars.
+        cost_usd: what this job paid for attempts that gave none, US dollars; None if nobody knows.
     """
 
-    cost_usd: Decimal = ZERO
+    cost_usd: Decimal | None = ZERO
 
 
 Answer: TypeAlias = Matched | Failed | Pending

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, BatchAnswers, Explained, Failed, Match, Matched, Pending
 from pipeline.errors import SettingsError
-from pipeline.money import ARROW_USD, ZERO, total
+from pipeline.money import ARROW_USD, ZERO, known_total
 from pipeline.quoting import listed
 from pipeline.settings import Settings
 from pipeline.tables import NewColumn
@@ -78,7 +78,7 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
     for system in settings.systems:
         values += _system_values(settings, answers[system])
     rows = zip(*(answers[system] for system in settings.systems), strict=True)
-    values.append([total(cost(answer) for answer in row) for row in rows])
+    values.append([known_total(cost(answer) for answer in row) for row in rows])
     fields = new_fields(settings)
     return [
         NewColumn(field.name, field.type, column)
@@ -86,8 +86,11 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
     ]
 
 
-def cost(answer: Answer | None) -> Decimal:
-    """Return what the job paid for an answer, US dollars; nothing for a row without text."""
+def cost(answer: Answer | None) -> Decimal | None:
+    """Return what the job paid for an answer, US dollars; nothing for a row without text.
+
+    None, which is an empty cell, means that nobody knows.
+    """
     return ZERO if answer is None else answer.cost_usd
 
 

@@ -7,7 +7,7 @@ from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overfl
 
 import pyarrow as pa
 
-__all__ = ["ARROW_USD", "ZERO", "plain", "total"]
+__all__ = ["ARROW_USD", "ZERO", "known_total", "plain", "total"]
 
 ZERO = Decimal(0)
 
@@ -27,6 +27,19 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
     for amount in amounts:
         result = _EXACT.add(result, amount)
     return result
+
+
+def known_total(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    """Add amounts of which some are unknown; None if nothing is known to be paid.
+
+    So an unknown amount never looks like 0, and what is known is never lost from a sum.
+
+    Raises:
+        decimal.Inexact: see `total`.
+    """
+    stated = list(amounts)
+    known = total(amount for amount in stated if amount is not None)
+    return None if None in stated and not known else known
 
 
 def plain(amount: Decimal) -> str:

@@ -24,7 +24,7 @@ class Tally:
     Attributes:
         rows: rows written.
         statuses: for each system, how many rows have which status.
-        cost_usd: for each system, the sum of the rows' costs, US dollars.
+        cost_usd: for each system, the sum of the rows' costs as far as known, US dollars.
     """
 
     rows: int
@@ -43,8 +43,9 @@ class Tally:
         for system in settings.systems:
             statuses = (status(answer, settings.review_under) for answer in answers[system])
             self.statuses[system].update(statuses)
-            spent = total(cost(answer) for answer in answers[system])
-            self.cost_usd[system] = total([self.cost_usd[system], spent])
+            spent = (cost(answer) for answer in answers[system])
+            known = (usd for usd in spent if usd is not None)
+            self.cost_usd[system] = total([self.cost_usd[system], *known])
 
 
 def write(

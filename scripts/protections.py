@@ -149,6 +149,12 @@ PROTECTIONS = (
         "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
     ),
     Protection(
+        "an unknown cost is no 0",
+        "return None if None in stated and not known else known",
+        "return known",
+        "tests/buy/test_unknown_costs.py",
+    ),
+    Protection(
         "a call's cost stands in one row alone",
         "if rows.get(digest) == row else ZERO",
         "",

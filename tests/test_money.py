@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.money import plain, total
+from pipeline.money import known_total, plain, total
 
 AMOUNTS = st.decimals(min_value=0, max_value=10**9, places=24)
 
@@ -15,6 +15,15 @@ AMOUNTS = st.decimals(min_value=0, max_value=10**9, places=24)
 @given(st.lists(AMOUNTS, max_size=50))
 def test_sums_are_exact(amounts: list[Decimal]) -> None:
     assert Fraction(total(amounts)) == sum(map(Fraction, amounts))
+
+
+@given(st.lists(st.none() | AMOUNTS, max_size=9))
+def test_an_unknown_amount_never_looks_like_nothing_and_no_known_one_is_lost(
+    amounts: list[Decimal | None],
+) -> None:
+    known = total(amount for amount in amounts if amount is not None)
+    assert (known_total(amounts) or 0) == known
+    assert (known_total(amounts) is None) == (None in amounts and known == 0)
 
 
 def test_what_cannot_be_exact_is_an_error_and_never_rounded() -> None:

@@ -95,7 +95,7 @@ class LedgerMatcher:
         return held | self._job.errors(system, keys)
 
 
-def _lasting(owned: Owned, cost: Decimal) -> Answer:
+def _lasting(owned: Owned, cost: Decimal | None) -> Answer:
     match _read(owned):
         case Answered(matches, _) | WrongCurrency(_, _, matches):
             return Matched(matches, cost)
@@ -122,7 +122,7 @@ def _price(owned: Owned) -> Decimal | None:
             return None
 
 
-def _passing(error: str | None, cost: Decimal) -> Answer:
+def _passing(error: str | None, cost: Decimal | None) -> Answer:
     if error is None or error in OF_THE_RUN:
         return Pending(cost)
     return Failed("UNCONFIRMED" if error == INTERRUPTED else error, cost)

@@ -13,7 +13,7 @@ from pipeline.ledger.calls import INTERRUPTED, LASTING, Owned
 from pipeline.ledger.counting import COUNTS, LOST, Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.money import JobMoney, job_money
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, known_total, total
 
 __all__ = ["CallCount", "Job"]
 
@@ -58,7 +58,7 @@ CALLS = f"""
 
 COSTS = """
     SELECT digest, cost_usd FROM attempts INDEXED BY attempts_of_call
-    WHERE job_id = ? AND cost_usd IS NOT NULL AND system = ? AND digest IN (:digests)
+    WHERE job_id = ? AND state != 'free' AND system = ? AND digest IN (:digests)
 """
 
 UNATTRIBUTED = """
@@ -185,12 +185,16 @@ class Job:
             for system, count in counts.items()
         }
 
-    def costs(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Decimal]:
-        """Return what this job paid for calls, over all their attempts, US dollars."""
-        costs: dict[bytes, Decimal] = {}
+    def costs(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Decimal | None]:
+        """Return what this job paid for calls, over all their attempts, US dollars.
+
+        None means that nobody knows: no price is known, and there may be one. Of a call with
+        known and unknown prices it is what is known.
+        """
+        paid: dict[bytes, list[Decimal | None]] = defaultdict(list)
         for digest, cost in self.database.rows_of(digests, COSTS, self.number, system):
-            costs[digest] = total([costs.get(digest, ZERO), Decimal(cost)])
-        return costs
+            paid[digest].append(None if cost is None else Decimal(cost))
+        return {digest: known_total(prices) for digest, prices in paid.items()}
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that have no row any more, US dollars."""

@@ -234,7 +234,7 @@ class Buyer:
             return list(csv.DictReader(file))
 
     def row_costs(self) -> Decimal:
-        return sum((Decimal(row["cost_usd"]) for row in self.rows()), Decimal(0))
+        return sum((Decimal(row["cost_usd"] or 0) for row in self.rows()), Decimal(0))
 
 
 def buyer(folder: Path, address: str, key: str | None, **how: Any) -> Buyer:

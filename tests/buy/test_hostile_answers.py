@@ -64,15 +64,15 @@ FORMULA = "=HYPERLINK(A1)"
 # The text of a row, what the service says to it; then the row's status, code, confidence and cost.
 ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("good", GOOD, ("ok", "45", "0.9", PRICE)),
-    ("truncated", Response(GOOD.body[:-9]), ("MALFORMED_RESPONSE", "", "", "0")),
-    ("page", Response(b"<!doctype html>Log in"), ("MALFORMED_RESPONSE", "", "", "0")),
+    ("truncated", Response(GOOD.body[:-9]), ("MALFORMED_RESPONSE", "", "", "")),
+    ("page", Response(b"<!doctype html>Log in"), ("MALFORMED_RESPONSE", "", "", "")),
     ("object", success('{"code":"45"}'), ("MALFORMED_RESPONSE", "", "", PRICE)),
     ("number", success("7"), ("MALFORMED_RESPONSE", "", "", PRICE)),
-    ("huge", Response(b" " * 52_428_800), ("MALFORMED_RESPONSE", "", "", "0")),
-    ("null bytes", Response(b"\0" * 999), ("MALFORMED_RESPONSE", "", "", "0")),
-    ("NaN", priced("NaN"), ("ok", "45", "0.9", "0")),
-    ("negative", priced("-5"), ("ok", "45", "0.9", "0")),
-    ("infinite", priced("1e999999999"), ("ok", "45", "0.9", "0")),
+    ("huge", Response(b" " * 52_428_800), ("MALFORMED_RESPONSE", "", "", "")),
+    ("null bytes", Response(b"\0" * 999), ("MALFORMED_RESPONSE", "", "", "")),
+    ("NaN", priced("NaN"), ("ok", "45", "0.9", "")),
+    ("negative", priced("-5"), ("ok", "45", "0.9", "")),
+    ("infinite", priced("1e999999999"), ("ok", "45", "0.9", "")),
     ("text price", priced('"0.0001"'), ("ok", "45", "0.9", "0.0001")),
     ("text confidence", success(match(confidence='"0.5"')), ("ok", "45", "0.5", PRICE)),
     ("word confidence", success(match(confidence='"high"')), ("ok", "45", "0.0", PRICE)),
@@ -82,7 +82,7 @@ ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("formula error", failure("=cmd|' /C calc'!A0"), ("=cmd|' /C calc'!A0", "", "", "0")),
     ("at error", failure("@SUM(A1)"), ("@SUM(A1)", "", "", "0")),
     ("proxy", Response(b"<html>Blocked", 403), ("HTTP_403", "", "", "0")),
-    ("broken", Response(GOOD.body, sent=20), ("CONNECTION_ERROR", "", "", "0")),
+    ("broken", Response(GOOD.body, sent=20), ("CONNECTION_ERROR", "", "", "")),
     ("good again", GOOD, ("ok", "45", "0.9", PRICE)),
 ]
 
@@ -151,7 +151,7 @@ def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path
         the = the_buyer(tmp_path, address)
         summary = completed(the)
     assert summary.paid is not None
-    confirmed = sum(Decimal(cost) for *_, (_, _, _, cost) in ANSWERS)
+    confirmed = sum(Decimal(cost or 0) for *_, (_, _, _, cost) in ANSWERS)
     assert summary.paid.confirmed_usd == the.row_costs() == confirmed
     assert summary.paid.unknown == len(UNKNOWN)
     assert summary.paid.unconfirmed == 2  # "broken", and broken again
@@ -180,6 +180,7 @@ def test_no_text_of_the_service_becomes_a_formula_in_csv_and_parquet_has_it_plai
     assert rows["at error"]["cpv_status"] == "'@SUM(A1)"
     table = pq.read_table(the.folder / "out.parquet").to_pylist()
     plain = {row["description"]: row for row in table}
+    assert plain["negative"]["cpv_cost_usd"] == plain["negative"]["cost_usd"] == 0  # owned before
     assert plain["formula"]["cpv_title"] == FORMULA
     assert plain["formula"]["cpv_code"] == "=1+1"
     assert plain["formula error"]["cpv_status"] == "=cmd|' /C calc'!A0"

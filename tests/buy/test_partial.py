@@ -55,7 +55,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def costs(path: Path) -> Decimal:
-    return sum((Decimal(row["cost_usd"]) for row in rows(path)), Decimal(0))
+    return sum((Decimal(row["cost_usd"] or 0) for row in rows(path)), Decimal(0))
 
 
 def statuses(path: Path) -> Counter[str]:

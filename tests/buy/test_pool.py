@@ -25,7 +25,7 @@ from pipeline.buy import backoff
 from pipeline.buy.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
 from pipeline.buy.pool import MOST_REFUSALS, TRIES, Order, Pool
 from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
-from pipeline.money import plain, total
+from pipeline.money import ZERO, plain, total
 from pipeline.rate import Rate
 from pipeline.report import Parked
 from tests.api.virtual_time import VirtualTimeLoop
@@ -191,7 +191,7 @@ def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
             buy(server, job, wanted, workers=workers, stop_after=stop)
         digests = [text_digest(text) for text in set(texts)]
         money = job.money()
-        rows = total(job.costs("cpv", digests).values())
+        rows = total(cost or ZERO for cost in job.costs("cpv", digests).values())
         assert total([rows, job.unattributed()]) == money.confirmed == server.charged_and_told
         silent = (money.unconfirmed + money.unknown) * PRICE
         assert total([money.confirmed, silent]) == server.charged

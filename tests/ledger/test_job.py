@@ -100,6 +100,14 @@ def test_losses_of_an_earlier_job_are_forgiven_when_failures_are_retried(
     assert again.unconfirmed("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: 1}
 
 
+def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
+    job: Job, journal: Journal
+) -> None:
+    for end, cost in ((FREE, 0), (LOST, None), (SILENT, None), (ANSWERED, PRICE), (LOST, PRICE)):
+        buy(journal, end)
+        assert job.costs("cpv", [ROAD_DIGEST]).get(ROAD_DIGEST, 0) == cost
+
+
 def test_a_call_costs_what_all_its_attempts_in_this_job_cost(
     ledger: Ledger, job: Job, journal: Journal
 ) -> None:

@@ -217,7 +217,7 @@ class LedgerMachine(RuleBasedStateMachine):
             }
             assert rows == expected
             costs = job.costs(system, DIGESTS)
-            carried += [cost for digest, cost in costs.items() if digest in rows]
+            carried += [cost or Decimal(0) for digest, cost in costs.items() if digest in rows]
         return exact(carried)
 
     @invariant()

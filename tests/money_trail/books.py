@@ -112,8 +112,8 @@ class Output:
 
     @property
     def rows_usd(self) -> Decimal:
-        """What the rows cost together."""
-        return total(Decimal(row["cost_usd"]) for row in self.rows)
+        """What the rows cost together, as far as known."""
+        return total(Decimal(row["cost_usd"] or 0) for row in self.rows)
 
 
 def read_attempts(ledger: Path) -> list[Attempt]:

@@ -80,7 +80,7 @@ def columns_agree(attempts: Sequence[Attempt], output: Output) -> list[str]:
     complaints, lacking = [], list[Decimal]()
     for system in SYSTEMS:
         confirmed = _confirmed(attempts, system)
-        column = total(Decimal(row[f"{system}_cost_usd"]) for row in output.rows)
+        column = total(Decimal(row[f"{system}_cost_usd"] or 0) for row in output.rows)
         figure = Decimal(output.summary["systems"][system]["cost_usd"])
         lacking.append(total([confirmed, -column]))
         if column != figure or lacking[-1] < ZERO:
