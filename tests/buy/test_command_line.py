@@ -153,7 +153,7 @@ def test_a_table_that_is_piped_through_is_known_by_its_contents(
 
     texts = ["one text", "two text", "three text"]
     with line.at(service.app()):
-        assert run(texts, "--max-cost", "0.0004") == 5
+        assert run(texts, "--max-cost", "0.0003") == 5
         assert line.out == ""
         assert run(["four text"]) == 0
         assert paid() == (1, "0")
@@ -170,7 +170,7 @@ def test_what_has_been_bought_is_sent_with_partial(line: CommandLine, service: S
     line.write("one text", "two text", "three text")
     line.output = Path("-")
     with line.at(service.app()):
-        assert line("run", "--max-cost", "0.0004", "--partial") == 5
+        assert line("run", "--max-cost", "0.0003", "--partial") == 5
         statuses = [row["cpv_status"] for row in csv.DictReader(line.out.splitlines())]
         assert statuses[0] == "ok" and statuses[-1] == "pending"
         assert line("run") == 0
