@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import LedgerError, OutputError, SettingsError
+from pipeline.ledger.bodies import unpacked
 from pipeline.ledger.snapshot import Snapshot
 from pipeline.money import ARROW_USD, plain
 from pipeline.placing import only_writer, sync
@@ -142,14 +142,8 @@ def _batches(snapshot: Snapshot, bodies: bool) -> Iterator[list[_Row]]:
         yield some
 
 
-def _text(attempt: int, packed: bytes) -> str:
-    try:
-        body = zlib.decompress(packed)
-    except zlib.error as error:
-        raise LedgerError(
-            f"The body of attempt {attempt} cannot be unpacked: {error}.",
-            "See what else is wrong: tender-pipeline ledger verify; or export without --bodies.",
-        ) from error
+def _text(attempt: int, packed: object) -> str:
+    body = unpacked(attempt, packed)
     return body.decode(json.detect_encoding(body), "replace")
 
 

@@ -96,6 +96,12 @@ PROTECTIONS = (
         "            if True:\n",
         "tests/buy/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
     ),
+    Protection(
+        "money in the ledger is an amount or an error",
+        "            self._ledger.check_usable()\n",
+        "",
+        "tests/ledger/test_usable.py::test_every_command_refuses_it",
+    ),
     # The budget.
     Protection(
         "what is under way is reserved",

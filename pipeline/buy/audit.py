@@ -9,6 +9,7 @@ from pipeline.buy.rereading import misread
 from pipeline.ledger.books import read_books
 from pipeline.ledger.checks import damage, wrong_amounts, wrong_attempts, wrong_sums
 from pipeline.ledger.snapshot import Snapshot
+from pipeline.ledger.usable import wrong_jobs
 
 __all__ = ["Extent", "extent", "problems"]
 
@@ -71,6 +72,7 @@ def problems(
             yield problem
         if found:
             return
+    yield from wrong_jobs(snapshot)
     yield from wrong_attempts(snapshot, now)
     yield from wrong_sums(snapshot, read_books(snapshot))
     yield from misread(snapshot, jobs, advance)

@@ -75,6 +75,7 @@ class Purchase:
                 opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))
             self._ledger = Ledger(how.ledger, how.base_url)
             opened.callback(self._ledger.close)
+            self._ledger.check_usable()
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, how.counting)
             self._opened = opened.pop_all()

@@ -42,6 +42,7 @@ from pipeline.ledger.by_hand import prune_by_hand, settle_by_hand
 from pipeline.ledger.pruning import Old, prunable
 from pipeline.ledger.settling import Verdict
 from pipeline.ledger.snapshot import Snapshot
+from pipeline.ledger.usable import check_usable
 from pipeline.money import plain, total
 
 __all__ = ["ledger"]
@@ -73,6 +74,7 @@ def show(since: str, as_json: bool, path: Path | None) -> int:
     """
     first = datetime.fromtimestamp(moment(since), UTC).date().isoformat()
     with Snapshot(ledger_place(path)) as snapshot:
+        check_usable(snapshot)
         books, jobs = read_books(snapshot), open_jobs(snapshot)
         where, size = str(snapshot.path), snapshot.size
     if as_json:
@@ -113,6 +115,7 @@ def calls(
     """
     picked = Picked(states, systems, moment(since) if since else None)
     with Snapshot(ledger_place(path)) as snapshot:
+        check_usable(snapshot)
         found = list(attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
@@ -170,6 +173,7 @@ def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -
     Money is exact: decimal(38, 24) in Parquet, plain notation in CSV.
     """
     with Snapshot(ledger_place(path)) as snapshot:
+        check_usable(snapshot)
         count = export(snapshot, file, bodies, overwrite)
     say(f"{count:,} attempts: {file}")
     return 0

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from pipeline.answers import System
 
 __all__ = [
+    "EVERY_STATE",
     "INTERRUPTED",
     "LASTING",
     "Call",
@@ -33,6 +34,10 @@ State: TypeAlias = LastingState | PassingState | Literal["sent", "billed", "prun
 Billed is one that was unconfirmed, pruned one that was answered. Both leave their call open: what
 they cost is known as well as ever, the answer is gone.
 """
+
+EVERY_STATE: tuple[State, ...] = tuple(
+    state for some in get_args(State) for state in get_args(some)
+)
 
 INTERRUPTED = "INTERRUPTED"
 """The error of an attempt whose process ended before its answer was written down."""

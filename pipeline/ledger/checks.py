@@ -8,7 +8,9 @@ from decimal import Decimal
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.ledger.books import Books
+from pipeline.ledger.calls import EVERY_STATE
 from pipeline.ledger.snapshot import Snapshot
+from pipeline.ledger.source import Source
 from pipeline.ledger.tally import Tally, amount
 from pipeline.money import plain, total
 
@@ -23,14 +25,17 @@ WRONG = f"""
     SELECT attempt_id, CASE
         WHEN typeof(sent_at) != 'real' OR sent_at <= 0 OR sent_at > ? + {DAY}
             THEN 'was sent at a time that cannot be'
-        WHEN settled_at < sent_at - {CLOCK_SET_BACK} OR settled_at > ? + {DAY}
+        WHEN typeof(settled_at) NOT IN ('real', 'null')
+            OR settled_at < sent_at - {CLOCK_SET_BACK} OR settled_at > ? + {DAY}
             THEN 'ended at a time that cannot be'
         WHEN system NOT IN {SYSTEMS} THEN 'asked about the unknown system ' || system
         WHEN typeof(digest) != 'blob' OR length(digest) != 32
             THEN 'does not say which text was sent'
-        WHEN state NOT IN (
-            'answered', 'pruned', 'refused', 'unreadable', 'free', 'unconfirmed', 'billed', 'sent'
-        ) THEN 'is in the unknown state ' || state
+        WHEN state NOT IN {EVERY_STATE} THEN 'is in the unknown state ' || state
+        WHEN typeof(account) != 'text' THEN 'has no valid account'
+        WHEN typeof(error) NOT IN ('text', 'null') THEN 'has no valid error'
+        WHEN typeof(status) NOT IN ('integer', 'null') OR status < 0
+            THEN 'has no valid status'
         WHEN (state = 'sent') != (settled_at IS NULL) THEN 'is ' || state || ', with a wrong end'
         WHEN state = 'sent' AND coalesce(error, cost_usd, status) IS NOT NULL
             THEN 'is under way and has a result'
@@ -76,21 +81,22 @@ def wrong_attempts(snapshot: Snapshot, now: float) -> Iterator[str]:
         yield f"attempt {number} is {state}, and has a body"
 
 
-def wrong_amounts(snapshot: Snapshot) -> Iterator[str]:
+def wrong_amounts(ledger: Source) -> Iterator[str]:
     """Yield the attempts whose money is no amount; while there are any, nothing can be added."""
     for column in ("cost_usd", "reserved_usd"):
-        for (text,) in snapshot.rows(f"SELECT DISTINCT {column} FROM attempts"):  # noqa: S608
+        for (text,) in ledger.rows(f"SELECT DISTINCT {column} FROM attempts"):  # noqa: S608
             if text is not None and not _is_amount(text):
                 wrong = f"SELECT attempt_id FROM attempts WHERE {column} = ?"  # noqa: S608
-                for (number,) in snapshot.rows(wrong, text):
+                for (number,) in ledger.rows(wrong, text):
                     yield f"attempt {number} has {text!r} as its {column}"
 
 
 def _is_amount(text: object) -> bool:
     try:
-        return isinstance(text, str) and not amount(text).is_signed()
+        amount(text)
     except LedgerError:
         return False
+    return True
 
 
 def wrong_sums(snapshot: Snapshot, books: Books) -> Iterator[str]:

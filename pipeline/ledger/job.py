@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from pipeline.answers import System
+from pipeline.ledger.bodies import unpacked
 from pipeline.ledger.calls import INTERRUPTED, LASTING, Owned
 from pipeline.ledger.counting import COUNTS, LOST, Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.money import JobMoney, job_money
+from pipeline.ledger.tally import amount
 from pipeline.money import ZERO, known_total, total
 
 __all__ = ["CallCount", "Job"]
@@ -31,7 +32,7 @@ FIRST_ROWS = """
 """
 
 OWNED = f"""
-    SELECT digest, attempts.status, body
+    SELECT attempt_id, digest, attempts.status, body
     FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
     JOIN bodies USING (attempt_id)
     WHERE {COUNTS} AND system = ? AND digest IN (:digests) ORDER BY attempt_id
@@ -164,7 +165,10 @@ class Job:
     def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
         """Return the responses that answer calls for good; of several the last."""
         found = self.database.rows_of(digests, OWNED, *self._counting(), system)
-        return {digest: Owned(status, zlib.decompress(body)) for digest, status, body in found}
+        return {
+            digest: Owned(status, unpacked(attempt, body))
+            for attempt, digest, status, body in found
+        }
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Return the rows that carry calls: there they are bought, and there stands their cost."""
@@ -193,13 +197,13 @@ class Job:
         """
         paid: dict[bytes, list[Decimal | None]] = defaultdict(list)
         for digest, cost in self.database.rows_of(digests, COSTS, self.number, system):
-            paid[digest].append(None if cost is None else Decimal(cost))
+            paid[digest].append(None if cost is None else amount(cost))
         return {digest: known_total(prices) for digest, prices in paid.items()}
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that have no row any more, US dollars."""
         found = self.database.rows(UNATTRIBUTED, self.number)
-        return total(Decimal(cost) for (cost,) in found)
+        return total(amount(cost) for (cost,) in found)
 
     def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
         """Return why calls have no lasting answer from this job: the error of the last attempt."""
@@ -218,7 +222,7 @@ class Job:
     def highest_price(self) -> Decimal:
         """Return the highest price that a response to this job stated, US dollars."""
         found = self.database.rows(PRICES, self.number)
-        return max((Decimal(cost) for (cost,) in found), default=ZERO)
+        return max((amount(cost) for (cost,) in found), default=ZERO)
 
     def money(self) -> JobMoney:
         """Add up the attempts so far."""

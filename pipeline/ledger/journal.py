@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
+from pipeline.ledger.bodies import packed
 from pipeline.ledger.calls import Call, LastingState, PassingState
 from pipeline.ledger.job import Job
 
@@ -132,8 +132,8 @@ class Journal:
             if connection.execute(SETTLE, ending).rowcount != 1:
                 raise ValueError(f"Attempt {attempt} is not under way.")
             if body is not None:
-                packed = (attempt, zlib.compress(body))
-                connection.execute("INSERT INTO bodies VALUES (?, ?)", packed)
+                kept = (attempt, packed(body))
+                connection.execute("INSERT INTO bodies VALUES (?, ?)", kept)
             if restraint is not None:
                 self._learn(connection, restraint)
 

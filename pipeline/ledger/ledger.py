@@ -9,11 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 from uuid import uuid4
 
+from pipeline.errors import LedgerError
 from pipeline.ledger.calls import INTERRUPTED, State
 from pipeline.ledger.counting import Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.job import Job
 from pipeline.ledger.settling import Verdict, settle
+from pipeline.ledger.tally import amount
+from pipeline.ledger.usable import check_usable
 
 __all__ = ["Ledger", "Lesson", "PastAttempt", "Prices"]
 
@@ -112,6 +115,10 @@ class Ledger:
         """Let go of the file."""
         self._database.close()
 
+    def check_usable(self) -> None:
+        """Find values that no run writes; see `pipeline.ledger.usable.check_usable`."""
+        check_usable(self._database)
+
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return the open job of an identity; if there is none, open one."""
         with self._database.transaction() as connection:
@@ -142,7 +149,7 @@ class Ledger:
         Args:
             most: prices above are mistakes, which nobody should reckon with.
         """
-        every = (Decimal(cost) for (cost,) in self._database.rows(PRICES, self.endpoint))
+        every = (amount(cost) for (cost,) in self._database.rows(PRICES, self.endpoint))
         seen = [cost for cost in every if most is None or cost <= most]
         return Prices(min(seen), max(seen)) if seen else None
 
@@ -167,7 +174,14 @@ class Ledger:
     def lesson(self, account: str) -> Lesson | None:
         """Return what the last refusal for the limit taught; None if there was none."""
         found = list(self._database.rows(LESSON, self.endpoint, account))
-        return Lesson(*found[0]) if found else None
+        if not found:
+            return None
+        if not all(isinstance(value, int | float) for value in found[0]):
+            raise LedgerError(
+                f"The ledger {self._database.path} holds {found[0]!r} as what a refusal taught.",
+                "Put a good copy of the ledger in its place, or name another: --ledger PATH.",
+            )
+        return Lesson(*found[0])
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
         return Job(self._database, self.endpoint, number, opened_at, self._now, counting, rows_of)

@@ -9,6 +9,7 @@ from itertools import repeat
 
 from pipeline.ledger.calls import LASTING
 from pipeline.ledger.database import Database
+from pipeline.ledger.tally import amount
 from pipeline.money import total
 
 __all__ = ["JobMoney", "job_money"]
@@ -62,4 +63,4 @@ def _count(amounts: Iterable[tuple[str, int]]) -> int:
 
 
 def _sum(amounts: Iterable[tuple[str, int]]) -> Decimal:
-    return total(usd for text, often in amounts for usd in repeat(Decimal(text), often))
+    return total(usd for text, often in amounts for usd in repeat(amount(text), often))

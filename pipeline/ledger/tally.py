@@ -12,6 +12,9 @@ from pipeline.money import ZERO, total
 
 __all__ = ["Tally", "amount"]
 
+WHOLE_DIGITS, DECIMALS = 16, 30
+"""More than any price or reservation has; sums have room for ten thousand times as much."""
+
 
 @dataclass(slots=True)
 class Tally:
@@ -62,19 +65,25 @@ class Tally:
         self.at_risk = total([self.at_risk, other.at_risk])
 
 
-def amount(text: str) -> Decimal:
+def amount(text: object) -> Decimal:
     """Return US dollars as the ledger holds them.
 
     Raises:
-        LedgerError: it is no amount.
+        LedgerError: it is no amount, or one that sums could not hold exactly.
     """
+    usd = _decimal(text)
+    if usd.is_finite() and not usd.is_signed() and usd.adjusted() < WHOLE_DIGITS:
+        exponent = usd.as_tuple().exponent
+        if isinstance(exponent, int) and exponent >= -DECIMALS:
+            return usd
+    raise LedgerError(
+        f"The ledger holds {text!r} where an amount of money should stand.",
+        "See which attempts are wrong: tender-pipeline ledger verify.",
+    )
+
+
+def _decimal(text: object) -> Decimal:
     try:
-        usd = Decimal(text)
-    except (InvalidOperation, TypeError):
-        usd = Decimal("NaN")
-    if not usd.is_finite():
-        raise LedgerError(
-            f"The ledger holds {text!r} where an amount of money should stand.",
-            "See which attempts are wrong: tender-pipeline ledger verify.",
-        )
-    return usd
+        return Decimal(text) if isinstance(text, str) else Decimal("NaN")
+    except InvalidOperation:
+        return Decimal("NaN")
