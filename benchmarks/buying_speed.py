@@ -315,7 +315,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=DISK) as folder, server() as base:
-        os.environ["XDG_STATE_HOME"] = folder  # for the lock of the account
+        os.environ["HOME"] = folder  # for the lock of the account
         source = Path(folder) / "in.csv"
         with source.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import platformdirs
 
 from pipeline.errors import SettingsError
 
-__all__ = ["cache_folder", "data_folder", "state_folder"]
+__all__ = ["cache_folder", "data_folder", "machine_folder", "state_folder"]
 
 APP = "tender-pipeline"
+
+USUAL_STATE = Path(".local", "state")
 
 
 def data_folder() -> Path:
@@ -47,6 +51,24 @@ def state_folder() -> Path:
         return platformdirs.user_state_path(APP)
     except RuntimeError as error:
         raise _homeless("XDG_STATE_HOME") from error
+
+
+def machine_folder() -> Path:
+    """Return the folder of what all of this user's processes on this machine must share.
+
+    It is in the home folder whatever ``XDG_STATE_HOME`` says, since a scheduler's job and a shell
+    may differ in that; only where nothing can be made there is it the state folder.
+
+    Raises:
+        SettingsError: the user has no home folder and the environment names no other.
+    """
+    usual = Path("Library", "Application Support") if sys.platform == "darwin" else USUAL_STATE
+    try:
+        folder = Path.home() / usual / APP
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return state_folder()
+    return folder if os.access(folder, os.W_OK | os.X_OK) else state_folder()
 
 
 def _homeless(variable: str) -> SettingsError:

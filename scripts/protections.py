@@ -91,6 +91,13 @@ PROTECTIONS = (
         "tests/buy/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
     ),
     Protection(
+        "the lock of a job stands beside the ledger",
+        'folder = ledger.with_name(f"{ledger.name}.locks")',
+        "folder = __import__('pipeline.folders').folders.state_folder()",
+        "tests/buy/test_locks.py"
+        "::test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job",
+    ),
+    Protection(
         "until one answer is understood calls go one at a time",
         "            if self._understood or self.parked:\n",
         "            if True:\n",

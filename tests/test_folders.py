@@ -36,3 +36,20 @@ def test_a_user_without_a_home_is_told_what_to_set(
     with pytest.raises(SettingsError) as refusal:
         getattr(folders, folder)()
     assert variable in refusal.value.hint
+
+
+def test_the_machines_folder_is_at_home_whatever_the_environment_says_of_state(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert folders.machine_folder().parent.parent.parent == tmp_path
+
+
+def test_without_a_home_to_write_in_the_machines_folder_is_the_state_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert folders.machine_folder() == tmp_path / "state" / "tender-pipeline"

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pipeline.errors import LedgerError
-from pipeline.folders import state_folder
+from pipeline.folders import machine_folder
 
 __all__ = ["buyer_lock", "job_lock", "ledger_lock"]
 
@@ -23,7 +23,9 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def buyer_lock(endpoint: str, account: str, wait: bool) -> Iterator[None]:
-    """Be the only one on this machine who buys from an endpoint with a key.
+    """Be the only one of this machine's user who buys from an endpoint with a key.
+
+    The lock holds whatever ledger is bought for.
 
     Args:
         endpoint: the canonical base URL.
@@ -35,7 +37,8 @@ def buyer_lock(endpoint: str, account: str, wait: bool) -> Iterator[None]:
         SettingsError: the user has no home folder for the lock.
     """
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
-    with _held(_in_state_folder("buyer", endpoint, account), taken, wait):
+    place = machine_folder() / "locks" / f"buyer-{_named(endpoint, account)}.lock"
+    with _held(place, taken, wait):
         yield
 
 
@@ -54,40 +57,55 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
     Raises:
         LedgerError: another process is buying for this ledger, or no lock can be had.
     """
-    file = ledger.resolve()
     taken = LedgerError(
         f"Another process holds the ledger {ledger} for {endpoint}: a run with another key, or "
         "ledger settle or prune.",
         f"{WAIT}name another ledger: --ledger PATH.",
     )
+    file = ledger.resolve()
     place = file.with_name(f"{file.name}.buyer-{_named(endpoint)}.lock")
-    with _held(place, taken, wait, mode=file.stat().st_mode & 0o666 | 0o600):
+    with _held(place, taken, wait, _mode(ledger)):
         yield
 
 
 @contextmanager
 def job_lock(ledger: Path, endpoint: str, identity: str, wait: bool) -> Iterator[None]:
-    """Be the only one on this machine who is at a job: two would forget each other's first rows.
+    """Be the only one who is at a job: two would forget each other's first rows.
+
+    The lock stands beside the ledger like that of `ledger_lock`, in a folder, since there may be
+    any number of jobs.
 
     Args:
-        ledger: the ledger's file.
+        ledger: the ledger's file, which need not be there yet.
         endpoint: the canonical base URL.
         identity: what the job is known by.
         wait: whether to wait for the other one to end.
 
     Raises:
         LedgerError: another process is at this job, or no lock can be had.
-        SettingsError: the user has no home folder for the lock.
     """
     taken = LedgerError(
         "Another run is at this job: the same output of the same input.", WAIT + LATER
     )
-    with _held(_in_state_folder("job", endpoint, str(ledger.resolve()), identity), taken, wait):
+    with _held(_lock_of_job(ledger.resolve(), endpoint, identity), taken, wait, _mode(ledger)):
         yield
 
 
-def _in_state_folder(kind: str, *names: str) -> Path:
-    return state_folder() / "locks" / f"{kind}-{_named(*names)}.lock"
+def _lock_of_job(ledger: Path, endpoint: str, identity: str) -> Path:
+    folder = ledger.with_name(f"{ledger.name}.locks")
+    try:
+        ledger.parent.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            folder.mkdir(exist_ok=True)
+            folder.chmod(ledger.parent.stat().st_mode & 0o777)  # who may lock there may lock here
+    except OSError as error:
+        raise _no_lock(folder, error) from error
+    return folder / f"job-{_named(endpoint, identity)}.lock"
+
+
+def _mode(ledger: Path) -> int:
+    """Let those take a lock who may write the ledger."""
+    return ledger.stat().st_mode & 0o666 | 0o600 if ledger.exists() else 0o600
 
 
 def _named(*names: str) -> str:
@@ -109,12 +127,16 @@ def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Ite
             log.info("%s Waiting for it.", taken.message)
             lock.acquire()
     except OSError as error:
-        raise LedgerError(
-            f"No lock can be made in {place.parent}: {error.strerror or error}.",
-            "Make the folder writable, or name another: --ledger PATH for the ledger, "
-            "XDG_STATE_HOME for the locks of this machine.",
-        ) from error
+        raise _no_lock(place.parent, error) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def _no_lock(folder: Path, error: OSError) -> LedgerError:
+    return LedgerError(
+        f"No lock can be made in {folder}: {error.strerror or error}.",
+        "Make the folder writable, or name another: --ledger PATH for the locks of a ledger, HOME "
+        "for those of this user.",
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.api.addresses import fingerprint
+from pipeline.buy import Purchase
 from pipeline.errors import LedgerError
 from pipeline.ledger import Ledger, buyer_lock, ledger_lock
 from tests.buy.serving import Buyer, Service, buyer, serving
@@ -37,5 +38,19 @@ def test_while_another_run_holds_a_lock_nothing_is_sent(
         the.write(["one text", "another text"])
         with held(the, lock), pytest.raises(LedgerError, match=message):
             the.run()
+        assert service.asked == []
+        assert the.run().parked is None
+
+
+def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
+    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(["one text", "another text"])
+        with Purchase(the.how, the.settings, str(the.output)):
+            monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+            with pytest.raises(LedgerError, match="Another run is at this job"):
+                the.run()
         assert service.asked == []
         assert the.run().parked is None

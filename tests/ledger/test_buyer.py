@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
-import platformdirs
 import pytest
 
 from pipeline.errors import LedgerError
+from pipeline.folders import machine_folder
 from pipeline.ledger import Ledger, buyer_lock, job_lock, ledger_lock
 from tests.ledger.buying import ACCOUNT, ENDPOINT
 
@@ -104,6 +104,22 @@ def test_a_second_run_of_a_job_is_refused(path: Path) -> None:
     assert "--wait" in caught.value.hint
 
 
+@pytest.mark.parametrize("lock", ["key", "job"])
+def test_a_lock_holds_whatever_folder_the_environment_names_for_state(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
+) -> None:
+    names = (ENDPOINT, ACCOUNT) if lock == "key" else (path, ENDPOINT, "tenders")
+    with another(lock, *names):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+        taken = (
+            buyer_lock(ENDPOINT, ACCOUNT, wait=False)
+            if lock == "key"
+            else job_lock(path, ENDPOINT, "tenders", wait=False)
+        )
+        with pytest.raises(LedgerError, match="Another run is"), taken:
+            pass
+
+
 def test_other_keys_and_endpoints_do_not_wait() -> None:
     with (
         buyer_lock(ENDPOINT, ACCOUNT, wait=False),
@@ -142,7 +158,7 @@ def test_an_error_while_buying_lets_the_lock_go() -> None:
 
 def test_neither_the_key_nor_the_address_stands_in_a_files_name() -> None:
     with buyer_lock(ENDPOINT, "secret", wait=False):
-        names = [place.name for place in platformdirs.user_state_path("tender-pipeline").rglob("*")]
+        names = [place.name for place in machine_folder().rglob("*")]
     assert names
     assert not [name for name in names if "secret" in name or "example" in name]
 
@@ -151,7 +167,12 @@ def test_a_place_that_cannot_hold_locks_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     with pytest.raises(LedgerError) as caught, buyer_lock(ENDPOINT, ACCOUNT, wait=True):
         pass
-    assert "XDG_STATE_HOME" in caught.value.hint
+    assert "HOME" in caught.value.hint
+    ledger = tmp_path / "file" / "ledger.db"
+    with pytest.raises(LedgerError) as caught, job_lock(ledger, ENDPOINT, "tenders", wait=True):
+        pass
+    assert "--ledger PATH" in caught.value.hint
