@@ -98,6 +98,42 @@ PROTECTIONS = (
         "::test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job",
     ),
     Protection(
+        "nothing is sent for a ledger that was moved or deleted",
+        "refusal = database.lost or self._no_room",
+        "refusal = self._no_room",
+        "tests/buy/test_moved_ledger.py",
+    ),
+    Protection(
+        "a ledger that is gone at the end of a purchase is noticed",
+        """\
+                finally:
+                    self._ledger.check_place()
+""",
+        """\
+                finally:
+                    pass
+""",
+        "tests/buy/test_moved_ledger.py",
+    ),
+    Protection(
+        "a run begins only if the disk has room for its answers",
+        "            self._ledger.check_room(most_attempts(how, estimate.to_buy), how.workers)\n",
+        "",
+        "tests/buy/test_full_disk.py::test_a_run_that_the_disk_has_no_room_for_sends_nothing",
+    ),
+    Protection(
+        "space in reserve takes the last answers of a disk that filled up",
+        "        if self._reserve.release():\n",
+        "        if False:\n",
+        "tests/buy/test_full_disk.py::test_the_reserve_is_given_up_before_anybody_waits",
+    ),
+    Protection(
+        "answers that cannot be written wait",
+        "        elif await self._patience.outlasts(error, len(ends)):\n",
+        "        elif False:\n",
+        "tests/buy/test_full_disk.py::test_answers_wait_in_memory_until_there_is_room",
+    ),
+    Protection(
         "until one answer is understood calls go one at a time",
         "            if self._understood or self.parked:\n",
         "            if True:\n",

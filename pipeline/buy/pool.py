@@ -126,6 +126,11 @@ class Pool:
         """How many calls have not ended and are not under way."""
         return self._remaining - self._under_way
 
+    def interrupt(self, why: Parked) -> None:
+        """Stop, and do not wait for a ledger that cannot be written."""
+        self.park(why)
+        self._journal.give_up()
+
     async def run(self, orders: Iterator[Order], workers: int) -> None:
         """Buy the calls in their order.
 

@@ -18,7 +18,7 @@ from pipeline.buy.pool import LONGEST_PAUSE, Order, Pool
 from pipeline.buy.progress import AdvanceBuying, BuyingProgress, silent_buying
 from pipeline.buy.resuming import held_slots, pause_left, resumed_throttle
 from pipeline.buy.stopping import Brake, bought_beside
-from pipeline.buy.terms import Estimate, PurchaseSettings
+from pipeline.buy.terms import Estimate, PurchaseSettings, most_attempts
 from pipeline.buy.tracking import shown_while
 from pipeline.interruption import Interruption
 from pipeline.ledger import (
@@ -26,9 +26,11 @@ from pipeline.ledger import (
     Job,
     Journal,
     Ledger,
+    Reserve,
     buyer_lock,
     job_lock,
     ledger_lock,
+    reserved,
     text_digest,
 )
 from pipeline.report import Paid, Parked
@@ -141,20 +143,27 @@ class Purchase:
         with (
             buyer_lock(how.base_url, self._account, how.wait),
             ledger_lock(how.ledger, how.base_url, how.wait),
+            reserved(how.ledger, how.workers) as reserve,
         ):
             self._ledger.recover(self._account)
             if (highest := self._job.highest_price()) > how.max_price:
                 return price_too_high(highest, how.max_price)
             if how.wait:  # another run may have bought some of it meanwhile
                 estimate = self.estimate()
+            self._ledger.check_room(most_attempts(how, estimate.to_buy), how.workers)
             if not self._confirm(estimate):
                 return Parked(2, "Nothing was bought.", "Say --yes to buy without being asked.")
             with self._progress(estimate.to_buy) as advance:
 
                 def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
-                    return self._bought(self._orders(batches), estimate.to_buy, advance, brake)
+                    return self._bought(
+                        self._orders(batches), estimate.to_buy, advance, brake, reserve
+                    )
 
-                return bought_beside(buying, self._interruption)
+                try:
+                    return bought_beside(buying, self._interruption)
+                finally:
+                    self._ledger.check_place()
 
     def paid(self) -> Paid:
         """Return what the job has cost so far."""
@@ -184,6 +193,7 @@ class Purchase:
         to_buy: int,
         advance: AdvanceBuying,
         brake: Brake,
+        reserve: Reserve,
     ) -> Parked | None:
         how = self._how
         money = self._job.money()
@@ -192,13 +202,16 @@ class Purchase:
         budget = Budget(
             money.confirmed, how.max_cost, prices.high if prices else None, money.at_risk
         )
-        async with Client(
-            how.base_url, how.api_key, connections=how.workers, timeout=how.timeout
-        ) as client:
+        async with (
+            Client(
+                how.base_url, how.api_key, connections=how.workers, timeout=how.timeout
+            ) as client,
+            Journal(self._job, self._account, reserve) as journal,
+        ):
             pool = Pool(
                 client,
                 throttle,
-                Journal(self._job, self._account),
+                journal,
                 budget,
                 to_buy=to_buy,
                 wait=how.wait or how.api_key is not None,

@@ -47,7 +47,7 @@ class Brake:
 
         def heed() -> None:
             if self._pressed:
-                pool.park(self._pressed[0])
+                pool.interrupt(self._pressed[0])
             if len(self._pressed) > 1 and task is not None:
                 task.cancel()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from pipeline.ledger import Counting
 from pipeline.money import ZERO, plain
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 
-__all__ = ["Estimate", "PurchaseSettings"]
+__all__ = ["Estimate", "PurchaseSettings", "most_attempts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +131,11 @@ class Estimate:
     def free(cls) -> Estimate:
         """Return the estimate of a job that buys nothing."""
         return cls(0, 0, ZERO, ZERO, 0.0)
+
+
+def most_attempts(how: PurchaseSettings, to_buy: int) -> int:
+    """Return how many calls a run can buy at most: all, or what its time and limit allow."""
+    if how.max_duration is None or how.limit is None:
+        return to_buy
+    windows = ceil(how.max_duration / how.limit.window) + 1
+    return min(to_buy, windows * how.limit.slots)

@@ -7,6 +7,7 @@ from pipeline.ledger.job import CallCount, Job
 from pipeline.ledger.journal import CallEnded, CallOpen, Journal, Restraint, Settlement
 from pipeline.ledger.ledger import Ledger, Lesson, PastAttempt, Prices
 from pipeline.ledger.money import JobMoney
+from pipeline.ledger.room import Reserve, reserved
 from pipeline.ledger.settling import Verdict
 
 __all__ = [
@@ -23,11 +24,13 @@ __all__ = [
     "Owned",
     "PastAttempt",
     "Prices",
+    "Reserve",
     "Restraint",
     "Settlement",
     "Verdict",
     "buyer_lock",
     "job_lock",
     "ledger_lock",
+    "reserved",
     "text_digest",
 ]

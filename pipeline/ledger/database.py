@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 from pipeline.errors import LedgerError
+from pipeline.ledger.place import Place
 from pipeline.ledger.schema import VERSION, create_tables, migrate, version_of
 from pipeline.sqlite_files import connect, has_log, transaction
 
@@ -55,11 +56,13 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._writing = Lock()
+        self._saved: LedgerError | None = None
         with self._translated():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _connect(path)
             try:
                 _set_up(self._writer, path)
+                self._place = Place(path)
                 self._reader = _connect(path)
             except BaseException:
                 self._writer.close()
@@ -86,13 +89,37 @@ class Database:
                 self._writer.execute("VACUUM")
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
+    @property
+    def lost(self) -> LedgerError | None:
+        """What to say if the file is not where it was opened any more; it can be written still."""
+        return None if self._place.is_kept else self._place.lost()
+
+    def check_place(self) -> None:
+        """Look whether the file is still where it was opened.
+
+        Raises:
+            LedgerError: it was moved, deleted or replaced. It says where everything is now that
+                was written; of a deleted file a copy is made.
+        """
+        if self._place.is_kept:
+            return
+        with self._writing:
+            if self._saved is None:
+                self._saved = self._place.saved(self._writer)
+        raise self._saved
+
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self, wherever: bool = False) -> Iterator[sqlite3.Connection]:
         """Do several things at once; they are on the disk when this ends, or none is done.
+
+        Args:
+            wherever: even if the file is not where it was opened any more.
 
         Raises:
             LedgerError: the file cannot be written.
         """
+        if not wherever:
+            self.check_place()
         with self._writing, self._translated(), transaction(self._writer):
             yield self._writer
 

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 from pipeline.ledger.bodies import packed
 from pipeline.ledger.calls import Call, LastingState, PassingState
 from pipeline.ledger.job import Job
+from pipeline.ledger.room import Reserve
+from pipeline.ledger.unwritten import Patience, Unwritten
 
 __all__ = ["CallEnded", "CallOpen", "Journal", "Restraint", "Settlement"]
 
@@ -69,6 +71,23 @@ Settlement: TypeAlias = CallEnded | CallOpen
 
 
 @dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A write that waits for its group, with the end that it writes down, if it is one."""
+
+    write: Write[Any]
+    done: asyncio.Future[Any]
+    end: Settlement | None
+
+    def tell(self, result: Any) -> None:
+        if self.done.done():  # who waited for it was cancelled
+            return
+        if isinstance(result, Exception):
+            self.done.set_exception(result)
+        else:
+            self.done.set_result(result)
+
+
+@dataclass(frozen=True, slots=True)
 class Restraint:
     """How a throttle holds itself back after a refusal; the ledger keeps it for the next run.
 
@@ -88,16 +107,46 @@ class Journal:
     workers costs one sync at a time. What was handed over is written even if the worker that
     waits for it is cancelled.
 
+    An end that cannot be written is an answer that was paid for. It gets the space in reserve, and
+    where that does not help it is kept and tried again, while nothing new is written as sent. As
+    a context manager it says at last how many were lost nevertheless.
+
     Args:
         job: the job the attempts belong to.
         account: the fingerprint of the key that pays.
+        reserve: space on the disk for ends alone.
     """
 
-    def __init__(self, job: Job, account: str) -> None:
+    def __init__(self, job: Job, account: str, reserve: Reserve | None = None) -> None:
         self._job = job
         self._account = account
-        self._waiting: list[tuple[Write[Any], asyncio.Future[Any]]] = []
+        self._reserve = reserve or Reserve()
+        self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
+        self._no_room: Exception | None = None
+        self._patience = Patience()
+        self._unwritten = Unwritten()
+
+    async def __aenter__(self) -> Journal:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        """Write what waits still, and say what could not be written.
+
+        Raises:
+            LedgerError: there is an answer that could not be written.
+        """
+        self.give_up()
+        while self._flushing is not None and not self._flushing.done():
+            await asyncio.wait([self._flushing])
+        if lost := self._unwritten.error():
+            raise lost from error
+
+    def give_up(self) -> None:
+        """Try what waits to be written once more, and what comes from now on only once."""
+        self._patience.end()
 
     async def sent(self, call: Call, reserved_usd: Decimal) -> int:
         """Write down that an attempt is about to be sent; return its number.
@@ -112,7 +161,7 @@ class Journal:
             values = (*attempt, self._job.now(), reserved)
             return connection.execute(INSERT, values).lastrowid or 0
 
-        return await self._written(write)
+        return await self._written(write, None)
 
     async def settled(
         self, attempt: int, end: Settlement, restraint: Restraint | None = None
@@ -137,16 +186,16 @@ class Journal:
             if restraint is not None:
                 self._learn(connection, restraint)
 
-        await self._written(write)
+        await self._written(write, end)
 
     def _learn(self, connection: sqlite3.Connection, restraint: Restraint) -> None:
         now = self._job.now()
         lesson = (restraint.slots, now + restraint.pause, now)
         connection.execute(LEARN, (self._job.endpoint, self._account, *lesson))
 
-    async def _written(self, write: Write[T]) -> T:
+    async def _written(self, write: Write[T], end: Settlement | None) -> T:
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append((write, done))
+        self._waiting.append(_Waiting(write, done, end))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
         return await done
@@ -155,19 +204,41 @@ class Journal:
         while self._waiting:
             group, self._waiting = self._waiting, []
             try:
-                results = await asyncio.to_thread(self._commit, [write for write, _ in group])
+                results = await asyncio.to_thread(self._commit, group)
             except Exception as error:  # every waiter must hear of it
-                for _, done in group:
-                    if not done.done():
-                        done.set_exception(error)
+                await self._keep(group, error)
             else:
-                for (_, done), result in zip(group, results, strict=True):
-                    if not done.done():
-                        done.set_result(result)
+                self._patience.written()
+                for one, result in zip(group, results, strict=True):
+                    one.tell(result)
 
-    def _commit(self, writes: list[Write[Any]]) -> list[Any]:
-        with self._job.database.transaction() as connection:
-            return [write(connection) for write in writes]
+    def _commit(self, group: list[_Waiting]) -> list[Any]:
+        """Write a group; of it the ends alone, if the ledger is gone or the reserve used up."""
+        database = self._job.database
+        refusal = database.lost or self._no_room
+        if refusal and not any(one.end for one in group):
+            return [refusal] * len(group)
+        with database.transaction(wherever=True) as connection:
+            return [one.write(connection) if one.end or not refusal else refusal for one in group]
+
+    async def _keep(self, group: list[_Waiting], error: Exception) -> None:
+        """Let attempts that were not sent go; have ends tried again, as long as that may help."""
+        ends = [one for one in group if one.end]
+        for one in group:
+            if not one.end:
+                one.tell(error)
+        if not ends:
+            return
+        if self._reserve.release():
+            self._no_room = error
+            self._waiting[:0] = ends
+        elif await self._patience.outlasts(error, len(ends)):
+            self._waiting[:0] = ends
+        else:
+            for one in ends:
+                if isinstance(one.end, CallEnded):
+                    self._unwritten.add(one.end.cost_usd, error)
+                one.tell(error)
 
 
 def _storable(error: str | None) -> str | None:

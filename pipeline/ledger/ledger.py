@@ -14,6 +14,7 @@ from pipeline.ledger.calls import INTERRUPTED, State
 from pipeline.ledger.counting import Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.job import Job
+from pipeline.ledger.room import check_room
 from pipeline.ledger.settling import Verdict, settle
 from pipeline.ledger.tally import amount
 from pipeline.ledger.usable import check_usable
@@ -114,6 +115,14 @@ class Ledger:
     def close(self) -> None:
         """Let go of the file."""
         self._database.close()
+
+    def check_place(self) -> None:
+        """Look whether the file is where it was opened; see `Database.check_place`."""
+        self._database.check_place()
+
+    def check_room(self, calls: int, workers: int) -> None:
+        """Look whether the disk has room for calls; see `pipeline.ledger.room.check_room`."""
+        check_room(self._database.path, self._database, calls, workers)
 
     def check_usable(self) -> None:
         """Find values that no run writes; see `pipeline.ledger.usable.check_usable`."""

@@ -12,7 +12,9 @@ import pytest
 from pipeline import job
 from pipeline.buy import Purchase
 from pipeline.errors import LedgerError
+from pipeline.ledger import unwritten
 from pipeline.ledger.database import Database
+from pipeline.money import plain
 from pipeline.outputs import FileTarget
 from pipeline.progress import silent
 from pipeline.report import Paid
@@ -94,6 +96,7 @@ def test_an_answer_that_cannot_be_written_down_is_unconfirmed(
         assert "readonly" in said
         assert "Make the file and its folder writable" in said
         assert (len(service.asked), paid.unconfirmed) == (6, 1)
+        assert "1 answer could not be written down: " in said
         assert paid.confirmed_usd < service.charged <= paid.confirmed_usd + paid.at_risk_usd
         finish(the, service)
     assert len(service.asked) == 2 * len(TEXTS) + 1
@@ -101,8 +104,10 @@ def test_an_answer_that_cannot_be_written_down_is_unconfirmed(
 
 @pytest.mark.parametrize("pages", [2, 3, 4, 5])
 def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
-    tmp_path: Path, service: Service, pages: int
+    tmp_path: Path, service: Service, pages: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(unwritten, "PATIENCE_S", 0.0)
+
     def fill(purchase: Purchase) -> None:
         noted = purchase.noted
 
@@ -122,6 +127,11 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
         assert "Free some space on the disk" in said
         assert 0 < len(service.asked) < 2 * len(TEXTS)
         check_books(paid, service)
+        lost = len(service.asked) - paid.confirmed_usd / (service.charged / len(service.asked))
+        if lost:
+            answers = "1 answer" if lost == 1 else f"{lost:.0f} answers"
+            assert f"{answers} could not be written down: " in said
+            assert f"{plain(service.charged - paid.confirmed_usd)} USD paid" in said
         finish(the, service)
 
 

@@ -1,0 +1,90 @@
+"""Notices that a ledger in use was moved, deleted or replaced, of which SQLite says nothing."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from pipeline.errors import LedgerError
+from pipeline.folders import machine_folder
+
+__all__ = ["Place"]
+
+OPEN_FILES = Path("/proc/self/fd")
+"""Where Linux says which files this process has open, under their names of now."""
+
+
+class Place:
+    """Where a ledger was when it was opened.
+
+    Args:
+        path: the file, which is there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.resolve()
+        self._opened = path.stat()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the file is still there; this costs microseconds."""
+        return self._is_at(self._path)
+
+    def lost(self) -> LedgerError:
+        """Return what to say while what is under way is still being written."""
+        return LedgerError(f"The ledger {self._path} {self._fate()} while it was in use.", "")
+
+    def saved(self, connection: sqlite3.Connection) -> LedgerError:
+        """See that everything that was written is in a file with a name; return what to say of it.
+
+        Args:
+            connection: an open one to the ledger, which nobody is using.
+        """
+        said = self.lost().message
+        try:
+            # Else the log would stay where the ledger was, and be taken for another one's.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            place = self._new_name() or self._copied(connection)
+        except (sqlite3.Error, OSError) as error:
+            return LedgerError(
+                f"{said} What was bought since it was opened is lost: {error}.",
+                "Put a copy of the ledger in its place before the next run.",
+            )
+        aside = "Take away the file that is there now, move" if self._path.exists() else "Move"
+        return LedgerError(
+            f"{said} Everything bought is in {place}.",
+            f"{aside} {place} to {self._path}, then run the same command: it continues.",
+        )
+
+    def _fate(self) -> str:
+        if self._path.exists():
+            return "was replaced by another file"
+        place = self._new_name()
+        return f"was moved to {place}" if place else "was deleted"
+
+    def _new_name(self) -> Path | None:
+        """Return the path that the file has now; None if it has none, or nobody can tell."""
+        with suppress(OSError):
+            for link in OPEN_FILES.iterdir():
+                with suppress(OSError):
+                    place = link.readlink()
+                    if os.path.samestat(link.stat(), self._opened) and self._is_at(place):
+                        return place
+        return None
+
+    def _copied(self, connection: sqlite3.Connection) -> Path:
+        folder = self._path.parent if self._path.parent.is_dir() else machine_folder()
+        names = (f"{self._path.name}.rescued-{number}" for number in range(1, 1000))
+        place = next(folder / name for name in names if not (folder / name).exists())
+        place.touch(self._opened.st_mode & 0o777)
+        with closing(sqlite3.connect(place)) as copy:
+            connection.backup(copy)
+        return place
+
+    def _is_at(self, place: Path) -> bool:
+        try:
+            return os.path.samestat(place.stat(), self._opened)
+        except OSError:
+            return False
