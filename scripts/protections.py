@@ -212,7 +212,7 @@ PROTECTIONS = (
     # The limit.
     Protection(
         "slots that the run before took are still held",
-        "busy_until=[end - now + clock for end in _held(ledger, account, how.limit, now)],",
+        "busy_until=[end - now + clock for end in _ends(past, how.limit, now)],",
         "busy_until=[],",
         "tests/buy/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
     ),
@@ -221,6 +221,18 @@ PROTECTIONS = (
         "        slots=slots,\n        paused_until=paused_until,\n",
         "",
         "tests/buy/test_resuming.py::test_slots_and_pause_are_those_that_were_learned",
+    ),
+    Protection(
+        "slots that a run with another ledger took are still held",
+        "both = [*ledger.attempts_since(account, since), *limits.attempts()]",
+        "both = ledger.attempts_since(account, since)",
+        "tests/buy/test_one_limit.py",
+    ),
+    Protection(
+        "no attempt counts as ended later than now",
+        "past = [replace(one, settled_at=min(one.settled_at or now, now)) for one in past]",
+        "past = [replace(one, settled_at=one.settled_at or now) for one in past]",
+        "tests/buy/test_one_limit.py",
     ),
     Protection(
         "a lost attempt holds its slot: it may still arrive",

@@ -16,7 +16,7 @@ from pipeline.buy.matcher import LedgerMatcher
 from pipeline.buy.parking import price_too_high
 from pipeline.buy.pool import LONGEST_PAUSE, Order, Pool
 from pipeline.buy.progress import AdvanceBuying, BuyingProgress, silent_buying
-from pipeline.buy.resuming import held_slots, pause_left, resumed_throttle
+from pipeline.buy.resuming import held_slots, known_limits, pause_left, resumed_throttle
 from pipeline.buy.stopping import Brake, bought_beside
 from pipeline.buy.terms import Estimate, PurchaseSettings, most_attempts
 from pipeline.buy.tracking import shown_while
@@ -77,6 +77,8 @@ class Purchase:
                 opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))
             self._ledger = Ledger(how.ledger, how.base_url)
             opened.callback(self._ledger.close)
+            self._limits = known_limits(how, self._account)
+            opened.callback(self._limits.close)
             self._ledger.check_usable()
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, how.counting)
@@ -117,10 +119,12 @@ class Purchase:
         low = prices.low if prices else TYPICAL_LOW
         high = dearest(prices.high if prices else None)
         limit = self._how.limit
-        pause = pause_left(self._ledger, self._account, self._how) if to_buy else 0.0
+        pause = pause_left(self._ledger, self._limits, self._account, self._how) if to_buy else 0.0
         seconds = pause
         if limit is not None:
-            free = max(0, limit.slots - held_slots(self._ledger, self._account, limit))
+            free = max(
+                0, limit.slots - held_slots(self._ledger, self._limits, self._account, limit)
+            )
             at_once = free if self._how.burst or to_buy <= free else 0
             seconds += max(0, to_buy - at_once) / limit.slots * limit.hold
         distinct = sum(count.distinct for count in counts)
@@ -198,7 +202,7 @@ class Purchase:
         how = self._how
         money = self._job.money()
         prices = self._ledger.prices(self._how.max_price)
-        throttle = resumed_throttle(self._ledger, self._account, how)
+        throttle = resumed_throttle(self._ledger, self._limits, self._account, how)
         budget = Budget(
             money.confirmed, how.max_cost, prices.high if prices else None, money.at_risk
         )
@@ -206,7 +210,7 @@ class Purchase:
             Client(
                 how.base_url, how.api_key, connections=how.workers, timeout=how.timeout
             ) as client,
-            Journal(self._job, self._account, reserve) as journal,
+            Journal(self._job, self._account, reserve, self._limits) as journal,
         ):
             pool = Pool(
                 client,

@@ -5,8 +5,10 @@ from pipeline.ledger.calls import Call, Owned, text_digest
 from pipeline.ledger.counting import Counting
 from pipeline.ledger.job import CallCount, Job
 from pipeline.ledger.journal import CallEnded, CallOpen, Journal, Restraint, Settlement
-from pipeline.ledger.ledger import Ledger, Lesson, PastAttempt, Prices
+from pipeline.ledger.ledger import Ledger, Prices
+from pipeline.ledger.limits import Limits
 from pipeline.ledger.money import JobMoney
+from pipeline.ledger.past import Lesson, PastAttempt
 from pipeline.ledger.room import Reserve, reserved
 from pipeline.ledger.settling import Verdict
 
@@ -21,6 +23,7 @@ __all__ = [
     "Journal",
     "Ledger",
     "Lesson",
+    "Limits",
     "Owned",
     "PastAttempt",
     "Prices",

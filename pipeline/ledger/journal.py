@@ -12,6 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 from pipeline.ledger.bodies import packed
 from pipeline.ledger.calls import Call, LastingState, PassingState
 from pipeline.ledger.job import Job
+from pipeline.ledger.limits import Limits, Note
+from pipeline.ledger.past import Lesson
 from pipeline.ledger.room import Reserve
 from pipeline.ledger.unwritten import Patience, Unwritten
 
@@ -115,12 +117,22 @@ class Journal:
         job: the job the attempts belong to.
         account: the fingerprint of the key that pays.
         reserve: space on the disk for ends alone.
+        limits: where other ledgers' runs with this key look what it used of its limit.
     """
 
-    def __init__(self, job: Job, account: str, reserve: Reserve | None = None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        account: str,
+        reserve: Reserve | None = None,
+        limits: Limits | None = None,
+    ) -> None:
         self._job = job
         self._account = account
         self._reserve = reserve or Reserve()
+        self._limits = limits
+        self._notes: list[Note] = []
+        self._lesson: Lesson | None = None
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
         self._no_room: Exception | None = None
@@ -158,8 +170,10 @@ class Journal:
         reserved = str(reserved_usd)
 
         def write(connection: sqlite3.Connection) -> int:
-            values = (*attempt, self._job.now(), reserved)
-            return connection.execute(INSERT, values).lastrowid or 0
+            now = self._job.now()
+            number = connection.execute(INSERT, (*attempt, now, reserved)).lastrowid or 0
+            self._notes.append(Note(number, now, "sent"))
+            return number
 
         return await self._written(write, None)
 
@@ -177,7 +191,10 @@ class Journal:
         values = (end.state, end.status, _storable(end.error), None if cost is None else str(cost))
 
         def write(connection: sqlite3.Connection) -> None:
-            ending = (*values, self._job.now(), attempt)
+            now = self._job.now()
+            ending = (*values, now, attempt)
+            unsent = end.state == "free" and end.status is None
+            self._notes.append(Note(attempt, now, None if unsent else end.state))
             if connection.execute(SETTLE, ending).rowcount != 1:
                 raise ValueError(f"Attempt {attempt} is not under way.")
             if body is not None:
@@ -190,8 +207,9 @@ class Journal:
 
     def _learn(self, connection: sqlite3.Connection, restraint: Restraint) -> None:
         now = self._job.now()
-        lesson = (restraint.slots, now + restraint.pause, now)
-        connection.execute(LEARN, (self._job.endpoint, self._account, *lesson))
+        self._lesson = lesson = Lesson(restraint.slots, now + restraint.pause, now)
+        values = (lesson.slots, lesson.paused_until, lesson.learned_at)
+        connection.execute(LEARN, (self._job.endpoint, self._account, *values))
 
     async def _written(self, write: Write[T], end: Settlement | None) -> T:
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -218,8 +236,12 @@ class Journal:
         refusal = database.lost or self._no_room
         if refusal and not any(one.end for one in group):
             return [refusal] * len(group)
+        self._notes, self._lesson = [], None
         with database.transaction(wherever=True) as connection:
-            return [one.write(connection) if one.end or not refusal else refusal for one in group]
+            told = [one.write(connection) if one.end or not refusal else refusal for one in group]
+        if self._limits:
+            self._limits.note(self._notes, self._lesson)
+        return told
 
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
         """Let attempts that were not sent go; have ends tried again, as long as that may help."""

@@ -10,16 +10,17 @@ from pathlib import Path
 from uuid import uuid4
 
 from pipeline.errors import LedgerError
-from pipeline.ledger.calls import INTERRUPTED, State
+from pipeline.ledger.calls import INTERRUPTED
 from pipeline.ledger.counting import Counting
 from pipeline.ledger.database import Database
 from pipeline.ledger.job import Job
+from pipeline.ledger.past import Lesson, PastAttempt
 from pipeline.ledger.room import check_room
 from pipeline.ledger.settling import Verdict, settle
 from pipeline.ledger.tally import amount
 from pipeline.ledger.usable import check_usable
 
-__all__ = ["Ledger", "Lesson", "PastAttempt", "Prices"]
+__all__ = ["Ledger", "Prices"]
 
 EVERYTHING = Counting()
 
@@ -42,7 +43,8 @@ SINCE = """
         SELECT * FROM attempts WHERE account = ? AND settled_at IS NULL
         UNION ALL SELECT * FROM attempts WHERE account = ? AND settled_at >= ?
     )
-    SELECT sent_at, settled_at, CASE WHEN resolved_at IS NULL THEN state ELSE 'unconfirmed' END
+    SELECT sent_at, settled_at, CASE WHEN resolved_at IS NULL THEN state ELSE 'unconfirmed' END,
+        attempt_id
     FROM found JOIN jobs USING (job_id)
     WHERE endpoint = ? AND NOT (state = 'free' AND status IS NULL AND resolved_at IS NULL)
     ORDER BY sent_at
@@ -63,36 +65,6 @@ class Prices:
 
     low: Decimal
     high: Decimal
-
-
-@dataclass(frozen=True, slots=True)
-class PastAttempt:
-    """When an account sent a request, seconds since 1970.
-
-    Attributes:
-        sent_at: when it was written down, just before it was sent.
-        settled_at: when its end was written down; None while it is under way.
-        state: how it ended, whatever a user has said of it since.
-    """
-
-    sent_at: float
-    settled_at: float | None
-    state: State
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """What a refusal for the limit taught; the times are seconds since 1970.
-
-    Attributes:
-        slots: how many of the limit's slots stayed in use.
-        paused_until: until when nothing was to be sent.
-        learned_at: when it was written down.
-    """
-
-    slots: int
-    paused_until: float
-    learned_at: float
 
 
 class Ledger:

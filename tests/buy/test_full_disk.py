@@ -121,7 +121,7 @@ def test_answers_wait_in_memory_until_there_is_room(
             attempts = [await journal.sent(ROAD, RESERVED) for _ in range(3)]
             disk = Disk(job)
             ends = [asyncio.create_task(journal.settled(each, answer())) for each in attempts]
-            while "kept in memory" not in caplog.text:
+            while "kept in memory" not in caplog.text and not ends[0].done():
                 await asyncio.sleep(0)
             with pytest.raises(LedgerError, match="full"):
                 await journal.sent(ROAD, RESERVED)
@@ -206,8 +206,13 @@ def test_the_reserve_is_given_up_before_anybody_waits(
         async with Journal(job, ACCOUNT, reserve) as journal:
             attempt = await journal.sent(ROAD, RESERVED)
             disk = Disk(job)
+
+            def given_up(reserve: Reserve) -> bool:
+                disk.free()
+                return release(reserve)
+
             with monkeypatch.context() as patch:
-                patch.setattr(Reserve, "release", lambda self: (disk.free(), release(self))[1])
+                patch.setattr(Reserve, "release", given_up)
                 await journal.settled(attempt, answer())
             with pytest.raises(LedgerError, match="full"):
                 await journal.sent(ROAD, RESERVED)

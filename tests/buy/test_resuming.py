@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -14,13 +15,19 @@ import pytest
 from pipeline.api.addresses import canonical, fingerprint
 from pipeline.api.throttle import Throttle
 from pipeline.buy import PurchaseSettings
-from pipeline.buy.resuming import resumed_throttle
+from pipeline.buy.resuming import known_limits, resumed_throttle
 from pipeline.ledger import Journal, Ledger, Restraint
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.buy.serving import Buyer, Instead, Service, buyer, serving, started
 from tests.ledger.buying import ACCOUNT, ENDPOINT, FREE, Clock, send, settle
 
 T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has used the key yet."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture
@@ -41,7 +48,8 @@ def learned(path: Path, clock: Clock, restraint: Restraint) -> Ledger:
 def of_next_run(ledger: Ledger, look: Callable[[Throttle], T], rate: Rate | None) -> T:
     async def main() -> T:
         how = PurchaseSettings(canonical(ENDPOINT), "key", Path(), rate=rate)
-        return look(resumed_throttle(ledger, ACCOUNT, how))
+        with closing(known_limits(how, ACCOUNT)) as limits:
+            return look(resumed_throttle(ledger, limits, ACCOUNT, how))
 
     return asyncio.run(main())
 
