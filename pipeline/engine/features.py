@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.noise import meaning, readable
+from pipeline.engine.noise import readable, said
 from pipeline.engine.reasons import Parts
 
 __all__ = ["FEATURES", "parts", "term_counts", "words"]
@@ -71,7 +71,7 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
 
 def _telling_words(text: str) -> list[str]:
     """Return the words of what says what is wanted."""
-    return WORD.findall(meaning(readable(text)))[:MAX_WORDS]
+    return WORD.findall(said(text))[:MAX_WORDS]
 
 
 def _word_features(vocabulary: Sequence[str]) -> tuple[sparse.csr_matrix, Columns]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,18 +16,21 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
-from pipeline.engine.features import FEATURES, GRAM_LENGTHS, term_counts
+from pipeline.engine.evidence import names
+from pipeline.engine.features import FEATURES, GRAM_LENGTHS, term_counts, words
 from pipeline.errors import SettingsError
 from pipeline.folders import cache_folder
 
 __all__ = ["Index", "build_index", "kept_index", "weighted"]
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
+Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Hashes = np.ndarray[tuple[int], np.dtype[np.uint32]]
 
-FORM = 4
+FORM = 5
 """Raised when the arrays or the way they are computed change."""
 
-ARRAYS = ("weights", "places", "ends", "rarity", "codes")
+ARRAYS = ("weights", "places", "ends", "rarity", "named", "codes")
 
 log = logging.getLogger(__name__)
 
@@ -39,10 +42,20 @@ class Index:
     Attributes:
         titles: features x codes, the weight of a feature in a code's titles.
         rarity: the weight of each feature in a text, more the fewer codes have it.
+        named: what the titles' words are known by, ascending CRC-32: the features are too few to
+            tell a word from noise.
     """
 
     titles: sparse.csr_matrix
     rarity: Floats
+    named: Hashes
+
+    def knows(self, names: Sequence[str]) -> Bools:
+        """Tell which words and parts of words stand in titles; see `pipeline.engine.evidence`."""
+        wanted = _hashes(names)
+        place = np.minimum(np.searchsorted(self.named, wanted), len(self.named) - 1)
+        known: Bools = self.named[place] == wanted
+        return known
 
 
 def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:
@@ -58,7 +71,9 @@ def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:
     merged = weighted(counts[0], rarity)
     for matrix in counts[1:]:
         merged = merged.maximum(weighted(matrix, rarity))
-    return Index(merged.T.tocsr(), rarity)
+    distinct = {word for titles in titles_by_language for title in titles for word in words(title)}
+    named = np.unique(_hashes([name for word in distinct for name in names(word)]))
+    return Index(merged.T.tocsr(), rarity, named)
 
 
 def weighted(counts: sparse.csr_matrix, rarity: Floats) -> sparse.csr_matrix:
@@ -95,6 +110,10 @@ def kept_index(table: CodeTable) -> Index:
     return index
 
 
+def _hashes(names: Iterable[str]) -> Hashes:
+    return np.fromiter((crc32(name.encode()) for name in names), np.uint32)
+
+
 def _key(titles: Sequence[Sequence[str]]) -> str:
     digest = sha256(repr((FORM, FEATURES, GRAM_LENGTHS)).encode())
     for language in titles:
@@ -113,7 +132,8 @@ def _load(folder: Path) -> Index:
         raise ValueError("the index is damaged")  # SciPy would follow it out of bounds
     shape = (FEATURES, int(arrays["codes"][0]))
     matrix = (arrays["weights"], arrays["places"], arrays["ends"])
-    return Index(sparse.csr_matrix(matrix, shape), np.asarray(arrays["rarity"], np.float32))
+    rarity = np.asarray(arrays["rarity"], np.float32)
+    return Index(sparse.csr_matrix(matrix, shape), rarity, arrays["named"])
 
 
 def _checksum(arrays: Mapping[str, Any]) -> int:
@@ -132,6 +152,7 @@ def _save(index: Index, folder: Path) -> None:
         "places": index.titles.indices,
         "ends": index.titles.indptr,
         "rarity": index.rarity,
+        "named": index.named,
         "codes": np.array([index.titles.shape[1]]),
     }
     arrays["checksum"] = np.array(_checksum(arrays))

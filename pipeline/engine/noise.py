@@ -6,11 +6,12 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from pipeline.engine.bidding_words import PROCEDURE, SUPPORT
 from pipeline.engine.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
 
-__all__ = ["MAX_CHARS", "meaning", "readable"]
+__all__ = ["MAX_CHARS", "meaning", "readable", "said"]
 
 MAX_CHARS = 100_000
 """Nothing behind this place of a text is looked at, so that a huge cell costs little."""
@@ -43,6 +44,15 @@ STOP = re.compile(r"\s(?:(?<=\n)|(?<=[^\W\d]{2}[.!?;)]\s)|(?<=[\d)\"'][.!?;]\s))
 PIECE = re.compile(rf"\S.{{0,{LONGEST}}}(?!\S)|\S{{{LONGEST}}}", re.DOTALL)
 WORD = re.compile(r"[^\W\d_]{2,60}")
 DIGITS = re.compile(r"\d\d")
+
+KEPT = 512
+"""Texts whose meaning is remembered: more than are scored at once, so that it is found once."""
+
+
+@lru_cache(maxsize=KEPT)
+def said(text: str) -> str:
+    """Return what a text says is wanted, without case and accents."""
+    return meaning(readable(text))
 
 
 def readable(text: str) -> str:

@@ -8,13 +8,14 @@ from functools import lru_cache
 
 from scipy import sparse
 
-from pipeline.engine.learned.arrays import Floats, Ints
+from pipeline.engine.evidence import shares_known
+from pipeline.engine.learned.arrays import Bools, Floats, Ints
 from pipeline.engine.learned.codebook import Codebook
-from pipeline.engine.learned.features import Counts, count
+from pipeline.engine.learned.features import Counts, count, named
 from pipeline.engine.learned.network import compact
 from pipeline.engine.learned.vocabulary import Vocabulary
 
-__all__ = ["AT_ONCE", "Encoder", "encoded", "portions"]
+__all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
 
 AT_ONCE = 256
 """Texts scored in one matrix; bounds the memory."""
@@ -42,6 +43,10 @@ class Encoder:
         vectors, known = self.vocabulary.vectors(counts)
         return *compact(vectors), known
 
+    def knows(self, names: Sequence[str]) -> Bools:
+        """Tell which words and parts of words are known; see `pipeline.engine.evidence`."""
+        return self.vocabulary.knows(named(names))
+
 
 @lru_cache(maxsize=1)
 def counted(texts: tuple[str, ...]) -> Counts:
@@ -56,6 +61,12 @@ def encoded(encoder: Encoder, texts: tuple[str, ...]) -> tuple[Floats, Floats]:
     Two are kept, for the shipped model and one of a history beside it.
     """
     return encoder.hidden(counted(texts))
+
+
+@lru_cache(maxsize=2)
+def words_known(encoder: Encoder, texts: tuple[str, ...]) -> Floats:
+    """Return how much of the words of texts an encoder knows, found once for all the systems."""
+    return shares_known(texts, encoder.knows)
 
 
 def portions(texts: Sequence[str]) -> list[tuple[str, ...]]:

@@ -11,12 +11,13 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
+from pipeline.engine.evidence import STOCK_NUMBER
 from pipeline.engine.learned.arrays import Ints
 from pipeline.engine.learned.exceptions import clauses
-from pipeline.engine.noise import meaning, readable
+from pipeline.engine.noise import said
 from pipeline.engine.reasons import Parts
 
-__all__ = ["BITS", "BLOCKS", "Counts", "count", "parts", "tokens"]
+__all__ = ["BITS", "BLOCKS", "Counts", "count", "named", "parts", "tokens"]
 
 BITS = 22
 """Features of each kind are hashed into this many bits; no vocabulary of words is kept."""
@@ -35,8 +36,8 @@ EXCLUDED = "except "
 """Begins the tokens of an exception: "bakeries (except retail)" has nothing in common with retail,
 and its own features say what is excluded. No n-grams of them are counted."""
 
-TOKEN = re.compile(r"(?<!\d)\d{4}-?\d{2}-?\d{3}-?\d{4}(?!\d)|[^\W\d_]{2,40}|(?<!\d)\d{1,4}(?!\d)")
-"""NATO stock numbers, which begin with the supply class; words; numbers of up to four digits."""
+TOKEN = re.compile(STOCK_NUMBER.pattern + r"|[^\W\d_]{2,40}|(?<!\d)\d{1,4}(?!\d)")
+"""NATO stock numbers; words; numbers of up to four digits."""
 
 
 class Counts(NamedTuple):
@@ -58,7 +59,7 @@ def tokens(text: str) -> list[str]:
     """
     found = [
         EXCLUDED + token if excluded else token
-        for clause, excluded in clauses(meaning(readable(text)))
+        for clause, excluded in clauses(said(text))
         for token in TOKEN.findall(clause)
     ][:MAX_TOKENS]
     return found if any(len(token) > 4 or not token.isdigit() for token in found) else []
@@ -117,6 +118,11 @@ def _spelling(token: str) -> Ints:
             for start in range(len(marked) - length + 1)
         ]
     return np.array(features, np.uint32)
+
+
+def named(names: Sequence[str]) -> Ints:
+    """Return the features of words and of parts of words; see `pipeline.engine.evidence`."""
+    return np.array([_feature(name, 0 if name[0] == "=" else 2) for name in names], np.uint32)
 
 
 def _feature(name: str, block: int = 0) -> int:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from pipeline.engine.learned.arrays import Floats, Ints, Texts
-from pipeline.engine.learned.encoder import Encoder
+from pipeline.engine.learned.encoder import Encoder, words_known
 from pipeline.engine.learned.memory import Memory
 from pipeline.engine.learned.network import softmax
 from pipeline.engine.learned.products import products
@@ -40,6 +40,10 @@ class Scores(Protocol):
         """Return (texts x codes: rows that sum to one; share of each text's features known)."""
         ...
 
+    def words_known(self, texts: tuple[str, ...]) -> Floats:
+        """Return how much of each text's words is known, which chance hardly adds to."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
@@ -67,6 +71,10 @@ class Scorer:
             shares *= 1 - FROM_MEMORY
             shares += FROM_MEMORY * self.memory.shares(hidden, len(self.codes))
         return shares, known
+
+    def words_known(self, texts: tuple[str, ...]) -> Floats:
+        """Return how much of the texts' words the encoder knows; see `Scores`."""
+        return words_known(self.encoder, texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,10 @@ class Blend:
         shares[:, : own.shape[1]] = weight * own
         shares[:, self.places] += (1 - weight) * other
         return shares, np.maximum(known, known_to_other)
+
+    def words_known(self, texts: tuple[str, ...]) -> Floats:
+        """Return how much of the texts' words the side knows that knows more; see `Scores`."""
+        return np.maximum(self.own.words_known(texts), self.other.words_known(texts))
 
 
 def familiarity(known: Floats) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.learned.arrays import Floats, Ints
+from pipeline.engine.learned.arrays import Bools, Floats, Ints
 from pipeline.engine.learned.features import BITS, BLOCKS, Counts
 
 __all__ = ["Vocabulary", "learn"]
@@ -33,8 +33,7 @@ class Vocabulary:
         """Return (texts x known features: rows of unit length, share of a text's counts known)."""
         matrix, present = counts
         texts = matrix.shape[0]
-        place = np.searchsorted(self.features, present)
-        place[place == len(self.features)] = 0
+        place = self._places(present)
         known = self.features[place] == present
         row = np.repeat(np.arange(texts), np.diff(matrix.indptr))
         kept = known[matrix.indices]
@@ -49,6 +48,17 @@ class Vocabulary:
         data /= np.sqrt(_sums(data**2, row, texts))[row]
         shape = (texts, len(self.features))
         return sparse.csr_matrix((data.astype(np.float32), (row, column)), shape), share
+
+    def knows(self, features: Ints) -> Bools:
+        """Tell which features are known."""
+        known: Bools = self.features[self._places(features)] == features
+        return known
+
+    def _places(self, features: Ints) -> Ints:
+        """Return where each feature stands, if it is known at all."""
+        place = np.searchsorted(self.features, features)
+        place[place == len(self.features)] = 0
+        return place
 
 
 def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:

@@ -1,0 +1,88 @@
+"""Noise gets no match, and a real text keeps its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from string import ascii_lowercase
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from pipeline.answers import SYSTEMS
+from pipeline.engine import ranker
+from pipeline.engine.evidence import names, shares_known
+from pipeline.settings import ENGINES, EngineName
+
+NOISE = [
+    "asdf qwer zxcv",
+    "qwertz uiop",
+    "xkjhq wvbnz",
+    "12345",
+    "8f14e45f-ceea-467a-9575-0d1c2b3a4e5f",
+    "VH-54410/2016",
+    "😀😀",
+    "??",
+]
+
+REAL = [
+    "Office chairs",
+    "Straßenbeleuchtungserneuerung",
+    "Доставка на лекарствени продукти",
+    "Nettoyage de vitres",
+    "Lääketietovarannon kehittäminen",
+    "IT",
+]
+
+
+def knowing(*known: str) -> Sequence[float]:
+    """Return how much of "road works" is known where these names are."""
+
+    def knows(asked: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return np.array([name in known for name in asked])
+
+    return [*shares_known(["road works"], knows)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", NOISE)
+def test_noise_gets_no_match_in_any_system(text: str, engine: EngineName) -> None:
+    assert [ranker(system, engine).rank([text], 3) for system in SYSTEMS] == [[()]] * 4
+
+
+@pytest.mark.parametrize("text", REAL)
+def test_a_real_text_is_answered_in_any_language(text: str) -> None:
+    ((match,),) = ranker("cpv").rank([text], 1)
+    assert match.confidence > 0
+
+
+def test_of_made_up_rows_of_letters_hardly_any_is_answered() -> None:
+    random = Random(5)
+    texts = [
+        " ".join(
+            "".join(random.choices(ascii_lowercase, k=random.randint(4, 9))) for _ in range(12)
+        )
+        for _ in range(200)
+    ]
+    texts += [str(UUID(int=random.getrandbits(128), version=4)) for _ in range(200)]
+    answered = [
+        text for text, found in zip(texts, ranker("psc").rank(texts, 1), strict=True) if found
+    ]
+    assert len(answered) < 15
+
+
+def test_a_word_counts_by_its_length_as_a_whole_or_so_far_as_its_parts_are_known() -> None:
+    assert knowing() == [0.0]
+    assert knowing("=road") == [pytest.approx(4 / 9)]
+    assert knowing("=road", "=works") == [1.0]
+    assert knowing(names("road")[1]) == [pytest.approx(4 / 9 / 2)]
+
+
+def test_short_words_tell_something_only_where_they_are_alone() -> None:
+    texts = ["IT", "IT 2024", "IT xqzt", "5305-00-123-4567", "", "F18 a1b2"]
+
+    def knows(asked: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        return np.array([name == "=it" for name in asked])
+
+    assert [*shares_known(texts, knows)] == [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
