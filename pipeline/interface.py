@@ -12,11 +12,12 @@ from typing import Any
 
 from pipeline import job
 from pipeline.answers import SYSTEMS
+from pipeline.boundary import in_python
 from pipeline.buy import PaidService, Purchase, PurchaseSettings
 from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
 from pipeline.engine.learned import opened
-from pipeline.errors import ParkedError, SettingsError
+from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.forecast import Forecast
 from pipeline.given import Data, given
 from pipeline.interruption import Interruption
@@ -91,27 +92,30 @@ def classify(
         ParkedError: the job stopped before its end, for want of money say; what was bought is
             kept, and the same call continues.
     """
-    return _classify(
-        Interruption(),
-        data=data,
-        systems=systems,
-        text_columns=text_columns,
-        top=top,
-        min_confidence=min_confidence,
-        back_off=back_off,
-        jobs=jobs,
-        engine=engine,
-        models=models,
-        explain=explain,
-        column_prefix=column_prefix,
-        limit_rows=limit_rows,
-        output=output,
-        overwrite=overwrite,
-        csv=csv,
-        service=service,
-        partial=partial,
-        progress=progress,
-    )
+    try:
+        return _classify(
+            Interruption(),
+            data=data,
+            systems=systems,
+            text_columns=text_columns,
+            top=top,
+            min_confidence=min_confidence,
+            back_off=back_off,
+            jobs=jobs,
+            engine=engine,
+            models=models,
+            explain=explain,
+            column_prefix=column_prefix,
+            limit_rows=limit_rows,
+            output=output,
+            overwrite=overwrite,
+            csv=csv,
+            service=service,
+            partial=partial,
+            progress=progress,
+        )
+    except PipelineError as error:
+        raise in_python(error) from None
 
 
 async def classify_async(data: Data, **options: Any) -> Result:
@@ -138,7 +142,10 @@ async def classify_async(data: Data, **options: Any) -> Result:
             interruption.ask()
     if cancelled is not None and (work.cancelled() or work.exception() is None):
         raise cancelled
-    return work.result()
+    try:
+        return work.result()
+    except PipelineError as error:
+        raise in_python(error) from None
 
 
 def plan(
@@ -167,7 +174,22 @@ def plan(
         InputError: the table cannot be read, or lacks a text column.
         LedgerError: the ledger cannot be used.
     """
-    settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
+    try:
+        return _plan(
+            data,
+            output,
+            csv,
+            service,
+            systems=systems,
+            text_columns=text_columns,
+            limit_rows=limit_rows,
+        )
+    except PipelineError as error:
+        raise in_python(error) from None
+
+
+def _plan(data: Data, output: Any, csv: Any, service: Any, **options: Any) -> Forecast:
+    settings = _settings(**options)
     table = given(data, settings, output, False, csv)
     if service is None:
         return job.plan(table.reader, settings, None)

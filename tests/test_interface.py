@@ -113,7 +113,7 @@ def test_cost_is_an_exact_zero_and_the_summary_reads_well(frame: pd.DataFrame) -
         ({}, {"text_columns": "mixed"}, pipeline.InputError, "astype(str)"),
         ({}, {"systems": "ted"}, pipeline.SettingsError, "Choose from"),
         ({}, {"output": "x.csv"}, pipeline.SettingsError, "result.to_pandas()"),
-        ({"cpv_code": 1}, {}, pipeline.SettingsError, "--column-prefix"),
+        ({"cpv_code": 1}, {}, pipeline.SettingsError, 'column_prefix="new_"'),
     ],
 )
 def test_what_cannot_work_is_refused_with_a_hint(
@@ -156,7 +156,7 @@ def test_a_column_that_speaks_arrow_is_no_table() -> None:
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
-        ({"top": "3"}, "top must be a whole number from 1 to 10 (--top)."),
+        ({"top": "3"}, "top must be a whole number from 1 to 10."),
         ({"systems": None}, "systems must be"),
         ({"text_columns": 0}, "text_columns must be"),
         ({"column_prefix": None}, "column_prefix must be"),

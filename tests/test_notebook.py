@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 from pipeline.service import Accounts
 from tests.buy.serving import Service, serving
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 CELLS = [
     """
@@ -89,6 +93,16 @@ print(whole.cost_usd + result.cost_usd)
 ]
 
 
+MISSPELT = """
+import pandas as pd, pipeline
+frame = pd.DataFrame({"title": ["Road marking"], "reference": ["2024-17"]})
+pipeline.classify(frame, text_columns="titel")
+"""
+
+SCREEN = 30
+"""Lines; it was 102."""
+
+
 def executed(cells: list[str]) -> list[nbformat.NotebookNode]:
     """Run cells in a kernel, as a notebook does, and return them with their outputs."""
     made = [nbformat.v4.new_code_cell(cell) for cell in cells]  # type: ignore[no-untyped-call]
@@ -103,6 +117,15 @@ def test_every_form_works_in_a_notebook() -> None:
     *_, printed, shown = executed(CELLS)
     assert "3 rows" in printed.outputs[0]["text"]
     assert "3 rows" in shown.outputs[0]["data"]["text/plain"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_misspelt_column_is_told_on_one_screen() -> None:
+    with pytest.raises(CellExecutionError) as caught:
+        executed([MISSPELT])
+    told = ANSI.sub("", caught.value.traceback).strip()
+    assert told.endswith("""Say so: text_columns=["title"].""")
+    assert len(told.splitlines()) <= SCREEN, told
 
 
 @pytest.fixture

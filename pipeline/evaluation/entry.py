@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from pipeline.answers import System
+from pipeline.boundary import in_python
 from pipeline.buy import PaidService, Purchase, PurchaseSettings
 from pipeline.buy.progress import buying_bar, silent_buying
-from pipeline.errors import ParkedError, SettingsError
+from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.evaluating import Stopped, evaluated
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.labelled import check_columns
@@ -69,6 +70,40 @@ def evaluate(
         LedgerError: the ledger cannot be used, or another run buys with the same key.
         ParkedError: the purchase stopped before its end; the same call continues.
     """
+    try:
+        return _evaluate(
+            data,
+            system=system,
+            text_columns=text_columns,
+            code_column=code_column,
+            language_column=language_column,
+            subject=subject,
+            against=against,
+            sample=sample,
+            seed=seed,
+            jobs=jobs,
+            csv=csv,
+            progress=progress,
+        )
+    except PipelineError as error:
+        raise in_python(error) from None
+
+
+def _evaluate(
+    data: Data,
+    *,
+    system: System,
+    text_columns: Any,
+    code_column: str,
+    language_column: str | None,
+    subject: Named,
+    against: Named | None,
+    sample: int | None,
+    seed: int,
+    jobs: int,
+    csv: CsvOptions | None,
+    progress: bool,
+) -> Evaluation:
     check_flag("progress", progress)
     settings = EvaluationSettings(
         system, _names(text_columns), code_column, language_column, sample, seed, jobs

@@ -70,10 +70,10 @@ def test_a_text_column_that_is_not_there_is_told_with_all_that_are() -> None:
     assert "Its columns: 'description', 'code', 'lang'" in str(refused.value)
 
 
-def test_a_code_column_that_is_not_there_is_told_by_the_name_of_its_option() -> None:
+def test_a_code_column_that_is_not_there_is_told_by_the_name_of_its_argument() -> None:
     with pytest.raises(pipeline.InputError) as refused:
         pipeline.evaluate(frame(), system="cpv", code_column="truth")
-    assert "--code-column" in refused.value.hint
+    assert "code_column=" in refused.value.hint
 
 
 def test_two_services_are_refused() -> None:

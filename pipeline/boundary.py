@@ -1,0 +1,80 @@
+"""Errors as Python users meet them: they name arguments, where the command line names options.
+
+The package words its errors for the command line; the public functions pass them through here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from pipeline.errors import PipelineError
+
+__all__ = ["in_python", "python_words"]
+
+Error = TypeVar("Error", bound=PipelineError)
+
+ARGUMENTS = {
+    "text_column": "text_columns",
+    "model": "models",
+    "api_key_file": "api_key",
+}
+"""What an option is called in Python, where it is not just its name with underscores."""
+
+LISTS = ("text_columns", "models", "systems")
+
+FLAGS = ("overwrite", "partial", "wait", "retry_failed", "burst", "explain")
+
+CSV = ("delimiter", "encoding", "line_end", "quote_escape", "no_header")
+
+PHRASES = (
+    (r"Run the same command", "Make the same call"),
+    (r"run the same command", "make the same call"),
+    (r"Say so: --input-format \w+(?: \(or --output-format\))?, or g", "G"),
+    (r"Say so: --input-format \w+(?: \(or --output-format\))?, or u", "U"),
+    (r"say so: --input-format (\w+)", r"give it a name that ends in .\1"),
+    (r"--output-format (\w+)", r'output="NAME.\1"'),
+)
+"""What Python says in another way: a file's format is in its name."""
+
+BESIDE = re.compile(r" \(--[a-z-]+(?: [A-Z]+)?\)(?=[.,])")
+"""An option in parentheses behind the argument that it stands for."""
+
+OPTION = re.compile(
+    r"--(?P<option>[a-z]+(?:-[a-z]+)*)"
+    r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[A-Z]{3,}(?:\.[a-z]+)?|\d+|learned|new_|cp1252|lf\b))?"
+)
+
+
+def in_python(error: Error) -> Error:
+    """Return an error to raise in its own place from a public function, ``from None``.
+
+    It names arguments, and its traceback ends at that function: a notebook shows what the reader
+    did, not how the package found it out. What the package itself met stays as ``__context__``.
+    """
+    message, hint = python_words(error.message), python_words(error.hint)
+    error.message, error.hint = message, hint
+    error.args = (message, hint, *error.args[2:])
+    return error.with_traceback(None)
+
+
+def python_words(text: str) -> str:
+    """Turn options into arguments: ``--text-column NAME`` into ``text_columns=["NAME"]``."""
+    for pattern, said in PHRASES:
+        text = re.sub(pattern, said, text)
+    return OPTION.sub(_argument, BESIDE.sub("", text))
+
+
+def _argument(found: re.Match[str]) -> str:
+    own = found["option"].replace("-", "_")
+    name, value = ARGUMENTS.get(own, own), found["value"]
+    if value is None:
+        said = f"{name}=True" if name in FLAGS else name
+    else:
+        text = value if value.isdigit() else f'"{value.strip(chr(39) + chr(34))}"'
+        said = f"{name}=[{text}]" if name in LISTS else f"{name}={text}"
+    if name not in CSV:
+        return said
+    if name == "no_header":
+        said = "header=False"
+    return f"csv=CsvOptions({said if '=' in said else f'{said}=...'})"

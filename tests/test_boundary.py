@@ -1,0 +1,122 @@
+"""In Python errors name arguments, and their tracebacks end at the public function."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import traceback
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pipeline
+from pipeline.boundary import ARGUMENTS, OPTION, in_python, python_words
+from pipeline.errors import ParkedError
+
+PACKAGE = Path(pipeline.__file__).parent
+
+ONLY_THERE = {"bodies", "input_format", "json", "no_header", "output_format", "page", "yes"}
+"""Options that are not an argument each."""
+
+
+def worded() -> Iterator[str]:
+    """Yield what the package says to its users that names an option."""
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] in ("cli", "service", "boundary.py"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Constant(value=str(text)) if OPTION.search(text) and "``--" not in text:
+                    yield text
+
+
+def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
+    known = {
+        field.name for kind in (pipeline.PaidService, pipeline.CsvOptions) for field in fields(kind)
+    }
+    for function in (pipeline.classify, pipeline.plan, pipeline.evaluate):
+        known |= {*inspect.signature(function).parameters}
+    texts = list(worded())
+    assert len(texts) > 30
+    for text in texts:
+        said = python_words(text)
+        assert "--" not in said, text
+        named = {found["option"].replace("-", "_") for found in OPTION.finditer(text)}
+        assert {ARGUMENTS.get(name, name) for name in named} - ONLY_THERE <= known, text
+
+
+@pytest.mark.parametrize(
+    ("option", "argument"),
+    [
+        ("Say so: --text-column 'Contract title'.", 'Say so: text_columns=["Contract title"].'),
+        ("Name it: --text-column NAME.", 'Name it: text_columns=["NAME"].'),
+        ("top must be 1 to 10 (--top).", "top must be 1 to 10."),
+        ("Use fewer processes: --jobs 1.", "Use fewer processes: jobs=1."),
+        (
+            "Replace it with --overwrite, or write elsewhere: --output PATH.",
+            'Replace it with overwrite=True, or write elsewhere: output="PATH".',
+        ),
+        (
+            "Raise --max-cost and run the same command: it continues.",
+            "Raise max_cost and make the same call: it continues.",
+        ),
+        (
+            "Run the same command later, wait for it with --wait, or use an API key.",
+            "Make the same call later, wait for it with wait=True, or use an API key.",
+        ),
+        (
+            "Try --encoding cp1252, or --line-end, or --no-header.",
+            'Try csv=CsvOptions(encoding="cp1252"), or csv=CsvOptions(line_end=...), or '
+            "csv=CsvOptions(header=False).",
+        ),
+        ("Write CSV: --output-format csv.", 'Write CSV: output="NAME.csv".'),
+        (
+            "Say so: --input-format parquet, or give it a name that ends in .parquet.",
+            "Give it a name that ends in .parquet.",
+        ),
+        (
+            "Leave --explain out, or the service (--base-url).",
+            "Leave explain=True out, or the service.",
+        ),
+    ],
+)
+def test_options_become_arguments(option: str, argument: str) -> None:
+    assert python_words(option) == argument
+
+
+@pytest.mark.parametrize("function", [pipeline.classify, pipeline.plan])
+def test_a_misspelt_column_names_the_argument_in_a_short_traceback(function: object) -> None:
+    frame = pd.DataFrame({"title": ["Road marking"], "id": [1]})
+    assert callable(function)
+    with pytest.raises(pipeline.InputError) as caught:
+        function(frame, text_columns="titel")
+    assert 'text_columns=["title"]' in caught.value.hint
+    assert "--" not in str(caught.value)
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[1:] == [function.__name__]
+    assert caught.value.__suppress_context__
+
+
+def test_an_evaluation_says_it_so_too() -> None:
+    frame = pd.DataFrame({"title": ["Road marking"], "code": ["45233221"]})
+    with pytest.raises(pipeline.InputError) as caught:
+        pipeline.evaluate(frame, system="cpv", text_columns="titel")
+    assert 'text_columns=["title"]' in caught.value.hint
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[1:] == ["evaluate"]
+
+
+@pytest.mark.anyio
+async def test_what_is_awaited_says_it_so_too() -> None:
+    with pytest.raises(pipeline.InputError) as caught:
+        await pipeline.classify_async(pd.DataFrame({"title": ["x"]}), text_columns="titel")
+    assert 'text_columns=["title"]' in caught.value.hint
+
+
+def test_a_parked_error_keeps_what_it_knows() -> None:
+    error = in_python(ParkedError("Over --max-cost.", "Raise --max-cost.", 5))
+    assert (error.message, error.hint, error.exit_code) == ("Over max_cost.", "Raise max_cost.", 5)
+    assert error.args[:3] == ("Over max_cost.", "Raise max_cost.", 5)
