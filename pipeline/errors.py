@@ -7,6 +7,7 @@ PipelineError
 ├── OutputError       the output may not or cannot be written
 ├── CodeTableError    a code, a system or an official code file is not as it should be
 ├── EngineError       a worker process of the engine died
+├── NoMatchError      too many rows got no match
 ├── LedgerError       the ledger cannot be read or written
 └── ParkedError       a job stopped before its end and can go on
 """
@@ -14,6 +15,7 @@ PipelineError
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 __all__ = [
     "CodeTableError",
@@ -21,6 +23,7 @@ __all__ = [
     "InputChangedError",
     "InputError",
     "LedgerError",
+    "NoMatchError",
     "OutputError",
     "ParkedError",
     "PipelineError",
@@ -72,6 +75,19 @@ class EngineError(PipelineError):
     """A worker process of the embedded engine died, most often for want of memory."""
 
     exit_code = 1
+
+
+class NoMatchError(PipelineError):
+    """More rows got no match than the job allows; the enriched table is there all the same.
+
+    Attributes:
+        message: how many, in which systems.
+        hint: what to do about it.
+        result: what `pipeline.classify` would have returned; None until it raises this.
+    """
+
+    exit_code = 3
+    result: Any = None
 
 
 class LedgerError(PipelineError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -13,9 +14,10 @@ from pipeline.columns import check_free, new_fields
 from pipeline.errors import InputError
 from pipeline.money import ARROW_USD, plain
 from pipeline.settings import Settings
+from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
-__all__ = ["arrow_of", "frame_of", "text_table", "with_columns"]
+__all__ = ["arrow_of", "frame_of", "text_sample", "text_table", "with_columns"]
 
 
 def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
@@ -29,6 +31,18 @@ def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
     check_free([*names, *_other_names(frame)], settings)
     places = find_columns(names, settings.text_columns, "The frame")
     return pa.table({names[place]: _text_array(frame.iloc[:, place]) for place in places})
+
+
+def text_sample(frame: pd.DataFrame) -> pa.RecordBatch:
+    """Return the first rows of those columns of a frame that hold nothing but text there."""
+    first = frame.head(BATCH_ROWS)
+    columns: dict[str, pa.Array] = {}
+    for place, label in enumerate(first.columns):
+        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+            column = pa.array(first.iloc[:, place], from_pandas=True)
+            if isinstance(column, pa.Array):
+                columns[str(label)] = column
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def with_columns(frame: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

@@ -14,13 +14,14 @@ import pyarrow as pa
 from pipeline.buy import identity
 from pipeline.columns import new_fields
 from pipeline.errors import InputError, SettingsError
-from pipeline.frames import text_table
+from pipeline.frames import text_sample, text_table
 from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, MemoryTarget, Target
 from pipeline.report import Summary
 from pipeline.results import InFile, InFrame, InMemory, Place
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import ArrowReader, Reader, format_of, open_reader, output_format_of
+from pipeline.text_columns import first_rows
 
 __all__ = ["Data", "Given", "given"]
 
@@ -47,6 +48,7 @@ class Given:
         identity: what its job is known by; asked for by paid jobs alone.
         source: its file, if it is in one.
         files: how its files are written.
+        others: gives the first rows with the columns that the reader does not see.
     """
 
     reader: Reader
@@ -55,6 +57,11 @@ class Given:
     identity: Callable[[], str]
     source: Path | None = None
     files: Files | None = None
+    others: Callable[[], pa.RecordBatch] | None = None
+
+    def sample(self) -> pa.RecordBatch:
+        """Return the first rows with all columns that may hold text."""
+        return self.others() if self.others else first_rows(self.reader)
 
 
 def given(data: Data, settings: Settings, output: Any, overwrite: bool, csv: Any) -> Given:
@@ -123,7 +130,13 @@ def _frame(frame: pd.DataFrame, settings: Settings) -> Given:
         new = target.table.select([field.name for field in new_fields(settings)])
         return InFrame(frame.head(summary.rows), new, settings)
 
-    return Given(reader, target, place, lambda: identity.of_contents(settings, reader.batches()))
+    return Given(
+        reader,
+        target,
+        place,
+        lambda: identity.of_contents(settings, reader.batches()),
+        others=lambda: text_sample(frame),
+    )
 
 
 def _path(output: Any) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,21 +13,26 @@ from typing import Any
 
 from pipeline import job
 from pipeline.answers import SYSTEMS
-from pipeline.boundary import in_python
+from pipeline.boundary import in_python, python_words
 from pipeline.buy import PaidService, Purchase, PurchaseSettings
 from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
 from pipeline.engine.learned import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.forecast import Forecast
-from pipeline.given import Data, given
+from pipeline.given import Data, Given, given
 from pipeline.interruption import Interruption
 from pipeline.progress import Progress
 from pipeline.report import Parked, Summary
 from pipeline.results import Result
+from pipeline.scan import Plan
 from pipeline.settings import CsvOptions, EngineName, Settings, check_flag, parse_systems
+from pipeline.text_columns import few_words
 
 __all__ = ["Forecast", "PaidService", "Result", "classify", "classify_async", "plan"]
+
+OURS = 5
+"""Frames between a warning and the user's call, all of the package."""
 
 
 def classify(
@@ -48,6 +54,7 @@ def classify(
     csv: CsvOptions | None = None,
     service: PaidService | None = None,
     partial: bool = False,
+    fail_if_no_match: float | None = None,
     progress: bool | Progress = False,
 ) -> Result:
     """Find procurement codes for every row of a table.
@@ -82,6 +89,8 @@ def classify(
         partial: when the job parks, return (or write to ``<output stem>.partial.<ext>``) the
             table so far instead of raising: rows not reached have the status ``pending``, and
             ``result.summary.parked`` says why.
+        fail_if_no_match: raise where more than this share of a system's rows with text got no
+            match.
         progress: True shows a bar; for a display of your own see `pipeline.progress.Progress`.
 
     Raises:
@@ -91,6 +100,7 @@ def classify(
         LedgerError: the ledger cannot be used, or another run buys with the same key.
         ParkedError: the job stopped before its end, for want of money say; what was bought is
             kept, and the same call continues.
+        NoMatchError: too many rows got no match; its ``result`` has the table all the same.
     """
     try:
         return _classify(
@@ -112,6 +122,7 @@ def classify(
             csv=csv,
             service=service,
             partial=partial,
+            fail_if_no_match=fail_if_no_match,
             progress=progress,
         )
     except PipelineError as error:
@@ -191,11 +202,12 @@ def plan(
 def _plan(data: Data, output: Any, csv: Any, service: Any, **options: Any) -> Forecast:
     settings = _settings(**options)
     table = given(data, settings, output, False, csv)
+    seen = functools.partial(_warn, table, settings)
     if service is None:
-        return job.plan(table.reader, settings, None)
+        return job.plan(table.reader, settings, None, seen)
     with Purchase(_terms(service), settings, table.identity(), plan_only=True) as purchase:
         try:
-            return job.plan(table.reader, settings, purchase)
+            return job.plan(table.reader, settings, purchase, seen)
         finally:
             purchase.delete_job()
 
@@ -228,6 +240,7 @@ def _classify(
         progress=watched(shown, interruption),
         source=table.source,
         files=table.files,
+        seen=functools.partial(_warn, table, settings),
     )
     if service is None:
         summary = done(table.reader, embedded(settings, folders))
@@ -236,7 +249,16 @@ def _classify(
         with Purchase(terms, settings, known_by, buying, interruption=interruption) as purchase:
             summary = done(table.reader, purchase.matcher, purchase=purchase, partial=partial)
     _go_on(summary, partial)
-    return Result(summary, table.place(summary))
+    result = Result(summary, table.place(summary))
+    if too_few := summary.too_few_matches(settings.fail_if_no_match):
+        too_few.result = result
+        raise too_few
+    return result
+
+
+def _warn(table: Given, settings: Settings, found: Plan) -> None:
+    if said := few_words(settings.text_columns, found.rows, found.worded, table.sample):
+        warnings.warn(python_words(said), stacklevel=OURS)
 
 
 def _go_on(summary: Summary, partial: bool) -> None:

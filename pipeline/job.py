@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from pipeline.money import plain, total
 from pipeline.outputs import Target
 from pipeline.progress import Progress
 from pipeline.report import Paid, Parked, Summary, SystemSummary
-from pipeline.scan import scan
+from pipeline.scan import Plan, scan
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Reader
 from pipeline.write import Tally, write
@@ -36,6 +36,7 @@ def run(
     purchase: Purchase | None = None,
     files: Files | None = None,
     partial: bool = False,
+    seen: Callable[[Plan], None] = lambda _: None,
 ) -> Summary:
     """Do a job.
 
@@ -49,6 +50,7 @@ def run(
         purchase: buys what the matcher needs; None for the embedded engine, which needs nothing.
         files: how the table's files are written, for the manifest.
         partial: whether the table so far is written when the purchase parks.
+        seen: told what is in the table, before any money is spent.
 
     Raises:
         InputError: the table cannot be read to its end; nothing was written.
@@ -66,6 +68,7 @@ def run(
 
     rows = functools.partial(_rows, reader, settings)
     found = scan(purchase.noted(rows()) if purchase else rows())
+    seen(found)
     if purchase:
         with target.draft(reader, new_fields(settings)) as draft:
             draft.writer.abort()  # what could not be written must not be bought first
@@ -92,7 +95,12 @@ def run(
     return summary
 
 
-def plan(reader: Reader, settings: Settings, purchase: Purchase | None) -> Forecast:
+def plan(
+    reader: Reader,
+    settings: Settings,
+    purchase: Purchase | None,
+    seen: Callable[[Plan], None] = lambda _: None,
+) -> Forecast:
     """Say what a job would do, spending nothing.
 
     Raises:
@@ -103,6 +111,7 @@ def plan(reader: Reader, settings: Settings, purchase: Purchase | None) -> Forec
     check_free(reader.schema.names, settings)
     rows = _rows(reader, settings)
     found = scan(purchase.noted(rows) if purchase else rows)
+    seen(found)
     return Forecast(found, purchase.estimate() if purchase else Estimate.free())
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.errors import NoMatchError
 from pipeline.money import ZERO, plain
 
 __all__ = ["Summary", "SystemSummary"]
@@ -17,6 +18,11 @@ NAMED = ("ok", "no_match", "review", "empty", "pending")
 """The statuses that are no failure."""
 
 NO_OUTPUT = "No output was written; with --partial the table so far is."
+
+NAME_THE_TEXT = (
+    "The table was written all the same. Check that --text-column names the columns that say what "
+    "is bought, or raise --fail-if-no-match."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,12 @@ class SystemSummary:
 
     statuses: Mapping[str, int]
     cost_usd: Decimal
+
+    @property
+    def with_text(self) -> int:
+        """Rows that have text and an answer, be it an error."""
+        statuses = self.statuses
+        return sum(statuses.values()) - statuses.get("empty", 0) - statuses.get("pending", 0)
 
     @property
     def failed(self) -> int:
@@ -71,7 +83,7 @@ class Paid:
         if self.unattributed_usd:
             lines.append(f"for texts no longer in the table: {plain(self.unattributed_usd)} USD")
         if self.over_max_cost_usd:
-            lines.append(f"that is {plain(self.over_max_cost_usd)} USD more than --max-cost")
+            lines.append(f"that is {plain(self.over_max_cost_usd)} USD more than the cost limit")
         if self.unconfirmed or self.unknown:
             lines.append(
                 f"{self.unconfirmed:,} attempts unconfirmed, {self.unknown:,} without a price: "
@@ -122,6 +134,22 @@ class Summary:
     replaced_characters: int = 0
     paid: Paid | None = None
     parked: Parked | None = None
+    to_check: int = 0
+
+    def too_few_matches(self, share: float | None) -> NoMatchError | None:
+        """Return what to say where more than this share of a system's texts got no match."""
+        if share is None:
+            return None
+        found = [
+            f"{figures.statuses['no_match']:,} of {figures.with_text:,} rows ({name})"
+            for name, figures in self.systems.items()
+            if figures.statuses.get("no_match", 0) > share * figures.with_text
+        ]
+        return (
+            NoMatchError(f"Too many rows got no match: {', '.join(found)}.", NAME_THE_TEXT)
+            if found
+            else None
+        )
 
     @property
     def pending(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.tables import Batch
+from pipeline.text_columns import has_words
 
 __all__ = ["Plan", "scan"]
 
@@ -17,10 +18,17 @@ class Plan:
     Attributes:
         rows: rows in the table.
         empty: rows of them without text; they are not classified.
+        wordless: rows whose text has no words: numbers, dates and codes.
     """
 
     rows: int
     empty: int
+    wordless: int = 0
+
+    @property
+    def worded(self) -> int:
+        """Rows whose text has words."""
+        return self.rows - self.empty - self.wordless
 
     def __str__(self) -> str:
         return f"{self.rows:,} rows, {self.empty:,} without text"
@@ -32,8 +40,10 @@ def scan(batches: Iterable[Batch]) -> Plan:
     Raises:
         InputError: the table cannot be read to its end.
     """
-    rows = empty = 0
+    rows = empty = wordless = 0
     for batch in batches:
         rows += len(batch.texts)
-        empty += sum(not text for text in batch.texts)
-    return Plan(rows, empty)
+        texts = [text for text in batch.texts if text]
+        empty += len(batch.texts) - len(texts)
+        wordless += sum(not has_words(text) for text in texts)
+    return Plan(rows, empty, wordless)

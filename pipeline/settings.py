@@ -92,6 +92,8 @@ class Settings:
         engine: how the embedded engine answers: by learned models (``learned``), or by the codes'
             titles alone (``lexical``).
         explain: whether ``<system>_why`` is added: the words that spoke for the best match.
+        fail_if_no_match: how many of a system's rows with text may get no match, as a share of
+            them; None for all.
     """
 
     systems: tuple[System, ...] = SYSTEMS
@@ -105,6 +107,7 @@ class Settings:
     models: Mapping[str, str] = field(default_factory=dict)
     engine: EngineName = "learned"
     explain: bool = False
+    fail_if_no_match: float | None = None
 
     def __post_init__(self) -> None:
         checked = {
@@ -114,6 +117,9 @@ class Settings:
             "min_confidence": _fraction("min_confidence", self.min_confidence),
             "jobs": _whole("jobs", self.jobs, 1),
         }
+        for name in ("min_confidence", "fail_if_no_match"):
+            if getattr(self, name) is not None:
+                checked[name] = _fraction(name, getattr(self, name))
         if self.back_off is not None:
             checked["back_off"] = _share("back_off", self.back_off)
         if self.limit_rows is not None:
@@ -147,7 +153,7 @@ class Settings:
         """Refuse what only the embedded engine can do, for a job that a paid service answers.
 
         Raises:
-            SettingsError: it is asked for.
+            SettingsError: what only the embedded engine can do is asked for.
         """
         asked = {
             "model": bool(self.models),

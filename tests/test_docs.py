@@ -72,7 +72,7 @@ def test_the_options_of_evaluate_are_those_of_run_and_these() -> None:
     assert [name for name in own if name not in shared] == documented
     not_there = {"--output", "--output-format", "--systems", "--top", "--min-confidence"}
     not_there |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
-    not_there |= {"--back-off", "--explain"}
+    not_there |= {"--back-off", "--explain", "--fail-if-no-match"}
     assert shared - not_there <= set(own)
 
 

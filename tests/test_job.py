@@ -120,7 +120,7 @@ def test_the_manifest_says_what_went_in_and_what_came_out(tmp_path: Path) -> Non
     assert manifest["input"] == {"path": str(source), "sha256": reader.fingerprint()}
     assert manifest["output"]["sha256"] == open_reader(output, ()).fingerprint()
     assert manifest["settings"]["systems"] == ["cpv"]
-    assert manifest["plan"] == {"rows": 6, "empty": 1}
+    assert manifest["plan"] == {"rows": 6, "empty": 1, "wordless": 0}
     assert manifest["exit_state"] == "complete with failed rows"
 
 

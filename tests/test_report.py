@@ -5,6 +5,8 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from pipeline.report import Paid, Parked, Summary, SystemSummary
 
 SUMMARY = Summary(
@@ -56,6 +58,30 @@ def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
     }
 
 
+def test_the_text_says_how_many_rows_need_a_look() -> None:
+    said = str(replace(SUMMARY, to_check=34))
+    assert "34 of 1,234 rows need a look: review, no match or failed" in said.splitlines()
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.5, "psc"), (0.1, "cpv"), (0.9, ""), (None, "")])
+def test_too_many_rows_without_a_match_are_told_by_system(share: float | None, named: str) -> None:
+    """Rows without text and rows that were not reached count for nothing."""
+    cpv = SystemSummary({"ok": 80, "no_match": 20, "empty": 900}, Decimal(0))
+    psc = SystemSummary({"ok": 20, "no_match": 80, "empty": 900}, Decimal(0))
+    summary = replace(SUMMARY, systems={"cpv": cpv, "psc": psc})
+    found = summary.too_few_matches(share)
+    assert bool(found) == bool(named)
+    if found:
+        assert f"rows ({named})" in found.message
+        assert found.exit_code == 3
+        assert "80 of 100 rows (psc)" in found.message
+
+
+def test_as_many_as_are_allowed_are_not_too_many() -> None:
+    half = SystemSummary({"ok": 1, "no_match": 1}, Decimal(0))
+    assert replace(SUMMARY, systems={"cpv": half}).too_few_matches(0.5) is None
+
+
 def test_a_job_that_took_no_time_has_a_summary() -> None:
     assert "0 rows" in str(Summary(0, {}, Decimal(0), 0.0))
 
@@ -64,7 +90,7 @@ def test_what_was_paid_says_how_much_is_over_the_limit() -> None:
     paid = Paid(3, Decimal("0.12"), Decimal(0), 0, 0, Decimal(0), Decimal("0.0200"))
     assert str(paid).splitlines() == [
         "paid by this job: 0.12 USD, 3 attempts",
-        "that is 0.02 USD more than --max-cost",
+        "that is 0.02 USD more than the cost limit",
     ]
     assert paid.to_dict()["over_max_cost_usd"] == "0.02"
     within = replace(paid, over_max_cost_usd=Decimal(0))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.answers import SYSTEMS
 from pipeline.errors import SettingsError
 from pipeline.settings import CsvOptions, Settings, parse_systems
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import sys
@@ -35,8 +36,10 @@ from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, Target, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
+from pipeline.scan import Plan
 from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems
 from pipeline.tables import Reader, format_of, open_reader, output_format_of
+from pipeline.text_columns import few_words, first_rows
 
 __all__ = ["plan", "run"]
 
@@ -89,6 +92,12 @@ log = logging.getLogger("pipeline")
     help="The folder of a learned model, see train; repeat it for several systems.",
 )
 @option("--explain", is_flag=True, help="Add the words that spoke for the best match.")
+@option(
+    "--fail-if-no-match",
+    type=float,
+    metavar="SHARE",
+    help="Exit with 3 if more of a system's rows with text get no match, such as 0.5.",
+)
 @option("--column-prefix", default="", help="Put before the name of every new column.")
 @option("--limit-rows", type=int, help="Read no more than this many rows: a sample.")
 @option(
@@ -174,6 +183,7 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
         models={str(model.path): model.sha256 for model in models.values()},
         engine=values["engine"],
         explain=values["explain"],
+        fail_if_no_match=values["fail_if_no_match"],
     )
     if values["base_url"]:
         settings.check_for_service()
@@ -202,6 +212,10 @@ def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) ->
     _report(text, beside_the_table=isinstance(table.target, StandardOutput))
     if summary.parked:
         return summary.parked.exit_code
+    too_few = summary.too_few_matches(table.settings.fail_if_no_match)
+    if too_few is not None:
+        click.echo(f"{too_few.message}\n{too_few.hint}", err=True)
+        return too_few.exit_code
     return WITH_FAILED_ROWS if summary.failed else COMPLETE
 
 
@@ -218,17 +232,26 @@ def _job(
         bought,
         table.files,
         values["partial"],
+        functools.partial(_warn, table),
     )
 
 
+def _warn(table: _Table, found: Plan) -> None:
+    sample = functools.partial(first_rows, table.reader)
+    said = few_words(table.settings.text_columns, found.rows, found.worded, sample)
+    if said is not None:
+        click.echo(f"Warning: {said}", err=True)
+
+
 def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
+    seen = functools.partial(_warn, table)
     if how is None:
-        forecast = job.plan(table.reader, table.settings, None)
+        forecast = job.plan(table.reader, table.settings, None, seen)
         said = "embedded engine: offline and free"
     else:
         known_by = _identity(table, values["input_path"])
         with planned(how, table.settings, known_by) as bought:
-            forecast = job.plan(table.reader, table.settings, bought)
+            forecast = job.plan(table.reader, table.settings, bought, seen)
         said = described(how, forecast.purchase)
     say(json.dumps(forecast.to_dict()) if values["as_json"] else f"{forecast.table}\n{said}")
     return COMPLETE

@@ -246,7 +246,7 @@ def test_an_overshoot_is_in_the_summary_and_in_the_manifest(
     line.write("one text")
     with line.at(Instead(service.app(), {0: success("0.0095")})):
         assert line("run", "--max-cost", "0.001") == 0
-        assert "that is 0.0085 USD more than --max-cost" in line.out
+        assert "that is 0.0085 USD more than the cost limit" in line.out
     manifest = json.loads(line.output.with_name("out.csv.manifest.json").read_text())
     assert manifest["summary"]["paid"]["over_max_cost_usd"] == "0.0085"
 

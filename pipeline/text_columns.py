@@ -1,0 +1,96 @@
+"""Whether the chosen columns hold text at all, and which column of the table does."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.tables import Reader
+
+__all__ = ["few_words", "first_rows", "has_words", "likeliest"]
+
+log = logging.getLogger(__name__)
+
+WORD = re.compile(
+    r"(?<![^\W_])[^\W\d_]{4,}(?![^\W_])|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"
+)
+"""Four letters that touch no digits, unlike those of codes; scripts that put a word in fewer."""
+
+HARDLY_ANY = 0.2
+"""A column of text has words in more than this share of its rows."""
+
+MOST = 40
+"""Words of a row that count: a column of long texts is no likelier than one of good titles."""
+
+
+def has_words(text: str) -> bool:
+    """Tell text from numbers, dates, codes and blanks."""
+    return WORD.search(text) is not None
+
+
+def few_words(
+    wanted: Sequence[str], rows: int, worded: int, sample: Callable[[], pa.RecordBatch]
+) -> str | None:
+    """Return what to say of text columns that hold hardly any words; None where they do.
+
+    Args:
+        wanted: the columns that were chosen.
+        rows: rows in the table.
+        worded: rows of them that have words there.
+        sample: gives the table's first rows with all their columns.
+    """
+    if not rows or worded > HARDLY_ANY * rows:
+        return None
+    named = ", ".join(map(repr, wanted))
+    holds = (
+        f"The text column {named} holds" if len(wanted) == 1 else f"The text columns {named} hold"
+    )
+    other = likeliest(sample(), wanted)
+    hint = (
+        "Name the column that says what is bought: --text-column NAME."
+        if other is None
+        else f"Did you mean --text-column {other!r}?"
+    )
+    less = f"{rows - worded:,} of {rows:,} rows are numbers, dates, codes or blank"
+    return f"{holds} hardly any words: {less}. {hint}"
+
+
+def first_rows(reader: Reader) -> pa.RecordBatch:
+    """Return the first rows of a table with all its columns; none where Arrow cannot hold them."""
+    batches = reader.batches()
+    try:
+        for batch in batches:
+            return batch.to_arrow()
+    except InputError:
+        log.debug("no column is proposed: Arrow cannot hold the first rows")
+    return pa.RecordBatch.from_pydict({})
+
+
+def likeliest(sample: pa.RecordBatch, but: Sequence[str]) -> str | None:
+    """Return the column that reads most like text: many words, and other ones in each row."""
+    scores = {
+        name: _score(column.to_pylist())
+        for name, column in zip(sample.schema.names, sample.columns, strict=True)
+        if name not in but and _is_text(column.type)
+    }
+    best = max(scores, key=lambda name: scores[name], default=None)
+    return best if best is not None and scores[best] > 0 else None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _score(values: Iterable[str | None]) -> float:
+    texts = [value or "" for value in values]
+    worded = [text for text in texts if has_words(text)]
+    if len(worded) <= HARDLY_ANY * len(texts):
+        return 0.0
+    words = sum(min(MOST, len(WORD.findall(text))) for text in worded) / len(texts)
+    return words * len(set(worded)) / len(worded)

@@ -1,0 +1,94 @@
+"""Columns without words are told before anything is bought, with the column that has them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import pipeline
+from pipeline.tables import ArrowReader
+from pipeline.text_columns import few_words, first_rows, has_words, likeliest
+
+TABLE = {
+    "id": [str(number * 17) for number in range(9)],
+    "ref": [f"UK-LON-{number:04}" for number in range(9)],
+    "buyer": ["City of London, Department of Works"] * 9,
+    "title": [f"Road marking in ward {number}" for number in range(9)],
+    "price": list(range(9)),
+}
+
+
+def sample(**columns: object) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({**TABLE, **columns})
+
+
+@pytest.mark.parametrize("text", ["Toner", "IT services", "Büro", "дорога", "道路標示", "도로"])
+def test_text_has_words(text: str) -> None:
+    assert has_words(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "123 456", "2024-01-31", "UK-LON-0001", "9e6cb408-ea9f-444e", "😀", "12,50 €"]
+)
+def test_numbers_dates_and_codes_have_none(text: str) -> None:
+    assert not has_words(text)
+
+
+def test_the_likeliest_column_has_other_words_in_each_row() -> None:
+    assert likeliest(sample(), ["id"]) == "title"
+    assert likeliest(sample(title=["open"] * 9), ["id", "buyer"]) == "title"
+    assert likeliest(sample(title=[None] * 9), ["id", "buyer"]) is None
+
+
+@pytest.mark.parametrize(("worded", "told"), [(0, True), (2, True), (3, False), (10, False)])
+def test_it_is_told_where_hardly_any_row_has_words(worded: int, told: bool) -> None:
+    said = few_words(["id"], 10, worded, sample)
+    assert bool(said) == told
+    if said:
+        assert f"{10 - worded} of 10 rows are numbers, dates, codes or blank" in said
+        assert said.endswith("Did you mean --text-column 'title'?")
+
+
+def test_of_a_table_without_rows_nothing_is_told() -> None:
+    assert few_words(["id"], 0, 0, sample) is None
+
+
+def test_where_no_column_has_words_none_is_proposed() -> None:
+    numbers = pa.RecordBatch.from_pydict({"id": ["1"]})
+    said = few_words(["id", "ref"], 1, 0, lambda: numbers)
+    assert said is not None
+    assert said.startswith("The text columns 'id', 'ref' hold")
+    assert said.endswith("Name the column that says what is bought: --text-column NAME.")
+
+
+def test_the_first_rows_have_all_columns() -> None:
+    table = pa.table(TABLE)
+    assert first_rows(ArrowReader(table, ["id"])).schema.names == [*TABLE]
+
+
+def test_a_frame_warns_in_pythons_words_where_it_was_given() -> None:
+    frame = pd.DataFrame(TABLE)
+    with pytest.warns(UserWarning, match=r'Did you mean text_columns=\["title"\]\?') as warned:
+        pipeline.plan(frame, text_columns="id")
+    assert warned[0].filename == __file__
+
+
+def test_too_many_rows_without_a_match_raise_and_the_table_is_there() -> None:
+    frame = pd.DataFrame(TABLE)
+    with (
+        pytest.warns(UserWarning, match="hardly any words") as warned,
+        pytest.raises(pipeline.NoMatchError, match=r"9 of 9 rows \(cpv\)") as caught,
+    ):
+        pipeline.classify(frame, text_columns="id", systems="cpv", fail_if_no_match=0.5)
+    assert warned[0].filename == __file__
+    assert caught.value.result.to_pandas()["cpv_status"].tolist() == ["no_match"] * 9
+    assert "fail_if_no_match" in caught.value.hint
+    assert "--" not in caught.value.hint
+
+
+def test_as_many_as_are_allowed_raise_nothing() -> None:
+    with pytest.warns(UserWarning, match="hardly any words"):
+        pipeline.classify(
+            pd.DataFrame(TABLE), text_columns="id", systems="cpv", fail_if_no_match=1.0
+        )
