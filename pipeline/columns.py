@@ -9,7 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.answers import Answer, BatchAnswers, Explained, Failed, Match, Matched, Pending
+from pipeline.answers import (
+    Answer,
+    BatchAnswers,
+    Explained,
+    Failed,
+    Match,
+    Matched,
+    Pending,
+    System,
+)
 from pipeline.errors import SettingsError
 from pipeline.money import ARROW_USD, ZERO, known_total
 from pipeline.quoting import listed
@@ -76,7 +85,7 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
     """Turn a batch's answers into the columns of `new_fields`."""
     values: list[Sequence[Any]] = []
     for system in settings.systems:
-        values += _system_values(settings, answers[system])
+        values += _system_values(settings, system, answers[system])
     rows = zip(*(answers[system] for system in settings.systems), strict=True)
     values.append([known_total(cost(answer) for answer in row) for row in rows])
     fields = new_fields(settings)
@@ -94,14 +103,16 @@ def cost(answer: Answer | None) -> Decimal | None:
     return ZERO if answer is None else answer.cost_usd
 
 
-def _system_values(settings: Settings, answers: Sequence[Answer | None]) -> list[Sequence[Any]]:
+def _system_values(
+    settings: Settings, system: System, answers: Sequence[Answer | None]
+) -> list[Sequence[Any]]:
     ranked = [_matches(answer) for answer in answers]
     best = [matches[0] if matches else None for matches in ranked]
     values: list[Sequence[Any]] = [
         [match and match.code for match in best],
         [match and match.title for match in best],
         [match and match.confidence for match in best],
-        [status(answer, settings.review_under) for answer in answers],
+        [status(answer, settings.review_under(system)) for answer in answers],
         [cost(answer) for answer in answers],
     ]
     if settings.top > 1:

@@ -41,7 +41,7 @@ def classify(
     systems: str | Sequence[str] = SYSTEMS,
     text_columns: str | Sequence[str] = "description",
     top: int = 1,
-    min_confidence: float = 0.0,
+    min_confidence: float | None = None,
     back_off: float | None = None,
     jobs: int = 1,
     engine: EngineName = "learned",
@@ -69,7 +69,8 @@ def classify(
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column (or columns, joined by ". ") that hold the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
-        min_confidence: a best match under this gets the status ``review``.
+        min_confidence: a best match under this gets the status ``review``; None is a measured one
+            for the embedded engine (`pipeline.settings.SURE`) and 0 for a service.
         back_off: instead of a best match under this the deepest code above it is given whose
             confidence, the sum over the matches at or below it, reaches this.
         jobs: how many processes the embedded engine uses.
@@ -231,7 +232,7 @@ def _classify(
     named = {str(model.path): model.sha256 for model in folders.values()}
     settings, shown = _settings(**options, models=named), display(progress)
     if service is not None:
-        settings.check_for_service()
+        settings = settings.for_service()
     table = given(data, settings, output, overwrite, csv)
     done = functools.partial(
         job.run,

@@ -146,6 +146,7 @@ def _summary(
         seconds=time.monotonic() - started,
         output=output,
         replaced_characters=replaced,
+        to_check=tally.to_check,
         paid=paid,
         parked=parked,
     )

@@ -124,6 +124,8 @@ class Summary:
             the file's encoding.
         paid: what the job bought; None for the embedded engine.
         parked: why the run stopped before its end; None for a complete one.
+        to_check: rows that need a look: in one system at least their status is ``review``,
+            ``no_match`` or an error.
     """
 
     rows: int
@@ -178,6 +180,7 @@ class Summary:
             "seconds": round(self.seconds, 3),
             "output": None if self.output is None else str(self.output),
             "replaced_characters": self.replaced_characters,
+            "to_check": self.to_check,
             "paid": self.paid and self.paid.to_dict(),
             "parked": self.parked and asdict(self.parked),
         }
@@ -208,6 +211,10 @@ class Summary:
             f"{self.rows:,} rows in {self.seconds:.1f} s ({rate:,.0f} rows/s), "
             f"{plain(self.cost_usd)} USD"
         ]
+        if self.to_check:
+            lines.append(
+                f"{self.to_check:,} of {self.rows:,} rows need a look: review, no match or failed"
+            )
         if self.replaced_characters:
             lines.append(
                 f"{self.replaced_characters:,} characters of titles are not in the file's "

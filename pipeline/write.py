@@ -17,6 +17,10 @@ from pipeline.tables import Batch, Writer
 __all__ = ["Tally", "write"]
 
 
+SETTLED = ("ok", "empty", "pending")
+"""The statuses of an answer that nobody need look at, or cannot yet."""
+
+
 @dataclass(slots=True)
 class Tally:
     """What was written so far.
@@ -25,11 +29,14 @@ class Tally:
         rows: rows written.
         statuses: for each system, how many rows have which status.
         cost_usd: for each system, the sum of the rows' costs as far as known, US dollars.
+        to_check: rows that a person should look at: a system has no code for them, or a
+            doubtful one.
     """
 
     rows: int
     statuses: dict[System, Counter[str]]
     cost_usd: dict[System, Decimal]
+    to_check: int = 0
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
@@ -40,12 +47,16 @@ class Tally:
     def add(self, settings: Settings, answers: BatchAnswers, rows: int) -> None:
         """Count a batch."""
         self.rows += rows
+        doubtful = set[int]()
         for system in settings.systems:
-            statuses = (status(answer, settings.review_under) for answer in answers[system])
+            under = settings.review_under(system)
+            statuses = [status(answer, under) for answer in answers[system]]
             self.statuses[system].update(statuses)
+            doubtful |= {row for row, name in enumerate(statuses) if name not in SETTLED}
             spent = (cost(answer) for answer in answers[system])
             known = (usd for usd in spent if usd is not None)
             self.cost_usd[system] = total([self.cost_usd[system], *known])
+        self.to_check += len(doubtful)
 
 
 def write(
