@@ -74,7 +74,7 @@ def run(
             draft.writer.abort()  # what could not be written must not be bought first
     parked = purchase.buy(rows()) if purchase else None
     if purchase and parked and not partial:
-        return _summary(Tally.of(()), None, 0, started, purchase.paid(), parked)
+        return _summary(Tally.of(settings.systems), None, 0, started, purchase.paid(), parked)
     place = target.partial if parked else target
     with place.draft(reader, new_fields(settings)) as draft:
         with progress(found.rows) as advance:

@@ -170,6 +170,7 @@ class Summary:
             "rows": self.rows,
             "systems": {
                 name: {
+                    **dict.fromkeys(NAMED, 0),
                     **system.statuses,
                     "failed": system.failed,
                     "cost_usd": plain(system.cost_usd),
@@ -189,7 +190,7 @@ class Summary:
         lines = [*self._table(), *self._closing()]
         if self.parked is None:
             return "\n".join(lines)
-        if self.systems:
+        if any(system.statuses for system in self.systems.values()):
             return "\n".join([*lines, str(self.parked)])
         return "\n".join([*map(str, filter(None, [self.paid])), str(self.parked), NO_OUTPUT])
 

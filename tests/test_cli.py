@@ -81,11 +81,66 @@ def test_json_is_the_only_thing_on_standard_output(
     figures = json.loads(capsys.readouterr().out)
     assert figures["rows"] == 3
     assert figures["systems"]["naics"] == {
+        "ok": 0,
+        "no_match": 0,
         "review": 2,
         "empty": 1,
+        "pending": 0,
         "failed": 0,
         "cost_usd": "0",
     }
+
+
+@pytest.mark.parametrize("name", ["run", "plan"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["TABLE", "--text-column", "nope"], "no column 'nope'"),
+        (["nothere.csv"], "nothere.csv does not exist"),
+        (["TABLE", "--nope"], "--nope"),
+        (["TABLE", "--top", "many"], "--top"),
+        (["TABLE", "--top", "99"], "top is 99."),
+        ([], "INPUT"),
+    ],
+)
+def test_an_error_is_json_too_and_told_to_people_all_the_same(
+    name: str, arguments: list[str], said: str, table: Path
+) -> None:
+    words = [str(table) if word == "TABLE" else word for word in arguments]
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", name, *words, "--json"],
+        cwd=table.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    figures = json.loads(done.stdout)
+    assert set(figures) == {"error", "hint", "exit_code"}
+    assert said in figures["error"]
+    assert figures["hint"]
+    assert figures["exit_code"] == done.returncode == 2
+    assert said in done.stderr
+
+
+def test_columns_without_words_are_told_with_the_likeliest_and_may_fail_the_run(
+    tmp_path: Path,
+) -> None:
+    rows = [f"{place},UK-{place:04},City of London,Road marking {place}" for place in range(9)]
+    (tmp_path / "in.csv").write_text("\n".join(["id,ref,buyer,title", *rows]) + "\n")
+    options = ["--text-column", "id", "--systems", "cpv", "--output", "out.csv"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "run", "in.csv", *options],
+        cwd=tmp_path,
+        env={**os.environ, "TENDER_PIPELINE_FAIL_IF_NO_MATCH": "0.5"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "'id' holds hardly any words: 9 of 9 rows" in done.stderr
+    assert "Did you mean --text-column 'title'?" in done.stderr
+    assert "Too many rows got no match: 9 of 9 rows (cpv)." in done.stderr
+    assert done.returncode == 3
+    assert (tmp_path / "out.csv").is_file()
 
 
 def test_options_win_over_variables_and_variables_over_the_settings_file(

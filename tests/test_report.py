@@ -50,7 +50,10 @@ def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
     assert figures["cost_usd"] == "0.10499999"
     assert figures["systems"]["cpv"] == {
         "ok": 1200,
+        "no_match": 0,
+        "review": 0,
         "empty": 30,
+        "pending": 0,
         "TIMEOUT": 3,
         "VALIDATION_ERROR": 1,
         "failed": 4,

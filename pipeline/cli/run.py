@@ -19,6 +19,7 @@ from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.buy.identity import of_contents, of_files
 from pipeline.cli.found_file import confirm_found_file
+from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import (
     Names,
     csv_options,
@@ -48,7 +49,7 @@ COMPLETE, WITH_FAILED_ROWS = 0, 3
 log = logging.getLogger("pipeline")
 
 
-@click.command(short_help="Classify a table and write it back with its codes.")
+@click.command(cls=JsonErrors, short_help="Classify a table and write it back with its codes.")
 @click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path, allow_dash=True))
 @option(
     "--output",
@@ -148,7 +149,7 @@ def _plan(**values: Any) -> int:
     return _with_table(values, _show_plan)
 
 
-plan = click.Command(
+plan = JsonErrors(
     "plan",
     params=run.params,
     callback=_plan,
