@@ -27,6 +27,12 @@ class Protection:
 PROTECTIONS = (
     # Nothing is paid twice or lost.
     Protection(
+        "text columns without words are told before anything is bought",
+        "    seen(found)\n    if purchase:\n",
+        "    if purchase:\n",
+        "tests/test_text_columns.py",
+    ),
+    Protection(
         "an attempt is written down before it is sent",
         """\
             attempt = await self._written(call, reserved, slot)
