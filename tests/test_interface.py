@@ -41,7 +41,7 @@ def frame() -> pd.DataFrame:
 
 def test_a_frame_comes_back_as_it_was_with_new_columns(frame: pd.DataFrame) -> None:
     before = frame.copy(deep=True)
-    result = pipeline.classify(frame, systems=["naics", "psc"])
+    result = pipeline.classify(frame, systems=["naics", "psc"], min_confidence=0)
     enriched = result.to_pandas()
     pd.testing.assert_frame_equal(enriched[before.columns], before)
     pd.testing.assert_frame_equal(frame, before)
@@ -51,7 +51,7 @@ def test_a_frame_comes_back_as_it_was_with_new_columns(frame: pd.DataFrame) -> N
 
 
 def test_a_frame_without_odd_columns_has_a_table_too(frame: pd.DataFrame) -> None:
-    table = pipeline.classify(frame[["description", "n"]], systems="psc").table
+    table = pipeline.classify(frame[["description", "n"]], systems="psc", min_confidence=0).table
     assert table["n"].to_pylist() == [1, None, 3, 4]
     assert table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
 
@@ -64,7 +64,7 @@ def test_a_table_comes_back_with_its_types() -> None:
         },
         metadata={"owner": "us"},
     )
-    result = pipeline.classify(table, systems=["psc"])
+    result = pipeline.classify(table, systems=["psc"], min_confidence=0)
     assert result.table.select(["description", "codes"]).equals(table)
     assert result.table.schema.metadata[b"owner"] == b"us"
     assert result.table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
@@ -196,7 +196,8 @@ def test_columns_keep_their_labels_whatever_they_are(
 ) -> None:
     frame = pd.DataFrame([["Road marking", 1], ["Office chairs", 2]], columns=columns)
     frame.attrs["owner"] = "us"
-    enriched = pipeline.classify(frame, systems="psc", text_columns=text_column).to_pandas()
+    result = pipeline.classify(frame, systems="psc", text_columns=text_column, min_confidence=0)
+    enriched = result.to_pandas()
     kept, new = enriched.columns[:2], enriched.columns[2:]
     assert [repr(label) for label in kept] == [repr(label) for label in columns]
     first = new[0][0] if isinstance(columns, pd.MultiIndex) else new[0]
@@ -210,7 +211,8 @@ def test_columns_keep_their_labels_whatever_they_are(
 def test_labels_with_levels_are_padded_with_nothing() -> None:
     frame = pd.DataFrame({("description", "en", "x"): ["Road marking"]})
     text_column = "('description', 'en', 'x')"
-    enriched = pipeline.classify(frame, systems="psc", text_columns=text_column).to_pandas()
+    result = pipeline.classify(frame, systems="psc", text_columns=text_column, min_confidence=0)
+    enriched = result.to_pandas()
     assert enriched["psc_status", "", ""].tolist() == ["ok"]
     again = frame.copy()
     again["psc_code", "", ""] = 1
@@ -238,12 +240,15 @@ def test_text_that_arrow_refuses_is_an_error_whose_hint_helps(values: pd.Series[
         pipeline.classify(frame, systems="psc")
     assert ".astype(object).astype(str)" in refusal.value.hint
     frame["description"] = frame["description"].astype(object).astype(str)
-    assert pipeline.classify(frame, systems="psc").summary.rows == 2
+    with pytest.warns(UserWarning, match="hardly any words"):
+        assert pipeline.classify(frame, systems="psc").summary.rows == 2
 
 
 def test_half_a_surrogate_pair_stays_in_the_frame_and_the_row_is_classified() -> None:
     texts = pd.Series(["Road marking \ud800", None, "Office chairs"], dtype=object)
-    result = pipeline.classify(pd.DataFrame({"description": texts}), systems="psc")
+    result = pipeline.classify(
+        pd.DataFrame({"description": texts}), systems="psc", min_confidence=0
+    )
     enriched = result.to_pandas()
     assert enriched["description"].tolist() == texts.tolist()
     assert enriched["psc_status"].tolist() == ["ok", "empty", "ok"]
