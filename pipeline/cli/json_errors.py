@@ -39,7 +39,8 @@ class JsonErrors(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _printed(ctx.params["as_json"]):
+        beside_the_table = str(ctx.params["output"]) == "-"
+        with _printed(ctx.params["as_json"], beside_the_table):
             return super().invoke(ctx)
 
 
@@ -50,7 +51,7 @@ def wanted(args: Sequence[str]) -> bool:
 
 
 @contextmanager
-def _printed(as_json: bool) -> Iterator[None]:
+def _printed(as_json: bool, beside_the_table: bool = False) -> Iterator[None]:
     try:
         yield
     except (
@@ -62,9 +63,16 @@ def _printed(as_json: bool) -> Iterator[None]:
     ) as error:
         figures = _figures(error)
         if as_json and figures is not None:
-            with suppress(OutputError):  # the exit code and standard error have to do
-                say(json.dumps(figures))
+            with suppress(OSError, OutputError):  # the exit code has to do
+                _print(json.dumps(figures), beside_the_table)
         raise
+
+
+def _print(figures: str, beside_the_table: bool) -> None:
+    if beside_the_table:
+        click.echo(figures, err=True)
+    else:
+        say(figures)
 
 
 def _figures(error: BaseException) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,21 +30,17 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.paid import buying, described, paid_options, planned, purchase_settings
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
+from pipeline.cli.telling import exit_code, report, warn_of_few_words
 from pipeline.engine import embedded
 from pipeline.engine.learned import ModelFolder, opened
-from pipeline.errors import OutputError
 from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, Target, default_output
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
-from pipeline.scan import Plan
 from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems
 from pipeline.tables import Reader, format_of, open_reader, output_format_of
-from pipeline.text_columns import few_words, first_rows
 
 __all__ = ["plan", "run"]
-
-COMPLETE, WITH_FAILED_ROWS = 0, 3
 
 log = logging.getLogger("pipeline")
 
@@ -215,14 +211,8 @@ def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) ->
         with buying(how, table.settings, known_by, values["yes"]) as bought:
             summary = _job(table, bought.matcher, bought, values)
     text = json.dumps(summary.to_dict()) if values["as_json"] else str(summary)
-    _report(text, beside_the_table=isinstance(table.target, StandardOutput))
-    if summary.parked:
-        return summary.parked.exit_code
-    too_few = summary.too_few_matches(table.settings.fail_if_no_match)
-    if too_few is not None:
-        click.echo(f"{too_few.message}\n{too_few.hint}", err=True)
-        return too_few.exit_code
-    return WITH_FAILED_ROWS if summary.failed else COMPLETE
+    report(text, beside_the_table=isinstance(table.target, StandardOutput))
+    return exit_code(summary, table.settings)
 
 
 def _job(
@@ -238,19 +228,12 @@ def _job(
         bought,
         table.files,
         values["partial"],
-        functools.partial(_warn, table),
+        functools.partial(warn_of_few_words, table.reader, table.settings),
     )
 
 
-def _warn(table: _Table, found: Plan) -> None:
-    sample = functools.partial(first_rows, table.reader)
-    said = few_words(table.settings.text_columns, found.rows, found.worded, sample)
-    if said is not None:
-        click.echo(f"Warning: {said}", err=True)
-
-
 def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
-    seen = functools.partial(_warn, table)
+    seen = functools.partial(warn_of_few_words, table.reader, table.settings)
     if how is None:
         forecast = job.plan(table.reader, table.settings, None, seen)
         said = "embedded engine: offline and free"
@@ -260,7 +243,7 @@ def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, An
             forecast = job.plan(table.reader, table.settings, bought, seen)
         said = described(how, forecast.purchase)
     say(json.dumps(forecast.to_dict()) if values["as_json"] else f"{forecast.table}\n{said}")
-    return COMPLETE
+    return 0
 
 
 def _who(how: PurchaseSettings | None) -> str:
@@ -280,18 +263,6 @@ def _identity(table: _Table, source: Path) -> str:
     if str(source) == "-" and table.target.path is None:
         return of_contents(table.settings, table.reader.batches())
     return of_files(table.settings, source, table.target.path)
-
-
-def _report(summary: str, beside_the_table: bool) -> None:
-    """Print the summary; the output is in its place, so the job is done even if that fails."""
-    if beside_the_table:
-        with suppress(OSError):
-            click.echo(summary, err=True)
-        return
-    try:
-        say(summary)
-    except OutputError as error:
-        log.warning("%s", error.message)
 
 
 def _target(
