@@ -33,6 +33,9 @@ COPIED = ("pipeline", "tests", "pyproject.toml")
 PATIENCE_S = 120
 """A test that takes longer than this is no test that fails."""
 
+PLAIN = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider")
+"""One process, without workers of its own: several run at a time."""
+
 FAILED = 1
 """What pytest exits with when tests ran and some failed."""
 
@@ -75,7 +78,7 @@ class Copy:
     def tests(self, *tests: str) -> subprocess.CompletedProcess[str]:
         """Run tests here; a process that crashes has a negative code."""
         here = {"PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-m", "pytest", *PLAIN, *tests]
         return subprocess.run(  # noqa: S603 - our own tests
             command,
             cwd=self._folder,

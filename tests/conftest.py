@@ -1,7 +1,8 @@
-"""What every test shares: the user's folders are temporary ones, and no test asserts a time."""
+"""What every test shares: folders of its own, no time asserted, and one thread to a process."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,26 @@ from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# A worker runs on each processor already. This comes before numpy, which reads it once.
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+LONGEST = (
+    "tests/service/test_schemathesis.py",
+    "tests/soak/",
+    "tests/service/rehearsal/",
+    "tests/service/browser/",
+    "tests/test_notebook.py",
+    "tests/test_secrets.py",
+    "tests/test_cli_",
+    "tests/service/test_lifecycle.py",
+    "tests/buy/",
+)
+"""What is begun first, so that the workers end together."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -31,7 +31,7 @@ def collected() -> frozenset[str]:
     """Return every test of the files in the table, with its parameters and without."""
     files = sorted({test.partition("::")[0] for row in ROWS for test in named(row)})
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "--quiet", *files],
+        [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-n", "0", *files],
         cwd=TESTS,
         capture_output=True,
         text=True,
