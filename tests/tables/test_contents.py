@@ -26,7 +26,7 @@ CSV = b"a,b\n1,2\n"
 OTHERS = [
     (parquet_bytes(), "a Parquet file", "--input-format parquet"),
     (parquet_bytes(0), "a Parquet file", "--input-format parquet"),
-    (gzip.compress(CSV), "data compressed with gzip", ".csv.gz"),
+    (gzip.compress(CSV, mtime=0), "data compressed with gzip", ".csv.gz"),
     (compressed(CSV, ".zst"), "data compressed with zstd", ".csv.zst"),
     (XLSX, "an Excel workbook or another ZIP archive", "Save the sheet as CSV"),
     (XLS, "an old Excel workbook (.xls)", "Save the sheet as CSV"),
