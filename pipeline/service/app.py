@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -85,9 +86,13 @@ def _endpoint(
 
 
 def _describe(app: FastAPI, terms: Terms) -> None:
-    document = described(app.routes, terms)
+    routes = list(app.routes)
+
+    @cache  # which takes longer than all the rest of building a service, and few ask for it
+    def document() -> bytes:
+        return described(routes, terms)
 
     async def openapi(request: Request) -> Response:  # noqa: ARG001 - its shape
-        return Response(document, media_type=JSON)
+        return Response(document(), media_type=JSON)
 
     app.add_route("/openapi.json", openapi, ["GET"], include_in_schema=False)  # and HEAD with it
