@@ -87,19 +87,24 @@ def job_lock(ledger: Path, endpoint: str, identity: str, wait: bool) -> Iterator
     taken = LedgerError(
         "Another run is at this job: the same output of the same input.", WAIT + LATER
     )
-    with _held(_lock_of_job(ledger.resolve(), endpoint, identity), taken, wait, _mode(ledger)):
+    with _held(_lock_of_job(ledger, endpoint, identity), taken, wait, _mode(ledger)):
         yield
 
 
 def _lock_of_job(ledger: Path, endpoint: str, identity: str) -> Path:
-    folder = ledger.with_name(f"{ledger.name}.locks")
+    file = ledger.resolve()
+    folder = file.with_name(f"{file.name}.locks")
     try:
-        ledger.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         if not folder.exists():
             folder.mkdir(exist_ok=True)
-            folder.chmod(ledger.parent.stat().st_mode & 0o777)  # who may lock there may lock here
+            folder.chmod(file.parent.stat().st_mode & 0o777)  # who may lock there may lock here
     except OSError as error:
-        raise _no_lock(folder, error) from error
+        raise LedgerError(
+            f"The ledger {ledger} cannot be used: no folder {folder.name} can be made beside it: "
+            f"{error.strerror or error}.",
+            "Make its folder writable, or name another ledger: --ledger PATH.",
+        ) from error
     return folder / f"job-{_named(endpoint, identity)}.lock"
 
 
