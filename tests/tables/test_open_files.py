@@ -36,13 +36,16 @@ def write_table(path: Path, table: pa.Table = TABLE) -> None:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[IO[Any]]:
     """Return a list of the files that are opened from now on."""
     files: list[IO[Any]] = []
-    original = Path.open
 
-    def recorded(path: Path, *args: Any, **options: Any) -> IO[Any]:
-        files.append(original(path, *args, **options))
-        return files[-1]
+    def recording(original: Callable[..., IO[Any]]) -> Callable[..., IO[Any]]:
+        def recorded(*args: Any, **options: Any) -> IO[Any]:
+            files.append(original(*args, **options))
+            return files[-1]
 
-    monkeypatch.setattr(Path, "open", recorded)
+        return recorded
+
+    monkeypatch.setattr(Path, "open", recording(Path.open))
+    monkeypatch.setattr(os, "fdopen", recording(os.fdopen))  # for tables to read
     return files
 
 
