@@ -11,9 +11,9 @@ protection that nothing tests are both found. Without names all protections are 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,10 +22,12 @@ from compileall import compile_dir
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from py_compile import PycInvalidationMode
 from queue import SimpleQueue
 
+import pytest
 from protections import PROTECTIONS, Protection
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +37,17 @@ PATIENCE_S = 120
 
 PLAIN = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider")
 """One process, without workers of its own: several run at a time."""
+
+FORKED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""The libraries are there before pytest can see to their assertions, which are not ours."""
+
+FORKING = multiprocessing.get_context("forkserver")
+"""Each run is a fork of a process that has the libraries, which take longer than most tests."""
+
+FORKING.set_forkserver_preload(
+    ["aiohttp", "argon2", "fastapi", "httpx", "hypothesis", "jinja2", "limits", "loky", "pandas"]
+    + ["pyarrow.dataset", "pyarrow.parquet", "pytest", "scipy.sparse", "simplejson", "uvicorn"]
+)
 
 FAILED = 1
 """What pytest exits with when tests ran and some failed."""
@@ -64,6 +77,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._said = folder.with_suffix(".txt")
         ignored = shutil.ignore_patterns("__pycache__")
         for name in COPIED:
             source = ROOT / name
@@ -75,27 +89,32 @@ class Copy:
             # By time and size alone, as is usual, some replacements would not be noticed.
             compile_dir(folder / name, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
 
-    def tests(self, *tests: str) -> subprocess.CompletedProcess[str]:
-        """Run tests here; a process that crashes has a negative code."""
-        here = {"PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pytest", *PLAIN, *tests]
-        return subprocess.run(  # noqa: S603 - our own tests
-            command,
-            cwd=self._folder,
-            env={**os.environ, **here},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S * len(tests),
-            check=False,
-        )
+    def tests(self, *tests: str) -> int:
+        """Run tests here and return pytest's exit code; a process that crashes has a negative one.
+
+        Raises:
+            TimeoutError: they do not end.
+        """
+        process = FORKING.Process(target=_run, args=(self._folder, self._said, tests))
+        process.start()
+        process.join(PATIENCE_S * len(tests))
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+            raise TimeoutError
+        return process.exitcode
+
+    def said(self) -> str:
+        """Return what the last run printed."""
+        return self._said.read_text("utf-8")
 
     def try_without(self, protection: Protection) -> Verdict:
         """Take a protection away, run its test and put it back."""
         started = time.monotonic()
         with self._without(protection):
             try:
-                code = self.tests(protection.test).returncode
-            except subprocess.TimeoutExpired:
+                code = self.tests(protection.test)
+            except TimeoutError:
                 return Verdict(False, "the test does not end", time.monotonic() - started)
         caught = code == FAILED or code < 0
         said = "caught" if caught else "NOT CAUGHT" if code == 0 else f"pytest exits with {code}"
@@ -110,6 +129,18 @@ class Copy:
             yield
         finally:
             file.write_text(whole, "utf-8")
+
+
+def _run(folder: Path, said: Path, tests: Sequence[str]) -> None:
+    """Run tests in a process that is there for nothing else."""
+    os.chdir(folder)
+    sys.path.insert(0, str(folder))
+    os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
+    sys.dont_write_bytecode = False  # each run needs what the first one compiled
+    with said.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.exit(pytest.main([*PLAIN, *FORKED, *tests]))
 
 
 def place(protection: Protection) -> Path:
@@ -145,25 +176,33 @@ def check(protections: Sequence[Protection], jobs: int) -> list[Protection]:
         for number in range(jobs):
             copies.put(Copy(Path(name) / str(number)))
 
-        def attempt(protection: Protection) -> Verdict:
-            copy = copies.get()
-            try:
-                return copy.try_without(protection)
-            finally:
-                copies.put(copy)
-
-        _require_that_all_pass(copies, protections)
         with ThreadPoolExecutor(jobs) as pool:
-            verdicts = zip(protections, pool.map(attempt, protections), strict=True)
-            return [each for each, verdict in verdicts if not _reported(each, verdict)]
+            tests = sorted({protection.test for protection in protections})
+            parts = [tests[number::jobs] for number in range(min(jobs, len(tests)))]
+            list(pool.map(partial(_require_that_they_pass, copies), parts))
+            verdicts = pool.map(partial(_try_without, copies), protections)
+            pairs = zip(protections, verdicts, strict=True)
+            return [each for each, verdict in pairs if not _reported(each, verdict)]
 
 
-def _require_that_all_pass(copies: SimpleQueue[Copy], protections: Sequence[Protection]) -> None:
+@contextmanager
+def _one_of(copies: SimpleQueue[Copy]) -> Iterator[Copy]:
     copy = copies.get()
-    done = copy.tests(*sorted({protection.test for protection in protections}))
-    copies.put(copy)
-    if done.returncode:
-        raise UntriableError(f"The tests do not pass as things are:\n{done.stdout}{done.stderr}")
+    try:
+        yield copy
+    finally:
+        copies.put(copy)
+
+
+def _try_without(copies: SimpleQueue[Copy], protection: Protection) -> Verdict:
+    with _one_of(copies) as copy:
+        return copy.try_without(protection)
+
+
+def _require_that_they_pass(copies: SimpleQueue[Copy], tests: Sequence[str]) -> None:
+    with _one_of(copies) as copy:
+        if copy.tests(*tests):
+            raise UntriableError(f"The tests do not pass as things are:\n{copy.said()}")
 
 
 def _reported(protection: Protection, verdict: Verdict) -> bool:
