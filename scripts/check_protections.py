@@ -44,10 +44,11 @@ FORKED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 FORKING = multiprocessing.get_context("forkserver")
 """Each run is a fork of a process that has the libraries, which take longer than most tests."""
 
-FORKING.set_forkserver_preload(
-    ["aiohttp", "argon2", "fastapi", "httpx", "hypothesis", "jinja2", "limits", "loky", "pandas"]
-    + ["pyarrow.dataset", "pyarrow.parquet", "pytest", "scipy.sparse", "simplejson", "uvicorn"]
-)
+LIBRARIES = """
+    aiohttp argon2 fastapi httpx hypothesis jinja2 limits loky pandas pyarrow.dataset
+    pyarrow.parquet pytest scipy.sparse simplejson uvicorn
+"""
+FORKING.set_forkserver_preload(LIBRARIES.split())
 
 FAILED = 1
 """What pytest exits with when tests ran and some failed."""
