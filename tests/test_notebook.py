@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -45,7 +47,7 @@ assert parallel.table.equals(pipeline.classify(many, systems=["naics"]).table)
 
 PAID = [
     """
-import asyncio, os, signal, contextlib, pandas as pd, pipeline
+import asyncio, os, signal, contextlib, pathlib, pandas as pd, pipeline
 texts = ["Road marking", None, "Chairs", "Chairs"]
 frame = pd.DataFrame({"description": texts}, index=[3, 5, 7, 9])
 service = pipeline.PaidService(ADDRESS, ledger=LEDGER, rate="none", workers=2)
@@ -78,7 +80,12 @@ def interrupting(number):
             os.kill(os.getpid(), signal.SIGINT)  # as the notebook's button does
     yield advance
 
+def go_on(number, trace):
+    pathlib.Path(INTERRUPTED).touch()
+    signal.default_int_handler(number, trace)
+
 interrupt = True
+signal.signal(signal.SIGINT, go_on)
 try:
     pipeline.classify(many, systems="cpv", service=service, progress=interrupting)
 except KeyboardInterrupt:
@@ -101,6 +108,21 @@ pipeline.classify(frame, text_columns="titel")
 
 SCREEN = 30
 """Lines; it was 102."""
+
+
+class Held:
+    """Lets so many requests through; answers the next ones once a file is there."""
+
+    def __init__(self, app: Any, free: int, flag: Path) -> None:
+        self._app = app
+        self._left = free
+        self._flag = flag
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._left -= 1
+        while self._left < 0 and not self._flag.exists():
+            await asyncio.sleep(0.01)
+        await self._app(scope, receive, send)
 
 
 def executed(cells: list[str]) -> list[nbformat.NotebookNode]:
@@ -140,8 +162,10 @@ def test_a_notebook_buys_stops_when_interrupted_and_goes_on(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
-    with serving(service.app()) as address:
-        where = f"ADDRESS, LEDGER = {address!r}, {str(tmp_path / 'ledger.db')!r}"
+    interrupt = tmp_path / "interrupted"  # until then the fifty calls cannot all be answered
+    with serving(Held(service.app(), 12, interrupt)) as address:
+        places = (address, str(tmp_path / "ledger.db"), str(interrupt))
+        where = f"ADDRESS, LEDGER, INTERRUPTED = {places!r}"
         *_, interrupted, last = executed([where, *PAID])
     said, owned, left = interrupted.outputs[-1]["text"].split()
     assert said == "drained"

@@ -77,7 +77,7 @@ def test_a_service_that_is_restarted_answers_what_it_took_and_the_run_goes_on(
 ) -> None:
     customer = new_customer(tmp_path / "data")
     customer.write(made_texts(TEXTS))
-    # Two workers fail so seldom that the service is back before the run takes it for down.
+    # Two workers fail so seldom that the run does not take the service for down meanwhile.
     how = ("--rate", "none", "--workers", 2)
     with (
         serving_faults(tmp_path, SLOW_WORK) as server,
@@ -88,7 +88,10 @@ def test_a_service_that_is_restarted_answers_what_it_took_and_the_run_goes_on(
         server.ended(signal.SIGTERM)
         assert server.process.returncode == 0
         assert len(customer.charges()) == BEFORE + 2
+        until(lambda: any(one.state == "free" for one in customer.attempts()))
+        run.send_signal(signal.SIGSTOP)  # however long it takes until the service is back
         with serving_faults(tmp_path, NONE, server.port):
+            run.send_signal(signal.SIGCONT)
             done = finished(run)
     assert done.exit_code == 0, done.err
     books_agree(customer, done)
