@@ -34,8 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the tests out of the user's home, data and cache; an index is built once a session."""
+    """Keep the tests out of the user's home and folders; an index is built once for all workers."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        patch.setenv("XDG_CACHE_HOME", str(shared / "xdg_cache_home"))
+        # Else each of the many processes that tests start compiles the package anew.
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
