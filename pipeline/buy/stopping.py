@@ -6,13 +6,12 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any, TypeAlias
 
 from pipeline.buy.pool import Pool
-from pipeline.interruption import Interruption
+from pipeline.interruption import Interruption, Work
 from pipeline.report import Parked
 
 __all__ = ["Brake", "bought_beside"]
@@ -20,6 +19,8 @@ __all__ = ["Brake", "bought_beside"]
 INTERRUPTED = 130
 SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
 """What a shell says of a process that a signal ended, and what that means."""
+
+LONGEST_WAIT = 60.0
 
 HINT = "What was bought is kept. Run the same command: it continues."
 
@@ -79,20 +80,18 @@ def bought_beside(buying: Buying, interruption: Interruption) -> Parked | None:
     Raises:
         BaseException: what interrupted the wait, if it was no signal, or did so twice.
     """
-    brake = Brake()
-    with ThreadPoolExecutor(1, "buying") as thread:
-        work = thread.submit(copy_context().run, asyncio.run, buying(brake))
-        try:
-            stopped = _stopped(work, brake, interruption)
-        finally:
-            brake.press(_parked(INTERRUPTED))  # if it is not done yet
-        bought = work.result()
-    return stopped or bought
+    brake, context = Brake(), copy_context()
+    work = Work(lambda: context.run(asyncio.run, buying(brake)))
+    try:
+        stopped = _stopped(work, brake, interruption)
+    finally:
+        brake.press(_parked(INTERRUPTED))  # if it is not done yet
+        while not work.ended:
+            work.wait(LONGEST_WAIT)
+    return stopped or work.result()
 
 
-def _stopped(
-    work: Future[Parked | None], brake: Brake, interruption: Interruption
-) -> Parked | None:
+def _stopped(work: Work[Parked | None], brake: Brake, interruption: Interruption) -> Parked | None:
     """Wait for a purchase; return why it was interrupted, if it was."""
     try:
         interruption.wait(work)
@@ -101,7 +100,7 @@ def _stopped(
         brake.press(_parked(code or INTERRUPTED))
         log.info("Stopping once what is under way has ended. Interrupt again to stop at once.")
         interruption.wait(work)  # the second time goes through, and the brake is pressed again
-        if code is None and work.exception() is None:
+        if code is None and work.error is None:
             raise
         return None if code is None else _parked(code)
     return None

@@ -124,7 +124,7 @@ def test_a_parked_job_raises_with_what_to_do_and_the_same_call_continues(
         with pytest.raises(pipeline.ParkedError, match="cost limit is reached") as refusal:
             pipeline.classify(many(20), systems="cpv", service=terms)
         assert refusal.value.exit_code == 5
-        assert "Raise --max-cost" in refusal.value.hint
+        assert "Raise max_cost" in refusal.value.hint
         assert "partial=True" in refusal.value.hint
         assert refusal.value.cost_usd == service.charged > 0
         again = pickle.loads(pickle.dumps(refusal.value))

@@ -120,7 +120,9 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_buyer(folder: Path, address: str) -> Buyer:
-    the = replace(buyer(folder, address, KEY), settings=Settings(systems=("cpv",), top=3))
+    the = replace(
+        buyer(folder, address, KEY), settings=Settings(systems=("cpv",), top=3, min_confidence=0)
+    )
     the.write([text for text, *_ in ANSWERS])
     return the
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import signal
 import sqlite3
@@ -116,6 +117,7 @@ def test_every_command_refuses_it(
     capsys: pytest.CaptureFixture[str],
     command: tuple[str, ...],
 ) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [])  # those of other tests have closed streams
     for table, column, value in SPOILT[::5]:
         shutil.copy(folder / "ledger.db", folder / "sound.db")
         spoil(folder / "ledger.db", table, column, value)

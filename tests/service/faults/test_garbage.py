@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.answers import Match
 from pipeline.api.messages import read_response
-from pipeline.api.outcomes import Answered, Unreadable, WrongCurrency
+from pipeline.api.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
 from pipeline.service.bodies import METADATA, Metadata, success
 from pipeline.service.faults import FORMS, Form
 from pipeline.service.faults.garbage import ABSURD_USD, HUGE, Garbled, garbled
@@ -34,15 +34,25 @@ def test_the_price_that_is_read_is_the_one_that_is_said_to_be_stated(
             assert cost == bad.stated_usd
         case WrongCurrency(currency, _, _):
             assert (form, currency, bad.stated_usd) == ("currency", "EUR", None)
+        case WrongPrice(ended=Answered(cost_usd=cost)):
+            assert form in WRONG_PRICES
+            assert cost is None
         case _:
             pytest.fail(f"{form} is read as {outcome}")
+
+
+WRONG_PRICES = ("absurd-cost", "nan", "negative-cost")
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_can_be_read_has_the_best_code_of_the_good_answer(form: Form) -> None:
     bad = made(form)
     match read_response(200, {}, bad.body + b" " * bad.padding):
-        case Answered(matches, _) | WrongCurrency(_, _, matches):
+        case (
+            Answered(matches, _)
+            | WrongCurrency(_, _, matches)
+            | WrongPrice(ended=Answered(matches, _))
+        ):
             assert matches[0].code == MATCHES[0].code
         case outcome:
             assert isinstance(outcome, Unreadable)
