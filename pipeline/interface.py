@@ -15,6 +15,7 @@ from pipeline import job
 from pipeline.answers import SYSTEMS
 from pipeline.boundary import in_python, python_words
 from pipeline.buy import PaidService, Purchase, PurchaseSettings
+from pipeline.buy.result import Parked
 from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
 from pipeline.engine.learned import opened
@@ -23,7 +24,7 @@ from pipeline.forecast import Forecast
 from pipeline.given import Data, Given, given
 from pipeline.interruption import Interruption
 from pipeline.progress import Progress
-from pipeline.report import Parked, Summary
+from pipeline.report import Summary
 from pipeline.results import Result
 from pipeline.scan import Plan
 from pipeline.settings import CsvOptions, EngineName, Settings, check_flag, parse_systems

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipeline.answers import Matcher
 from pipeline.buy import Estimate, Purchase
+from pipeline.buy.result import Paid, Parked
 from pipeline.columns import check_free, new_fields
 from pipeline.errors import InputChangedError
 from pipeline.forecast import Forecast
@@ -17,7 +18,7 @@ from pipeline.manifest import Files, manifest
 from pipeline.money import plain, total
 from pipeline.outputs import Target
 from pipeline.progress import Progress
-from pipeline.report import Paid, Parked, Summary, SystemSummary
+from pipeline.report import Summary, SystemSummary
 from pipeline.scan import Plan, scan
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Reader

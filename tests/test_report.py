@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.report import Paid, Parked, Summary, SystemSummary
+from pipeline.buy.result import Paid, Parked
+from pipeline.report import Summary, SystemSummary
 
 SUMMARY = Summary(
     rows=1234,

@@ -8,8 +8,8 @@ from decimal import Decimal
 from pipeline.buy.budget import Budget
 from pipeline.buy.policy import Judgement
 from pipeline.buy.progress import duration
+from pipeline.buy.result import Parked
 from pipeline.money import plain, total
-from pipeline.report import Parked
 
 __all__ = [
     "LIMIT_USED_UP",

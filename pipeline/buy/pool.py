@@ -15,10 +15,10 @@ from pipeline.buy import parking
 from pipeline.buy.backoff import back_off
 from pipeline.buy.budget import MAX_PRICE, Budget
 from pipeline.buy.policy import Judgement, judge
+from pipeline.buy.result import Parked
 from pipeline.errors import PipelineError
 from pipeline.ledger import Call, CallEnded, Journal, Restraint
 from pipeline.money import ZERO
-from pipeline.report import Parked
 
 __all__ = ["Bought", "Order", "Pool"]
 

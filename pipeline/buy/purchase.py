@@ -16,6 +16,7 @@ from pipeline.buy.matcher import LedgerMatcher
 from pipeline.buy.parking import price_too_high
 from pipeline.buy.pool import LONGEST_PAUSE, Order, Pool
 from pipeline.buy.progress import AdvanceBuying, BuyingProgress, silent_buying
+from pipeline.buy.result import Paid, Parked
 from pipeline.buy.resuming import held_slots, known_limits, pause_left, resumed_throttle
 from pipeline.buy.stopping import Brake, bought_beside
 from pipeline.buy.terms import Estimate, PurchaseSettings, most_attempts
@@ -33,7 +34,6 @@ from pipeline.ledger import (
     reserved,
     text_digest,
 )
-from pipeline.report import Paid, Parked
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 

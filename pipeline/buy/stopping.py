@@ -11,8 +11,8 @@ from contextvars import copy_context
 from typing import Any, TypeAlias
 
 from pipeline.buy.pool import Pool
+from pipeline.buy.result import Parked
 from pipeline.interruption import Interruption, Work
-from pipeline.report import Parked
 
 __all__ = ["Brake", "bought_beside"]
 

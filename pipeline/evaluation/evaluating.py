@@ -11,6 +11,8 @@ from typing import TypeAlias
 from pipeline.answers import Matcher
 from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.buy.identity import of_contents
+from pipeline.buy.result import Paid as Payments
+from pipeline.buy.result import Parked
 from pipeline.codes import CodeTable, load
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
@@ -22,8 +24,6 @@ from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.subjects import Embedded, Paid, Subject
 from pipeline.money import total
 from pipeline.progress import Progress
-from pipeline.report import Paid as Payments
-from pipeline.report import Parked
 from pipeline.scan import scan
 from pipeline.settings import Settings
 from pipeline.tables import ArrowBatch, Reader

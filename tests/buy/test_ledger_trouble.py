@@ -11,13 +11,13 @@ import pytest
 
 from pipeline import job
 from pipeline.buy import Purchase
+from pipeline.buy.result import Paid
 from pipeline.errors import LedgerError
 from pipeline.ledger import unwritten
 from pipeline.ledger.database import Database
 from pipeline.money import plain
 from pipeline.outputs import FileTarget
 from pipeline.progress import silent
-from pipeline.report import Paid
 from pipeline.tables import open_reader
 from tests.buy.serving import Buyer, Service, buyer, serving
 

@@ -24,10 +24,10 @@ from pipeline.api.throttle import Throttle
 from pipeline.buy import backoff
 from pipeline.buy.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
 from pipeline.buy.pool import MOST_REFUSALS, TRIES, Order, Pool
+from pipeline.buy.result import Parked
 from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
 from pipeline.money import ZERO, plain, total
 from pipeline.rate import Rate
-from pipeline.report import Parked
 from tests.api.virtual_time import VirtualTimeLoop
 from tests.ledger.buying import ACCOUNT, ENDPOINT
 
