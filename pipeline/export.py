@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import LedgerError, OutputError, SettingsError
+from pipeline.files.atomic import only_writer, sync
 from pipeline.ledger.bodies import unpacked
 from pipeline.ledger.snapshot import Snapshot
 from pipeline.money import ARROW_USD, plain
-from pipeline.placing import only_writer, sync
 from pipeline.tables.cells import cell
 
 __all__ = ["export"]

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from pipeline.errors import OutputError
-from pipeline.placing import check_place, only_writer, replace_text, sync, translated
+from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
 from pipeline.provenance import has_manifest, holds_full_table, manifest_path, written_by_us
 from pipeline.settings import Format
 from pipeline.tables import (

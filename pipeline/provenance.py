@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.regular_files import read_text
+from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 
 __all__ = ["has_manifest", "holds_full_table", "manifest_path", "written_by_us"]

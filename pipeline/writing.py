@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.placing import translated
+from pipeline.files.atomic import translated
 from pipeline.tables import Batch, NewColumn, Writer
 
 __all__ = ["Writing"]

@@ -99,7 +99,7 @@ PROTECTIONS = (
     Protection(
         "the lock of a job stands beside the ledger",
         'folder = file.with_name(f"{file.name}.locks")',
-        "folder = __import__('pipeline.folders').folders.state_folder()",
+        "folder = __import__('pipeline.files.directories').folders.state_folder()",
         "tests/buy/test_locks.py"
         "::test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job",
     ),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import OutputError
+from pipeline.files.atomic import only_writer
 from pipeline.outputs import FileTarget
-from pipeline.placing import only_writer
 from pipeline.provenance import manifest_path
 from pipeline.tables import open_reader
 from pipeline.tables.parquet_writer import ParquetWriter
@@ -73,7 +73,7 @@ def test_a_draft_that_a_full_disk_will_not_even_end_is_an_error_of_the_output(
     assert not target.path.exists()
 
 
-@pytest.mark.parametrize("moment", ["fcntl.flock", "pipeline.placing._is_open_as"])
+@pytest.mark.parametrize("moment", ["fcntl.flock", "pipeline.files.atomic._is_open_as"])
 def test_an_interrupt_while_the_file_is_locked_leaves_no_litter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:

@@ -14,7 +14,7 @@ from pipeline.api.addresses import canonical, checked_key, in_the_clear
 from pipeline.buy.budget import MAX_PRICE
 from pipeline.buy.terms import PurchaseSettings
 from pipeline.errors import SettingsError
-from pipeline.folders import data_folder
+from pipeline.files.directories import data_folder
 from pipeline.rate import parse_rate
 from pipeline.settings import check_flag
 

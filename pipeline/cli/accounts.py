@@ -33,8 +33,8 @@ from pipeline.cli.ledger_options import in_json
 from pipeline.cli.options import say
 from pipeline.cli.passwords import new_password
 from pipeline.errors import OutputError, SettingsError
+from pipeline.files.atomic import only_writer, sync, translated
 from pipeline.money import plain
-from pipeline.placing import only_writer, sync, translated
 
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, Accounts

@@ -16,8 +16,8 @@ from pipeline.amounts import seconds
 from pipeline.answers import SYSTEMS
 from pipeline.cli.options import DEFAULT_FILE, option
 from pipeline.errors import SettingsError
-from pipeline.folders import data_folder
-from pipeline.regular_files import read_toml
+from pipeline.files.directories import data_folder
+from pipeline.files.regular import read_toml
 
 __all__ = [
     "confirm_pruning",

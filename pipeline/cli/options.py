@@ -16,7 +16,7 @@ import click
 
 from pipeline.cli.found_file import note_found_file
 from pipeline.errors import OutputError, SettingsError
-from pipeline.regular_files import read_toml
+from pipeline.files.regular import read_toml
 from pipeline.settings import CsvOptions
 
 __all__ = [

@@ -16,7 +16,7 @@ from pipeline.buy.paid_service import KEY_VARIABLE
 from pipeline.buy.progress import buying_bar, buying_lines
 from pipeline.cli.options import option
 from pipeline.errors import SettingsError
-from pipeline.regular_files import read_text
+from pipeline.files.regular import read_text
 from pipeline.settings import Settings
 
 __all__ = [

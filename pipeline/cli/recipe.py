@@ -23,7 +23,7 @@ from pipeline.engine.learned import (
 )
 from pipeline.engine.learned.arrays import Floats
 from pipeline.errors import InputError, SettingsError
-from pipeline.regular_files import read_toml
+from pipeline.files.regular import read_toml
 from pipeline.tables import open_reader
 
 __all__ = ["Prepared", "read_recipe"]

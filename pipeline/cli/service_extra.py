@@ -9,7 +9,7 @@ from types import ModuleType
 import click
 
 from pipeline.errors import SettingsError
-from pipeline.folders import data_folder
+from pipeline.files.directories import data_folder
 
 __all__ = ["is_there", "on_data", "service_folder", "service_package"]
 

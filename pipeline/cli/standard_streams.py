@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from pipeline.cli.options import silence
 from pipeline.errors import InputError, OutputError, PipelineError
+from pipeline.files.atomic import translated
 from pipeline.outputs import Draft
-from pipeline.placing import translated
 from pipeline.settings import Format
 from pipeline.tables import Reader, open_writer, spooled
 from pipeline.writing import Writing

@@ -34,7 +34,7 @@ from pipeline.engine.learned import (
     train as learn,
 )
 from pipeline.errors import InputError, SettingsError
-from pipeline.placing import check_place
+from pipeline.files.atomic import check_place
 from pipeline.progress import bar, log_lines
 from pipeline.settings import FORMATS, CsvOptions
 from pipeline.tables import Reader, find_column, labels, open_reader

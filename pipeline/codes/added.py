@@ -24,8 +24,8 @@ from pipeline.codes.levels import parent
 from pipeline.codes.spreadsheet import Cells, sheet_rows
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
-from pipeline.folders import data_folder
-from pipeline.regular_files import check_regular, open_regular
+from pipeline.files.directories import data_folder
+from pipeline.files.regular import check_regular, open_regular
 
 __all__ = ["add", "added", "remove"]
 

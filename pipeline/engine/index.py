@@ -19,7 +19,7 @@ from pipeline.codes import CodeTable, titles_by_language
 from pipeline.engine.evidence import names
 from pipeline.engine.features import FEATURES, GRAM_LENGTHS, term_counts, words
 from pipeline.errors import SettingsError
-from pipeline.folders import cache_folder
+from pipeline.files.directories import cache_folder
 
 __all__ = ["Index", "build_index", "kept_index", "weighted"]
 

@@ -16,9 +16,9 @@ from pipeline.evaluation.plots import curves, levels, reliability
 from pipeline.evaluation.text import left_out_lines, tongue
 from pipeline.evaluation.truths import broad
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
+from pipeline.files.atomic import check_place, replace_text, translated
+from pipeline.files.regular import open_regular
 from pipeline.money import plain
-from pipeline.placing import check_place, replace_text, translated
-from pipeline.regular_files import open_regular
 
 __all__ = ["check_page", "page", "write_page"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pipeline.errors import LedgerError
-from pipeline.folders import machine_folder
+from pipeline.files.directories import machine_folder
 
 __all__ = ["buyer_lock", "job_lock", "ledger_lock"]
 

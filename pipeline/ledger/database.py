@@ -10,9 +10,9 @@ from threading import Lock
 from typing import Any
 
 from pipeline.errors import LedgerError
+from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.ledger.place import Place
 from pipeline.ledger.schema import VERSION, create_tables, migrate, version_of
-from pipeline.sqlite_files import connect, has_log, transaction
 
 __all__ = ["Database", "translated"]
 

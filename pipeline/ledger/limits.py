@@ -10,10 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.folders import machine_folder
+from pipeline.files.directories import machine_folder
+from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.ledger.calls import State
 from pipeline.ledger.past import Lesson, PastAttempt
-from pipeline.sqlite_files import connect, has_log, transaction
 
 __all__ = ["Limits", "Note"]
 

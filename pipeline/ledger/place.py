@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from pipeline.errors import LedgerError
-from pipeline.folders import machine_folder
+from pipeline.files.directories import machine_folder
 
 __all__ = ["Place"]
 

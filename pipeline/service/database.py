@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pipeline import sqlite_files
 from pipeline.errors import SettingsError
+from pipeline.files import sqlite as sqlite_files
 
 __all__ = ["Database", "connect", "unusable"]
 

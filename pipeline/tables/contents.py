@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pipeline.errors import InputError
-from pipeline.regular_files import open_regular
+from pipeline.files.regular import open_regular
 
 __all__ = ["FIRST_BYTES", "Contents", "contents_of", "refuse_other_contents"]
 

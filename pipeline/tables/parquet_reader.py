@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
-from pipeline.regular_files import open_regular
+from pipeline.files.regular import open_regular
 from pipeline.tables.arrow_batches import ArrowBatch, bounded, check_text_types
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.int96 import Unit, exact_unit, int96_columns

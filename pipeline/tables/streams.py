@@ -13,7 +13,7 @@ from typing import BinaryIO, Literal, TypeAlias
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.regular_files import open_regular
+from pipeline.files.regular import open_regular
 from pipeline.tables.contents import FIRST_BYTES, contents_of
 
 __all__ = [

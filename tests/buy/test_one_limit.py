@@ -20,7 +20,7 @@ from pipeline.api.addresses import canonical
 from pipeline.api.throttle import Throttle
 from pipeline.buy import PurchaseSettings, resuming
 from pipeline.buy.resuming import known_limits, resumed_throttle
-from pipeline.folders import machine_folder
+from pipeline.files.directories import machine_folder
 from pipeline.ledger import CallOpen, Journal, Ledger, Limits, Restraint
 from pipeline.rate import Rate
 from tests.buy.serving import Service, buyer, serving

@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.folders import machine_folder
+from pipeline.files.directories import machine_folder
 from pipeline.ledger import Ledger, buyer_lock, job_lock, ledger_lock
 from tests.ledger.buying import ACCOUNT, ENDPOINT
 

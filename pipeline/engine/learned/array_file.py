@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.regular_files import open_regular
+from pipeline.files.regular import open_regular
 
 __all__ = ["mapped"]
 

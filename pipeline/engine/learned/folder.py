@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine.learned.expected import array_names, check_values
 from pipeline.errors import SettingsError
-from pipeline.regular_files import read_text
+from pipeline.files.regular import read_text
 
 __all__ = [
     "ABOUT",

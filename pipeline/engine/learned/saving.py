@@ -25,7 +25,7 @@ from pipeline.engine.learned.folder import (
 )
 from pipeline.engine.learned.model import Model
 from pipeline.errors import OutputError
-from pipeline.placing import sync, translated
+from pipeline.files.atomic import sync, translated
 
 __all__ = ["check_free", "save"]
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
-from pipeline.regular_files import read_toml
+from pipeline.files.regular import read_toml
 from pipeline.service.faults.kinds import KINDS, Fault, Latency
 
 __all__ = ["Dice", "Script", "Throw", "read_script"]

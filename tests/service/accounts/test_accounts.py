@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import sqlite_files
 from pipeline.errors import SettingsError
+from pipeline.files import sqlite as sqlite_files
 from pipeline.service import Accounts
 from pipeline.service.accounts import Due, Passwords
 from tests.service.accounts.conftest import QUICK

@@ -5,8 +5,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from pipeline import folders
 from pipeline.errors import SettingsError
+from pipeline.files import directories as folders
 
 
 def test_folders_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline import sqlite_files
-from pipeline.sqlite_files import connect, has_log, transaction
+from pipeline.files import sqlite as sqlite_files
+from pipeline.files.sqlite import connect, has_log, transaction
 
 
 @pytest.fixture
