@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pipeline.buy.progress import (
+from pipeline.errors import SettingsError
+from pipeline.interruption import Interruption
+from pipeline.paid.progress import (
     AdvanceBuying,
     BuyingProgress,
     buying_bar,
     buying_lines,
     silent_buying,
 )
-from pipeline.errors import SettingsError
-from pipeline.interruption import Interruption
 from pipeline.progress import Advance, Progress, bar, log_lines, silent
 
 __all__ = ["buying_display", "display", "watched"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pipeline.buy import Estimate
+from pipeline.paid import Estimate
 from pipeline.scan import Plan
 
 __all__ = ["Forecast"]

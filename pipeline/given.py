@@ -11,12 +11,12 @@ from typing import Any, Protocol, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.buy import identity
 from pipeline.columns import new_fields
 from pipeline.errors import InputError, SettingsError
 from pipeline.frames import text_sample, text_table
 from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, MemoryTarget, Target
+from pipeline.paid import identity
 from pipeline.report import Summary
 from pipeline.results import InFile, InFrame, InMemory, Place
 from pipeline.settings import CsvOptions, Settings

@@ -14,8 +14,6 @@ from typing import Any
 from pipeline import job
 from pipeline.answers import SYSTEMS
 from pipeline.boundary import in_python, python_words
-from pipeline.buy import PaidService, Purchase, PurchaseSettings
-from pipeline.buy.result import Parked
 from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
 from pipeline.engine.learned import opened
@@ -23,6 +21,8 @@ from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.forecast import Forecast
 from pipeline.given import Data, Given, given
 from pipeline.interruption import Interruption
+from pipeline.paid import PaidService, Purchase, PurchaseSettings
+from pipeline.paid.result import Parked
 from pipeline.progress import Progress
 from pipeline.report import Summary
 from pipeline.results import Result

@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 
 from pipeline.answers import Matcher
-from pipeline.buy import Estimate, Purchase
-from pipeline.buy.result import Paid, Parked
 from pipeline.columns import check_free, new_fields
 from pipeline.errors import InputChangedError
 from pipeline.forecast import Forecast
 from pipeline.manifest import Files, manifest
 from pipeline.money import plain, total
 from pipeline.outputs import Target
+from pipeline.paid import Estimate, Purchase
+from pipeline.paid.result import Paid, Parked
 from pipeline.progress import Progress
 from pipeline.report import Summary, SystemSummary
 from pipeline.scan import Plan, scan

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.buy.result import Paid, Parked
 from pipeline.errors import NoMatchError
 from pipeline.money import plain
+from pipeline.paid.result import Paid, Parked
 
 __all__ = ["Summary", "SystemSummary"]
 

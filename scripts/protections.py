@@ -44,7 +44,7 @@ PROTECTIONS = (
             reply = await self._client.send(call.system, call.text)
             attempt = await self._written(call, reserved, slot)
 """,
-        "tests/buy/test_write_ahead.py",
+        "tests/paid/test_write_ahead.py",
     ),
     Protection(
         "every commit is synced",
@@ -52,13 +52,13 @@ PROTECTIONS = (
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")""",
         '        connection.execute("PRAGMA synchronous = OFF")',
-        "tests/buy/test_write_ahead.py",
+        "tests/paid/test_write_ahead.py",
     ),
     Protection(
         "an attempt that a crash left open may have been billed",
         "            self._ledger.recover(self._account)\n",
         "",
-        "tests/buy/test_after_a_crash.py",
+        "tests/paid/test_after_a_crash.py",
     ),
     Protection(
         "time in which the process was stopped does not count towards a timeout",
@@ -76,38 +76,38 @@ PROTECTIONS = (
         "calls under way are not spread out once more",
         "return self._remaining - self._under_way",
         "return self._remaining",
-        "tests/buy/test_tracking.py::test_a_job_that_fits_into_the_limit_is_not_spread",
+        "tests/paid/test_tracking.py::test_a_job_that_fits_into_the_limit_is_not_spread",
     ),
     Protection(
         "one buyer for each key",
         "            buyer_lock(how.base_url, self._account, how.wait),\n",
         "",
-        "tests/buy/test_locks.py",
+        "tests/paid/test_locks.py",
     ),
     Protection(
         "one buyer for each ledger",
         "            ledger_lock(how.ledger, how.base_url, how.wait),\n",
         "",
-        "tests/buy/test_locks.py",
+        "tests/paid/test_locks.py",
     ),
     Protection(
         "one run for each job",
         "opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))",
         "pass",
-        "tests/buy/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
+        "tests/paid/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
     ),
     Protection(
         "the lock of a job stands beside the ledger",
         'folder = file.with_name(f"{file.name}.locks")',
         "folder = __import__('pipeline.files.directories').folders.state_folder()",
-        "tests/buy/test_locks.py"
+        "tests/paid/test_locks.py"
         "::test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job",
     ),
     Protection(
         "nothing is sent for a ledger that was moved or deleted",
         "refusal = database.lost or self._no_room",
         "refusal = self._no_room",
-        "tests/buy/test_moved_ledger.py",
+        "tests/paid/test_moved_ledger.py",
     ),
     Protection(
         "a ledger that is gone at the end of a purchase is noticed",
@@ -119,31 +119,31 @@ PROTECTIONS = (
                 finally:
                     pass
 """,
-        "tests/buy/test_moved_ledger.py",
+        "tests/paid/test_moved_ledger.py",
     ),
     Protection(
         "a run begins only if the disk has room for its answers",
         "            self._ledger.check_room(most_attempts(how, estimate.to_buy), how.workers)\n",
         "",
-        "tests/buy/test_full_disk.py::test_a_run_that_the_disk_has_no_room_for_sends_nothing",
+        "tests/paid/test_full_disk.py::test_a_run_that_the_disk_has_no_room_for_sends_nothing",
     ),
     Protection(
         "space in reserve takes the last answers of a disk that filled up",
         "        if self._reserve.release():\n",
         "        if False:\n",
-        "tests/buy/test_full_disk.py::test_the_reserve_is_given_up_before_anybody_waits",
+        "tests/paid/test_full_disk.py::test_the_reserve_is_given_up_before_anybody_waits",
     ),
     Protection(
         "answers that cannot be written wait",
         "        elif await self._patience.outlasts(error, len(ends)):\n",
         "        elif False:\n",
-        "tests/buy/test_full_disk.py::test_answers_wait_in_memory_until_there_is_room",
+        "tests/paid/test_full_disk.py::test_answers_wait_in_memory_until_there_is_room",
     ),
     Protection(
         "until one answer is understood calls go one at a time",
         "            if self._understood or self.parked:\n",
         "            if True:\n",
-        "tests/buy/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
+        "tests/paid/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
     ),
     Protection(
         "money in the ledger is an amount or an error",
@@ -156,45 +156,45 @@ PROTECTIONS = (
         "what is under way is reserved",
         "return total([self.spent, self._reserved, amount]) <= self._max_cost",
         "return total([self.spent, amount]) <= self._max_cost",
-        "tests/buy/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
+        "tests/paid/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",
         "    return max(highest or ZERO, TYPICAL_HIGH)\n",
         "    return highest or TYPICAL_HIGH\n",
-        "tests/buy/test_budget.py::"
+        "tests/paid/test_budget.py::"
         "test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one",
     ),
     Protection(
         "a plan's highest cost is what its calls reserve",
         "high = dearest(prices.high if prices else None)",
         "high = prices.high if prices else dearest(None)",
-        "tests/buy/test_purchase.py::test_a_cost_limit_at_the_plans_highest_figure_completes",
+        "tests/paid/test_purchase.py::test_a_cost_limit_at_the_plans_highest_figure_completes",
     ),
     Protection(
         "one that is dearer than its reservation lets nobody through",
         "self._overrun = self._overrun or cost > reserved",
         "self._overrun = False",
-        "tests/buy/test_budget.py::"
+        "tests/paid/test_budget.py::"
         "test_an_overrun_lets_nobody_through_until_everything_has_settled",
     ),
     Protection(
         "an unknown price keeps its reservation",
         "self.at_risk = total([self.at_risk, reserved])",
         "pass",
-        "tests/buy/test_budget.py::test_an_unknown_price_keeps_its_reservation",
+        "tests/paid/test_budget.py::test_an_unknown_price_keeps_its_reservation",
     ),
     Protection(
         "an absurd price parks",
         "if price is not None and price > self._max_price:",
         "if False and price:",
-        "tests/buy/test_pool.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
+        "tests/paid/test_pool.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
     ),
     Protection(
         "a price that cannot be used parks",
         'return Judgement(settlement, "price", said)',
         'return Judgement(settlement, "answered", said)',
-        "tests/buy/test_pool.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
+        "tests/paid/test_pool.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(
         "a price that contradicts its parts is not believed",
@@ -207,38 +207,38 @@ PROTECTIONS = (
         "an unknown cost is no 0",
         "return None if None in stated and not known else known",
         "return known",
-        "tests/buy/test_unknown_costs.py",
+        "tests/paid/test_unknown_costs.py",
     ),
     Protection(
         "a call's cost stands in one row alone",
         "if rows.get(digest) == row else ZERO",
         "",
-        "tests/buy/test_purchase.py::test_rows_summary_and_account_agree_to_the_last_digit",
+        "tests/paid/test_purchase.py::test_rows_summary_and_account_agree_to_the_last_digit",
     ),
     # The limit.
     Protection(
         "slots that the run before took are still held",
         "busy_until=[end - now + clock for end in _ends(past, how.limit, now)],",
         "busy_until=[],",
-        "tests/buy/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
+        "tests/paid/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
     ),
     Protection(
         "what a refusal taught outlives the run",
         "        slots=slots,\n        paused_until=paused_until,\n",
         "",
-        "tests/buy/test_resuming.py::test_slots_and_pause_are_those_that_were_learned",
+        "tests/paid/test_resume.py::test_slots_and_pause_are_those_that_were_learned",
     ),
     Protection(
         "slots that a run with another ledger took are still held",
         "both = [*ledger.attempts_since(account, since), *limits.attempts()]",
         "both = ledger.attempts_since(account, since)",
-        "tests/buy/test_one_limit.py",
+        "tests/paid/test_one_limit.py",
     ),
     Protection(
         "no attempt counts as ended later than now",
         "past = [replace(one, settled_at=min(one.settled_at or now, now)) for one in past]",
         "past = [replace(one, settled_at=one.settled_at or now) for one in past]",
-        "tests/buy/test_one_limit.py",
+        "tests/paid/test_one_limit.py",
     ),
     Protection(
         "a lost attempt holds its slot: it may still arrive",
@@ -346,14 +346,14 @@ PROTECTIONS = (
         "a settings file that was only found sends the key nowhere",
         '    if address and _in_file(context, "base_url"):\n',
         "    if False:\n",
-        "tests/buy/test_found_file.py::"
+        "tests/paid/test_found_file.py::"
         "test_the_address_in_a_found_file_is_refused_before_anything_is_sent",
     ),
     Protection(
         "a settings file that was only found makes no secret of another file",
         'if address and key_file and _in_file(context, "api_key_file"):',
         "if False:",
-        "tests/buy/test_found_file.py::test_the_file_of_the_key_in_a_found_file_is_not_read",
+        "tests/paid/test_found_file.py::test_the_file_of_the_key_in_a_found_file_is_not_read",
     ),
     Protection(
         "settings do not show the key",

@@ -23,7 +23,7 @@ LONGEST = (
     "tests/test_secrets.py",
     "tests/test_cli_",
     "tests/service/test_lifecycle.py",
-    "tests/buy/",
+    "tests/paid/",
 )
 """What is begun first, so that the workers end together."""
 

@@ -25,8 +25,8 @@ from pipeline.cli.ledger import ledger as group
 from pipeline.ledger import Journal, Ledger
 from pipeline.ledger.attempts import STATES
 from pipeline.service import Accounts
-from tests.buy.serving import Buyer, Gate, Instead, Service, buyer, serving, started
 from tests.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
+from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
 
 ROOT = Path(__file__).parents[1]
 VERSION_1 = (ROOT / "tests" / "ledger" / "version_1.sql").read_text("utf-8")

@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from pipeline.service import Accounts
-from tests.buy.serving import Service, serving
+from tests.paid.serving import Service, serving
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

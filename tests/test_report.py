@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.buy.result import Paid, Parked
+from pipeline.paid.result import Paid, Parked
 from pipeline.report import Summary, SystemSummary
 
 SUMMARY = Summary(

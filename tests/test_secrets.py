@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.buy.serving import serving
+from tests.paid.serving import serving
 
 MARK = "S3cretS3cret"
 """The middle of the key: no escaping of JSON or of addresses changes it."""
@@ -30,7 +30,7 @@ RUN = ("-m", "pipeline")
 
 FAILING = ("-X", "dev", "-c", """
 import sys, traceback
-from pipeline.buy import pool
+from pipeline.paid import pool
 
 def report(kind, error, trace):
     shown = traceback.TracebackException(kind, error, trace, capture_locals=True)

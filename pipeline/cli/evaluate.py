@@ -13,7 +13,6 @@ import click
 from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.buy import Purchase, PurchaseSettings
 from pipeline.cli.options import csv_options, labelled_columns, log_to_stderr, say
 from pipeline.cli.paid import buying, buying_options, purchase_settings
 from pipeline.errors import SettingsError
@@ -33,6 +32,7 @@ from pipeline.evaluation import (
     offline,
     write_page,
 )
+from pipeline.paid import Purchase, PurchaseSettings
 from pipeline.progress import bar, log_lines
 from pipeline.settings import ENGINES, FORMATS, Settings
 from pipeline.tables import open_reader

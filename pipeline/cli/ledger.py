@@ -13,7 +13,6 @@ import click
 
 from pipeline.amounts import usd
 from pipeline.answers import SYSTEMS, System
-from pipeline.buy.audit import extent, problems
 from pipeline.cli.ledger_options import (
     confirm_pruning,
     in_json,
@@ -44,6 +43,7 @@ from pipeline.ledger.settling import Verdict
 from pipeline.ledger.snapshot import Snapshot
 from pipeline.ledger.usable import check_usable
 from pipeline.money import plain, total
+from pipeline.paid.verify import extent, problems
 
 __all__ = ["ledger"]
 

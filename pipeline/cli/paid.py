@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import click
 
-from pipeline.buy import Estimate, PaidService, Purchase, PurchaseSettings
-from pipeline.buy.paid_service import KEY_VARIABLE
-from pipeline.buy.progress import buying_bar, buying_lines
 from pipeline.cli.options import option
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
+from pipeline.paid import Estimate, PaidService, Purchase, PurchaseSettings
+from pipeline.paid.progress import buying_bar, buying_lines
+from pipeline.paid.service import KEY_VARIABLE
 from pipeline.settings import Settings
 
 __all__ = [

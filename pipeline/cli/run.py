@@ -16,8 +16,6 @@ import click
 
 from pipeline import job
 from pipeline.answers import SYSTEMS, Matcher, System
-from pipeline.buy import Purchase, PurchaseSettings
-from pipeline.buy.identity import of_contents, of_files
 from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import (
@@ -35,6 +33,8 @@ from pipeline.engine import embedded
 from pipeline.engine.learned import ModelFolder, opened
 from pipeline.manifest import Files
 from pipeline.outputs import FileTarget, Target, default_output
+from pipeline.paid import Purchase, PurchaseSettings
+from pipeline.paid.identity import of_contents, of_files
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.report import Summary
 from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems

@@ -10,8 +10,6 @@ import pandas as pd
 
 from pipeline.answers import System
 from pipeline.boundary import in_python
-from pipeline.buy import PaidService, Purchase, PurchaseSettings
-from pipeline.buy.progress import buying_bar, silent_buying
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.evaluating import Stopped, evaluated
 from pipeline.evaluation.evaluation import Evaluation
@@ -20,6 +18,8 @@ from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.subjects import Paid, Subject, is_address, offline
 from pipeline.frames import text_table
 from pipeline.given import Data, given
+from pipeline.paid import PaidService, Purchase, PurchaseSettings
+from pipeline.paid.progress import buying_bar, silent_buying
 from pipeline.progress import bar, silent
 from pipeline.settings import CsvOptions, Settings, check_flag
 from pipeline.tables import ArrowReader, Reader

@@ -9,10 +9,6 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from pipeline.answers import Matcher
-from pipeline.buy import Purchase, PurchaseSettings
-from pipeline.buy.identity import of_contents
-from pipeline.buy.result import Paid as Payments
-from pipeline.buy.result import Parked
 from pipeline.codes import CodeTable, load
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
@@ -23,6 +19,10 @@ from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.subjects import Embedded, Paid, Subject
 from pipeline.money import total
+from pipeline.paid import Purchase, PurchaseSettings
+from pipeline.paid.identity import of_contents
+from pipeline.paid.result import Paid as Payments
+from pipeline.paid.result import Parked
 from pipeline.progress import Progress
 from pipeline.scan import scan
 from pipeline.settings import Settings

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from pipeline.buy.result import Paid
 from pipeline.evaluation.figures import Figures, told_depths
 from pipeline.evaluation.json_types import comparison_dict, figures_dict
 from pipeline.evaluation.paired import Comparison, Difference
@@ -17,6 +16,7 @@ from pipeline.evaluation.shares import Share
 from pipeline.evaluation.usable import LeftOut
 from pipeline.evaluation.verdict import verdict
 from pipeline.money import plain
+from pipeline.paid.result import Paid
 
 __all__ = ["Cost", "Evaluated", "Findings"]
 

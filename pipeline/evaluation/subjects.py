@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pipeline.answers import Matcher, System
-from pipeline.buy import PurchaseSettings
 from pipeline.engine import Engine
 from pipeline.engine.learned import ModelFolder, opened
 from pipeline.errors import SettingsError
+from pipeline.paid import PurchaseSettings
 from pipeline.settings import MAX_TOP, EngineName
 
 __all__ = ["Embedded", "Paid", "Subject", "is_address", "model", "offline"]

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.buy.audit import problems
-from pipeline.buy.matcher import LedgerMatcher
 from pipeline.cli import main
 from pipeline.errors import LedgerError
 from pipeline.ledger import CallEnded, Journal, Ledger
 from pipeline.ledger.snapshot import Snapshot
 from pipeline.ledger.usable import check_usable
-from tests.buy.serving import nobody_there
+from pipeline.paid.matcher import LedgerMatcher
+from pipeline.paid.verify import problems
 from tests.ledger.buying import ACCOUNT, LOST, PRICE, Clock, buy, note
+from tests.paid.serving import nobody_there
 
 BODY = b'{"success": true, "data": [], "metadata": {"cost": {"apiCost": %s}}}' % str(PRICE).encode()
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from pipeline.service import Accounts, create_app, engine_matchers
-from tests.buy.serving import serving
+from tests.paid.serving import serving
 from tests.service.accounts.conftest import QUICK
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -44,7 +44,7 @@ from pipeline.service.faults import (
     Stall,
 )
 from pipeline.service.faults.garbage import HUGE
-from tests.buy.serving import serving
+from tests.paid.serving import serving
 from tests.service.conftest import SCRIPTED
 
 ROAD = sha256(b"road").digest()

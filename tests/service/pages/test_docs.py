@@ -18,7 +18,7 @@ from pipeline.service import STARTING_BALANCE, Accounts, create_app, engine_matc
 from pipeline.service.bodies import METADATA, Metadata
 from pipeline.service.examples import DESCRIPTION
 from pipeline.service.terms import FAILURES
-from tests.buy.serving import serving
+from tests.paid.serving import serving
 from tests.service.conftest import SCRIPTED, Caller, exact
 
 pytestmark = pytest.mark.anyio

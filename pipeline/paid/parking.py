@@ -1,0 +1,151 @@
+"""Why a purchase parks, and what its user can do about it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from pipeline.money import plain, total
+from pipeline.paid.budget import Budget
+from pipeline.paid.policy import Judgement
+from pipeline.paid.progress import duration
+from pipeline.paid.result import Parked
+
+__all__ = [
+    "LIMIT_USED_UP",
+    "asked_to_wait",
+    "cost_limit_reached",
+    "not_understood",
+    "price_too_high",
+    "refused_without_end",
+    "service_down",
+    "time_is_up",
+    "what_the_account_lacks",
+]
+
+LIMIT_USED_UP = Parked(
+    7,
+    "The demo limit is used up for now.",
+    "Run the same command later, wait for it with --wait, or use an API key.",
+)
+
+
+def what_the_account_lacks(judgement: Judgement) -> Parked | None:
+    """Return why no other call can be bought with this account either, if that is so."""
+    match judgement.next:
+        case "credentials":
+            return Parked(
+                4,
+                f"The service does not accept the API key: {judgement.said}",
+                "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
+                "command: it continues.",
+            )
+        case "money":
+            return Parked(
+                5,
+                f"The account has not enough balance: {judgement.said}",
+                "Top it up and run the same command: it continues.",
+            )
+        case "currency":
+            return Parked(
+                5,
+                f"The service charges in {judgement.said}, not in USD.",
+                "Nothing else was sent. Ask the service for an account in USD.",
+            )
+        case "price":
+            return Parked(
+                5,
+                f"The service states a price that cannot be used: {judgement.said}. The "
+                "response is kept; what it cost is unknown.",
+                "Ask the service what it charges. The same command continues with the next call; "
+                "nothing is bought twice.",
+            )
+        case _:
+            return None
+
+
+def not_understood(judgement: Judgement) -> Parked:
+    """Park at a first answer that makes no sense."""
+    return Parked(
+        6,
+        f"The service's first answer cannot be understood: {judgement.said.rstrip('.')}.",
+        "Check --base-url: is it the address of this interface?",
+    )
+
+
+def service_down(failures: int, judgement: Judgement) -> Parked:
+    """Park after many failures in a row, of which the last is told."""
+    return Parked(
+        6,
+        f"{failures} attempts in a row failed: {judgement.said}.",
+        "Check the service and --base-url, then run the same command: it continues.",
+    )
+
+
+def asked_to_wait(seconds: float) -> Parked:
+    """Park at a pause that the service asked for and that is too long to sit through."""
+    until = datetime.now().astimezone() + timedelta(seconds=seconds)
+    return Parked(
+        7,
+        f"The service asked this account to wait until {until:%Y-%m-%d %H:%M} "
+        f"({duration(seconds)}).",
+        "Run the same command then, let it wait with --wait, or send without waiting with "
+        "--ignore-pause.",
+    )
+
+
+def time_is_up(said: str) -> Parked:
+    """Park when the time that the run was given is over.
+
+    Args:
+        said: why the last attempt failed; "" if it did not.
+    """
+    cause = f" The last attempt failed: {said.rstrip('.')}." if said else ""
+    return Parked(
+        7, f"The time is up (--max-duration).{cause}", "Run the same command: it continues."
+    )
+
+
+def refused_without_end(refusals: int, since: datetime) -> Parked:
+    """Park at a limit that waiting does not help against.
+
+    Args:
+        refusals: how often one call was refused.
+        since: when it was first.
+    """
+    return Parked(
+        7,
+        f"The service has refused one call {refusals} times since {since:%Y-%m-%d %H:%M} for its "
+        "rate limit, though each time all waited as long as it asked.",
+        "Find out who else uses the key, or what limit the account has (--rate), and run the same "
+        "command later: it continues.",
+    )
+
+
+def price_too_high(price: Decimal, most: Decimal) -> Parked:
+    """Park at a price that looks like a mistake, before more are paid."""
+    return Parked(
+        5,
+        f"The service charged {plain(price)} USD for one call, more than the {plain(most)} USD "
+        "that --max-price allows.",
+        "Ask the service about it. If the price is right, raise --max-price and run the same "
+        "command: it continues.",
+    )
+
+
+def cost_limit_reached(budget: Budget, calls: int) -> Parked:
+    """Park at the cost limit, with so many calls left."""
+    spent = f"{plain(budget.confirmed)} USD are spent"
+    if budget.overshoot:
+        spent += f", {plain(budget.overshoot)} USD more than --max-cost"
+    if budget.at_risk:
+        spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
+    left = calls * budget.highest
+    enough = plain(total([budget.spent, left]))
+    cost = f"{calls:,} calls left cost" if calls > 1 else "call left costs"
+    return Parked(
+        5,
+        f"The cost limit is reached: {spent}, and the {cost} up to {plain(left)} USD.",
+        f"Raise --max-cost ({enough} is enough at these prices) and run the "
+        "same command: it continues.",
+    )

@@ -1,0 +1,299 @@
+"""The pool: a fixed number of workers on one iterator of calls, until it ends or has to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from pipeline.api.client import Client, NotSent
+from pipeline.api.throttle import Slot, Throttle
+from pipeline.errors import PipelineError
+from pipeline.ledger import Call, CallEnded, Journal, Restraint
+from pipeline.money import ZERO
+from pipeline.paid import parking
+from pipeline.paid.backoff import back_off
+from pipeline.paid.budget import MAX_PRICE, Budget
+from pipeline.paid.policy import Judgement, judge
+from pipeline.paid.result import Parked
+
+__all__ = ["Bought", "Order", "Pool"]
+
+TRIES = 5
+"""How often a call that certainly was not billed is sent before it fails for this run."""
+
+FAILURES_IN_A_ROW = 20
+"""So many attempts without an answer between them mean that the service is down."""
+
+MOST_REFUSALS = 10
+"""So many refusals of one call for the rate limit mean that waiting does not help."""
+
+LONGEST_PAUSE = 3600.0
+"""A service that asks for a longer pause, in seconds, parks a run that need not wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A call to buy.
+
+    Attributes:
+        call: the call.
+        losses: after so many lost answers in this run it is not sent again.
+    """
+
+    call: Call
+    losses: int
+
+
+@dataclass(slots=True)
+class Bought:
+    """What a run did so far.
+
+    Attributes:
+        calls: calls that came to an end.
+        refusals: attempts refused for the rate limit.
+        failures: attempts in a row, up to now, that failed for another reason.
+        said: what the service or the network said of the last of these.
+    """
+
+    calls: int = 0
+    refusals: int = 0
+    failures: int = 0
+    said: str = ""
+
+
+class Pool:
+    """Buys calls.
+
+    Args:
+        client: sends attempts.
+        throttle: lets them through.
+        journal: writes them down.
+        budget: keeps the cost limit.
+        to_buy: how many calls there are.
+        wait: whether to wait when no slot is free, instead of parking; one worker is enough for
+            a limit that is not waited for.
+        max_price: the highest price of a call at which the run goes on, US dollars.
+        longest_pause: a service that asks everybody to wait longer parks the run, seconds.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        throttle: Throttle,
+        journal: Journal,
+        budget: Budget,
+        *,
+        to_buy: int,
+        wait: bool,
+        max_price: Decimal = MAX_PRICE,
+        longest_pause: float = math.inf,
+    ) -> None:
+        self._client = client
+        self._throttle = throttle
+        self._journal = journal
+        self._budget = budget
+        self._remaining = to_buy
+        self._wait = wait
+        self._max_price = max_price
+        self._longest_pause = longest_pause
+        self._understood = False
+        self._under_way = 0
+        self._stopping = asyncio.Event()
+        self._waits: set[asyncio.Timeout] = set()
+        self.bought = Bought()
+        self.parked: Parked | None = None
+        self._error: PipelineError | None = None
+
+    def park(self, parked: Parked) -> None:
+        """Stop: what is under way is finished, nothing new is sent; the first reason counts."""
+        if self.parked:
+            return
+        self.parked = parked
+        self._stopping.set()
+        for wait in self._waits:  # a slot may be hours away
+            wait.reschedule(0)
+
+    def stop_for_time(self) -> None:
+        """Stop because the run's time is up."""
+        self.park(parking.time_is_up(self.bought.said))
+
+    @property
+    def to_send(self) -> int:
+        """How many calls have not ended and are not under way."""
+        return self._remaining - self._under_way
+
+    def interrupt(self, why: Parked) -> None:
+        """Stop, and do not wait for a ledger that cannot be written."""
+        self.park(why)
+        self._journal.give_up()
+
+    async def run(self, orders: Iterator[Order], workers: int) -> None:
+        """Buy the calls in their order.
+
+        Until one call is answered and understood they go one at a time: a wrong address or key
+        must not be found out by many workers at once.
+        """
+        for order in orders:
+            await self._buy(order)
+            if self._understood or self.parked:
+                break
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers if self._wait else 1):
+                group.create_task(self._work(orders))
+        if self._error:
+            raise self._error
+
+    async def _work(self, orders: Iterator[Order]) -> None:
+        """Buy until there is nothing left; if it cannot go on, let the others finish theirs."""
+        try:
+            while not self.parked:
+                order = next(orders, None)
+                if order is None:
+                    return
+                await self._buy(order)
+        except PipelineError as error:
+            self._error = self._error or error
+            self.park(Parked(error.exit_code, error.message, error.hint))
+
+    async def _buy(self, order: Order) -> None:
+        again = lost = refused = 0
+        since = datetime.now().astimezone()
+        while not self.parked:
+            judgement = await self._attempt(order.call)
+            if judgement is None:
+                return
+            self._note(judgement)
+            match judgement.next:
+                case "limited" if (refused := refused + 1) < MOST_REFUSALS:
+                    if refused == 1:
+                        since = datetime.now().astimezone()
+                    else:  # the service may not have said how long to wait
+                        await back_off(refused - 1, self._stopping)
+                case "limited":
+                    self.park(parking.refused_without_end(refused, since))
+                    return
+                case "again" if (again := again + 1) < TRIES:
+                    await back_off(again, self._stopping)
+                case "lost" if (lost := lost + 1) < order.losses:
+                    await back_off(lost, self._stopping)
+                case "credentials" | "money":
+                    return
+                case _:
+                    break
+        else:
+            return
+        self._remaining -= 1
+        self.bought.calls += 1
+
+    async def _attempt(self, call: Call) -> Judgement | None:
+        """Send a call once; None if the run stops before that."""
+        if self._budget.exhausted:
+            self.park(self._cost_limit_reached())
+        elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
+            self.park(parking.LIMIT_USED_UP)
+        elif self._throttle.pause_left > self._longest_pause:
+            self.park(parking.asked_to_wait(self._throttle.pause_left))
+        slot = await self._slot()
+        if slot is None:
+            return None
+        self._under_way += 1
+        try:
+            with slot:
+                reserved = await self._budget.reserve()
+                if reserved is not None:
+                    return await self._sent(call, slot, reserved)
+                slot.unsent()
+                self.park(self._cost_limit_reached())
+        finally:
+            self._under_way -= 1
+        return None
+
+    async def _sent(self, call: Call, slot: Slot, reserved: Decimal) -> Judgement | None:
+        """Send a call that has its slot and its reservation."""
+        cost: Decimal | None = ZERO
+        try:
+            if self.parked:
+                slot.unsent()
+                return None
+            attempt = await self._written(call, reserved, slot)
+            cost = None
+            reply = await self._client.send(call.system, call.text)
+            judgement = judge(reply)
+            self._tell(slot, judgement, isinstance(reply, NotSent))
+            await self._journal.settled(attempt, judgement.settlement, self._learned(judgement))
+            cost = judgement.cost_usd
+        finally:
+            self._budget.settle(reserved, cost)
+        return judgement
+
+    async def _slot(self) -> Slot | None:
+        """Wait for a slot; None if the run stops before there is one."""
+        if self.parked:
+            return None
+        try:
+            async with asyncio.timeout(None) as wait:
+                self._waits.add(wait)
+                try:
+                    return await self._throttle.slot(self._to_spread)
+                finally:
+                    self._waits.discard(wait)
+        except TimeoutError:
+            return None
+
+    def _to_spread(self) -> int:
+        """Return among how many calls the limit is shared out; see `Throttle.slot`."""
+        # What is not waited for is not spread either: there are no more to send than slots.
+        return self.to_send if self._wait else 1
+
+    async def _written(self, call: Call, reserved: Decimal, slot: Slot) -> int:
+        try:
+            return await self._journal.sent(call, reserved)
+        except BaseException:
+            slot.unsent()
+            raise
+
+    def _tell(self, slot: Slot, judgement: Judgement, not_sent: bool) -> None:
+        if not_sent:
+            slot.unsent()
+        elif judgement.next == "limited":
+            self.bought.refusals += 1
+            slot.refused(judgement.wait)
+        elif judgement.next == "lost" and judgement.settlement.status is None:
+            pass  # the slot counts it as lost when its block ends
+        else:
+            slot.answered()
+
+    def _learned(self, judgement: Judgement) -> Restraint | None:
+        """Return what the next run must know of a refusal, which the throttle has been told."""
+        if judgement.next != "limited":
+            return None
+        return Restraint(self._throttle.slots, self._throttle.pause_left)
+
+    def _note(self, judgement: Judgement) -> None:
+        """Draw the run's conclusions from an attempt."""
+        answered = isinstance(judgement.settlement, CallEnded)
+        bought = self.bought
+        bought.failures = 0 if answered or judgement.next == "limited" else bought.failures + 1
+        bought.said = judgement.said if bought.failures else ""
+        if judgement.next == "answered":
+            self._understood = True
+        price = judgement.cost_usd
+        if price is not None and price > self._max_price:
+            self.park(parking.price_too_high(price, self._max_price))
+        elif lack := parking.what_the_account_lacks(judgement):
+            self.park(lack)
+        elif not self._understood and judgement.settlement.error == "MALFORMED_RESPONSE":
+            self.park(parking.not_understood(judgement))
+        elif judgement.next == "limited" and not self._wait:
+            self.park(parking.LIMIT_USED_UP)
+        elif self._throttle.pause_left > self._longest_pause:
+            self.park(parking.asked_to_wait(self._throttle.pause_left))
+        elif bought.failures >= FAILURES_IN_A_ROW:
+            self.park(parking.service_down(bought.failures, judgement))
+
+    def _cost_limit_reached(self) -> Parked:
+        return parking.cost_limit_reached(self._budget, self._remaining)

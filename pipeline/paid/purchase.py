@@ -1,0 +1,255 @@
+"""One job's purchase: what is to be bought, from whom, with which key, and within which limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from types import TracebackType
+from typing import Any
+
+from pipeline.answers import System
+from pipeline.api.addresses import fingerprint
+from pipeline.api.client import Client
+from pipeline.interruption import Interruption
+from pipeline.ledger import (
+    Call,
+    Job,
+    Journal,
+    Ledger,
+    Reserve,
+    buyer_lock,
+    job_lock,
+    ledger_lock,
+    reserved,
+    text_digest,
+)
+from pipeline.paid.budget import TYPICAL_LOW, Budget, dearest, over
+from pipeline.paid.matcher import LedgerMatcher
+from pipeline.paid.parking import price_too_high
+from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool
+from pipeline.paid.progress import AdvanceBuying, BuyingProgress, silent_buying
+from pipeline.paid.result import Paid, Parked
+from pipeline.paid.resume import held_slots, known_limits, pause_left, resumed_throttle
+from pipeline.paid.runner import Brake, bought_beside
+from pipeline.paid.terms import Estimate, PurchaseSettings, most_attempts
+from pipeline.paid.tracking import shown_while
+from pipeline.settings import Settings
+from pipeline.tables import Batch
+
+__all__ = ["Purchase"]
+
+
+class Purchase:
+    """Buys what a job's table needs; a context manager.
+
+    Args:
+        how: how to buy.
+        settings: which systems to ask about.
+        identity: what the job is known by: the same for the same output of the same input.
+        progress: shows how far the purchase is.
+        confirm: asked before anything is bought.
+        interruption: stops the purchase from another thread, as a signal does from this one.
+        plan_only: only look: the job and its rows stay as they are.
+
+    Raises:
+        LedgerError: the ledger cannot be used, or another run is at this job.
+    """
+
+    def __init__(
+        self,
+        how: PurchaseSettings,
+        settings: Settings,
+        identity: str,
+        progress: BuyingProgress = silent_buying,
+        confirm: Callable[[Estimate], bool] = lambda _: True,
+        interruption: Interruption | None = None,
+        plan_only: bool = False,
+    ) -> None:
+        self._how = how
+        self._progress = progress
+        self._confirm = confirm
+        self._interruption = interruption or Interruption()
+        self._settings = settings
+        self._account = fingerprint(how.api_key)
+        with ExitStack() as opened:
+            if not plan_only:
+                opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))
+            self._ledger = Ledger(how.ledger, how.base_url)
+            opened.callback(self._ledger.close)
+            self._limits = known_limits(how, self._account)
+            opened.callback(self._limits.close)
+            self._ledger.check_usable()
+            open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
+            self._job: Job = open_job(identity, how.counting)
+            self._opened = opened.pop_all()
+        self.matcher = LedgerMatcher(self._job, settings.systems, how.most_lost)
+
+    def __enter__(self) -> Purchase:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._opened.close()
+
+    def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Pass a table on while noting the first row of every distinct call in it."""
+        self._job.forget_rows()  # of an earlier run: the table may have changed
+        first = 0
+        for batch in batches:
+            self._job.note_rows(
+                (system, text_digest(text), first + place)
+                for place, text in enumerate(batch.texts)
+                if text
+                for system in self._settings.systems
+            )
+            first += len(batch.texts)
+            yield batch
+
+    def estimate(self) -> Estimate:
+        """Say what is to be bought, once the whole table is noted."""
+        counts = self._job.calls(self._how.most_lost).values()
+        to_buy = sum(count.to_buy for count in counts)
+        held = sum(count.held for count in counts)
+        prices = self._ledger.prices(self._how.max_price)
+        low = prices.low if prices else TYPICAL_LOW
+        high = dearest(prices.high if prices else None)
+        limit = self._how.limit
+        pause = pause_left(self._ledger, self._limits, self._account, self._how) if to_buy else 0.0
+        seconds = pause
+        if limit is not None:
+            free = max(
+                0, limit.slots - held_slots(self._ledger, self._limits, self._account, limit)
+            )
+            at_once = free if self._how.burst or to_buy <= free else 0
+            seconds += max(0, to_buy - at_once) / limit.slots * limit.hold
+        distinct = sum(count.distinct for count in counts)
+        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause)
+
+    def buy(self, batches: Iterable[Batch]) -> Parked | None:
+        """Buy what the ledger cannot answer yet, in the table's order.
+
+        Returns:
+            Why it stopped before its end, if it did.
+
+        Raises:
+            LedgerError: another run buys with this key or for this ledger, or the ledger cannot
+                be written.
+        """
+        estimate = self.estimate()
+        if not estimate.to_buy:
+            return None
+        how = self._how
+        with (
+            buyer_lock(how.base_url, self._account, how.wait),
+            ledger_lock(how.ledger, how.base_url, how.wait),
+            reserved(how.ledger, how.workers) as reserve,
+        ):
+            self._ledger.recover(self._account)
+            if (highest := self._job.highest_price()) > how.max_price:
+                return price_too_high(highest, how.max_price)
+            if how.wait:  # another run may have bought some of it meanwhile
+                estimate = self.estimate()
+            self._ledger.check_room(most_attempts(how, estimate.to_buy), how.workers)
+            if not self._confirm(estimate):
+                return Parked(2, "Nothing was bought.", "Say --yes to buy without being asked.")
+            with self._progress(estimate.to_buy) as advance:
+
+                def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
+                    return self._bought(
+                        self._orders(batches), estimate.to_buy, advance, brake, reserve
+                    )
+
+                try:
+                    return bought_beside(buying, self._interruption)
+                finally:
+                    self._ledger.check_place()
+
+    def paid(self) -> Paid:
+        """Return what the job has cost so far."""
+        money = self._job.money()
+        return Paid(
+            attempts=money.attempts,
+            confirmed_usd=money.confirmed,
+            unattributed_usd=self._job.unattributed(),
+            unconfirmed=money.unconfirmed,
+            unknown=money.unknown,
+            at_risk_usd=money.at_risk,
+            over_max_cost_usd=over(money.confirmed, self._how.max_cost),
+        )
+
+    def close_job(self) -> None:
+        """Note that the job's output is in its place."""
+        self._job.close()
+
+    def delete_job(self) -> None:
+        """Take a job that was only planned out of the ledger."""
+        with suppress(ValueError):  # it has bought already, so it stays
+            self._job.delete()
+
+    async def _bought(
+        self,
+        orders: Iterator[Order],
+        to_buy: int,
+        advance: AdvanceBuying,
+        brake: Brake,
+        reserve: Reserve,
+    ) -> Parked | None:
+        how = self._how
+        money = self._job.money()
+        prices = self._ledger.prices(self._how.max_price)
+        throttle = resumed_throttle(self._ledger, self._limits, self._account, how)
+        budget = Budget(
+            money.confirmed, how.max_cost, prices.high if prices else None, money.at_risk
+        )
+        async with (
+            Client(
+                how.base_url, how.api_key, connections=how.workers, timeout=how.timeout
+            ) as client,
+            Journal(self._job, self._account, reserve, self._limits) as journal,
+        ):
+            pool = Pool(
+                client,
+                throttle,
+                journal,
+                budget,
+                to_buy=to_buy,
+                wait=how.wait or how.api_key is not None,
+                max_price=how.max_price,
+                longest_pause=math.inf if how.wait else LONGEST_PAUSE,
+            )
+            shown = shown_while(pool, throttle, budget, advance)
+            with brake.watching(pool, how.max_duration):
+                async with shown:
+                    await pool.run(orders, how.workers)
+        return pool.parked
+
+    def _orders(self, batches: Iterable[Batch]) -> Iterator[Order]:
+        """Yield the calls to buy, row by row, each at its first row."""
+        first = 0
+        for batch in batches:
+            wanted = {
+                system: self._wanted(system, batch.texts) for system in self._settings.systems
+            }
+            for row, text in enumerate(batch.texts, start=first):
+                digest = text_digest(text)
+                for system, losses in wanted.items():
+                    if (digest, row) in losses:
+                        yield Order(Call(system, text), losses[digest, row])
+            first += len(batch.texts)
+
+    def _wanted(self, system: System, texts: Iterable[str]) -> dict[tuple[bytes, int], int]:
+        """Return a batch's calls to buy, with their first rows, and how many losses each has."""
+        digests = list({text_digest(text): None for text in texts if text})
+        owned = self._job.owned(system, digests)
+        lost = self._job.unconfirmed(system, digests)
+        most = self._how.most_lost
+        return {
+            (digest, row): most - lost.get(digest, 0)
+            for digest, row in self._job.first_rows(system, digests).items()
+            if digest not in owned and lost.get(digest, 0) < most
+        }

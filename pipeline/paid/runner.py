@@ -1,0 +1,116 @@
+"""Runs a purchase beside the thread that waits for it, and stops it in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from typing import Any, TypeAlias
+
+from pipeline.interruption import Interruption, Work
+from pipeline.paid.pool import Pool
+from pipeline.paid.result import Parked
+
+__all__ = ["Brake", "bought_beside"]
+
+INTERRUPTED = 130
+SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
+"""What a shell says of a process that a signal ended, and what that means."""
+
+LONGEST_WAIT = 60.0
+
+HINT = "What was bought is kept. Run the same command: it continues."
+
+log = logging.getLogger(__name__)
+
+
+class Brake:
+    """Stops a pool from another thread: at first in good order, the second time at once."""
+
+    def __init__(self) -> None:
+        self._pressed: list[Parked] = []
+        self._heed: Callable[[], object] = lambda: None
+        self._lock = threading.Lock()
+
+    def press(self, why: Parked) -> None:
+        """Stop; a pool that is not there yet stops before it sends anything."""
+        with self._lock, suppress(RuntimeError):  # the loop has ended
+            self._pressed.append(why)
+            self._heed()
+
+    @contextmanager
+    def watching(self, pool: Pool, max_duration: float | None) -> Iterator[None]:
+        """Heed the brake, and park the pool after some seconds, within the pool's own loop."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def heed() -> None:
+            if self._pressed:
+                pool.interrupt(self._pressed[0])
+            if len(self._pressed) > 1 and task is not None:
+                task.cancel()
+
+        timer = None
+        if max_duration is not None:
+            timer = loop.call_later(max_duration, pool.stop_for_time)
+        with self._lock:
+            self._heed = lambda: loop.call_soon_threadsafe(heed)
+            heed()
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+
+Buying: TypeAlias = Callable[[Brake], Coroutine[Any, Any, Parked | None]]
+
+
+def bought_beside(buying: Buying, interruption: Interruption) -> Parked | None:
+    """Buy in an event loop of its own, which may be beside a running one, and wait for it.
+
+    Whatever interrupts the wait (a signal's exception, a cancelled task) stops the purchase:
+    what is under way is finished, nothing new is sent. The second time it stops at once.
+
+    Returns:
+        Why it stopped before its end, if it did.
+
+    Raises:
+        BaseException: what interrupted the wait, if it was no signal, or did so twice.
+    """
+    brake, context = Brake(), copy_context()
+    work = Work(lambda: context.run(asyncio.run, buying(brake)))
+    try:
+        stopped = _stopped(work, brake, interruption)
+    finally:
+        brake.press(_parked(INTERRUPTED))  # if it is not done yet
+        while not work.ended:
+            work.wait(LONGEST_WAIT)
+    return stopped or work.result()
+
+
+def _stopped(work: Work[Parked | None], brake: Brake, interruption: Interruption) -> Parked | None:
+    """Wait for a purchase; return why it was interrupted, if it was."""
+    try:
+        interruption.wait(work)
+    except BaseException as stop:
+        code = _signal(stop)
+        brake.press(_parked(code or INTERRUPTED))
+        log.info("Stopping once what is under way has ended. Interrupt again to stop at once.")
+        interruption.wait(work)  # the second time goes through, and the brake is pressed again
+        if code is None and work.error is None:
+            raise
+        return None if code is None else _parked(code)
+    return None
+
+
+def _signal(stop: BaseException) -> int | None:
+    """Return the exit code that a signal's exception stands for; None for any other exception."""
+    code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else getattr(stop, "code", None)
+    return code if code in SIGNALS else None
+
+
+def _parked(code: int) -> Parked:
+    return Parked(code, SIGNALS[code], HINT)

@@ -1,0 +1,68 @@
+"""Says where a purchase is, once a second, also while it waits for something."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pipeline.api.throttle import Throttle
+from pipeline.money import plain
+from pipeline.paid.budget import Budget
+from pipeline.paid.pool import Pool
+from pipeline.paid.progress import AdvanceBuying, duration
+
+__all__ = ["shown_while"]
+
+SECONDS_BETWEEN_NOTES = 1.0
+"""Working out the time left takes long enough to slow many short attempts down."""
+
+SHOWN_FAILURES = 3
+"""Fewer attempts that failed in a row are an everyday matter."""
+
+
+@asynccontextmanager
+async def shown_while(
+    pool: Pool, throttle: Throttle, budget: Budget, advance: AdvanceBuying
+) -> AsyncIterator[None]:
+    """Show how far a pool is while a block runs.
+
+    Args:
+        pool: what buys.
+        throttle: what it waits for.
+        budget: what it spends.
+        advance: told how many more calls came to an end, and a note.
+    """
+    shown = 0
+
+    def show() -> None:
+        nonlocal shown
+        ended = pool.bought.calls
+        advance(ended - shown, _note(pool, throttle, budget))
+        shown = ended
+
+    async def keep_showing() -> None:
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_NOTES)
+            show()
+
+    showing = asyncio.create_task(keep_showing())
+    try:
+        yield
+    finally:
+        showing.cancel()
+        show()
+
+
+def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:
+    """Return what was spent, and what the run waits for or how long it will take."""
+    bought, said = pool.bought, [f"{plain(budget.confirmed)} USD"]
+    if bought.refusals:
+        said.append(f"{bought.refusals:,} refused")
+    if throttle.pause_left:
+        said.append(f"the service asked to wait {duration(throttle.pause_left)}")
+    elif bought.failures >= SHOWN_FAILURES:
+        said.append(f"{bought.failures} failures in a row: {bought.said}")
+    elif not pool.parked and (left := throttle.eta(pool.to_send)):
+        said.append(f"{duration(left)} left")
+    return ", ".join(said)

@@ -1,0 +1,267 @@
+"""A real server on loopback, and jobs that buy from it."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from pipeline import job
+from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
+from pipeline.api.addresses import canonical
+from pipeline.outputs import FileTarget
+from pipeline.paid import Estimate, Purchase, PurchaseSettings
+from pipeline.progress import silent
+from pipeline.report import Summary
+from pipeline.service import Accounts, Opened, create_app
+from pipeline.settings import Settings
+from pipeline.tables import open_reader
+
+ROOT = Path(__file__).parents[2]
+
+CPV_AND_PSC = Settings(systems=("cpv", "psc"))
+
+
+@contextmanager
+def serving(app: Any, protocol: Any = "auto") -> Iterator[str]:
+    """Run an application in a thread on a free port of loopback; give its address."""
+    config = uvicorn.Config(
+        app, http=protocol, log_config=None, lifespan="off", timeout_graceful_shutdown=1
+    )
+    server = uvicorn.Server(config)
+    # Named, because asyncio sends at once only on sockets that say they are TCP.
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.001)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def nobody_there() -> str:
+    """Return an address on loopback where nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+class WordMatcher:
+    """Answers any text with as many matches as it has words."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        for texts in batches:
+            yield {
+                self._system: [
+                    Matched(
+                        tuple(
+                            Match(f"{place:08}", word * 7, 1 / (place + 1))
+                            for place, word in enumerate(text.split()[:10])
+                        )
+                    )
+                    for text in texts
+                ]
+            }
+
+
+class Noted:
+    """Notes what each call asked that the service answers."""
+
+    def __init__(self, app: Any, asked: list[tuple[System, str]]) -> None:
+        self._app = app
+        self._asked = asked
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body = bytearray()
+
+        async def reading() -> Any:
+            message = await receive()
+            body.extend(message.get("body", b""))
+            return message
+
+        async def noting(message: Any) -> None:
+            if message.get("status") == 200:
+                self._asked.append((scope["path"].split("/")[2], json.loads(body)["description"]))
+            await send(message)
+
+        await self._app(scope, reading, noting)
+
+
+@dataclass
+class Service:
+    """The service under test: where it is, who pays, what it was asked."""
+
+    accounts: Accounts
+    account: Opened
+    asked: list[tuple[System, str]] = field(default_factory=list)
+
+    def app(self, **options: Any) -> Any:
+        matchers = {system: WordMatcher(system) for system in SYSTEMS}
+        app = create_app(self.accounts, matchers, **{"key_rate": None} | options)
+        return Noted(app, self.asked)
+
+    @property
+    def charged(self) -> Decimal:
+        return sum((charge.price_usd for charge in self.accounts.statement.charges()), Decimal(0))
+
+
+class Gate:
+    """Lets so many requests through; keeps the next ones until it is opened."""
+
+    def __init__(self, app: Any, free: int) -> None:
+        self._app = app
+        self._left = free
+        self.reached = threading.Event()
+        self.open = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if not self.open and self._left == 0:
+            # Billed, but the answer never comes: the buyer is killed meanwhile.
+            async def silence(message: Any) -> None:
+                self.reached.set()
+
+            await self._app(scope, receive, silence)
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return
+        self._left -= not self.open
+        await self._app(scope, receive, send)
+
+
+@dataclass
+class Instead:
+    """Answers some requests, by their number from 0, itself: with a status, headers and a body."""
+
+    app: Any
+    script: dict[int, tuple[int, dict[str, str], str]]
+    requests: int = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        number, self.requests = self.requests, self.requests + 1
+        if number not in self.script:
+            await self.app(scope, receive, send)
+            return
+        status, headers, body = self.script[number]
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": pairs})
+        await send({"type": "http.response.body", "body": body.encode()})
+
+
+class Sluice:
+    """Lets so many requests through; answers the next ones once it is opened."""
+
+    def __init__(self, app: Any, free: int) -> None:
+        self._app = app
+        self._left = free
+        self._opened = threading.Event()
+        self.reached = threading.Event()
+
+    def open(self) -> None:
+        self._opened.set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self._left -= 1
+        if self._left < 0:
+            self.reached.set()
+            await asyncio.to_thread(self._opened.wait, 30)
+        await self._app(scope, receive, send)
+
+
+@dataclass(frozen=True)
+class Buyer:
+    """Runs jobs in one folder; an output is written over."""
+
+    folder: Path
+    how: PurchaseSettings
+    settings: Settings = CPV_AND_PSC
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "in.csv"
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "out.csv"
+
+    def but(self, **changes: Any) -> Buyer:
+        """Return the same buyer with other ways to buy."""
+        return replace(self, how=replace(self.how, **changes))
+
+    def write(self, texts: Sequence[str]) -> None:
+        with self.source.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["id", "description"])
+            writer.writerows(enumerate(texts))
+
+    def run(self) -> Summary:
+        reader = open_reader(self.source, self.settings.text_columns)
+        with Purchase(self.how, self.settings, str(self.output)) as purchase:
+            target = FileTarget(self.output, "csv", True, self.source)
+            return job.run(
+                reader, purchase.matcher, target, self.settings, silent, self.source, purchase
+            )
+
+    def plan(self) -> Estimate:
+        """Say what a run would take, as ``plan`` does."""
+        reader = open_reader(self.source, self.settings.text_columns)
+        with Purchase(self.how, self.settings, str(self.output), plan_only=True) as purchase:
+            forecast = job.plan(reader, self.settings, purchase)
+            purchase.delete_job()
+        return forecast.purchase
+
+    def rows(self) -> list[dict[str, str]]:
+        with self.output.open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    def row_costs(self) -> Decimal:
+        return sum((Decimal(row["cost_usd"] or 0) for row in self.rows()), Decimal(0))
+
+
+def buyer(folder: Path, address: str, key: str | None, **how: Any) -> Buyer:
+    """Return a buyer with a ledger in a folder and no limit of its own unless told."""
+    usual = {"ledger": folder / "ledger.db", "rate": None, "workers": 4}
+    settings = PurchaseSettings(canonical(address), key, **usual | how)
+    return Buyer(folder, settings)
+
+
+RUN = """
+import logging, signal, sys
+from pathlib import Path, PosixPath
+from tests.paid.serving import buyer
+logging.basicConfig(level="INFO")
+how = eval(sys.argv[4])
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+try:
+    parked = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], **{"workers": 3} | how).run().parked
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}")
+sys.exit(parked.exit_code if parked else 0)
+"""
+
+
+def started(
+    folder: Path, address: str, key: str, stderr: int | None = None, **how: Any
+) -> subprocess.Popen[str]:
+    """Run the job of a folder in a process of its own."""
+    command = [sys.executable, "-c", RUN, str(folder), address, key, repr(how)]
+    return subprocess.Popen(command, cwd=ROOT, stderr=stderr, text=True)

@@ -1,0 +1,171 @@
+"""What is bought again, and what is not: failures, old answers, answers that were lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli.paid import described
+from pipeline.ledger import Ledger
+from tests.paid.serving import Buyer, Instead, Service, buyer, serving
+
+DAY = 86_400.0
+PRICE = Decimal("0.0001")
+UNREADABLE = json.dumps({"success": True, "data": "?", "metadata": {"cost": {"apiCost": 0.0001}}})
+NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "message": "Odd."})
+POOR = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
+
+
+def statuses(the: Buyer, system: str = "cpv") -> list[str]:
+    return [row[f"{system}_status"] for row in the.rows()]
+
+
+def grow_old(the: Buyer, days: float) -> None:
+    """Let everything in the ledger have happened so many days earlier."""
+    with closing(sqlite3.connect(the.how.ledger)) as ledger, ledger:
+        ledger.execute("UPDATE attempts SET settled_at = settled_at - ?", (days * DAY,))
+
+
+def test_a_failure_is_bought_again_when_asked_and_nothing_else(
+    tmp_path: Path, service: Service
+) -> None:
+    app = Instead(service.app(), {2: (400, {}, NO_SUCH_TEXT)})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(["one text", "two text"])
+        assert the.run().failed == 1
+        assert the.run().failed == 1
+        assert (app.requests, statuses(the)) == (4, ["ok", "VALIDATION_ERROR"])
+        again = the.but(retry_failed=True)
+        assert again.plan().to_buy == 1
+        assert again.run().failed == 0
+    assert (app.requests, statuses(the)) == (5, ["ok", "ok"])
+    assert the.rows()[0]["cost_usd"] == "0"
+
+
+def test_within_a_job_a_failure_is_not_paid_for_twice(tmp_path: Path, service: Service) -> None:
+    """The first answer of the second job makes no sense, so it parks; the same command goes on."""
+    app = Instead(service.app(), {2: (200, {}, UNREADABLE), 4: (200, {}, UNREADABLE)})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(["one text", "bad"])
+        assert the.run().failed == 1
+        the.write(["one text", "bad", "three text"])
+        again = the.but(retry_failed=True)
+        summary = again.run()
+        assert summary.parked is not None
+        assert (summary.parked.exit_code, app.requests) == (6, 5)
+        assert again.plan().to_buy == 2
+        summary = again.run()
+    assert summary.parked is None
+    assert app.requests == 7
+    assert statuses(the) == ["ok", "MALFORMED_RESPONSE", "ok"]
+    assert summary.cost_usd == the.row_costs()
+    assert Decimal(the.rows()[1]["cost_usd"]) == PRICE
+
+
+def test_a_retry_that_fails_shows_how_it_failed(tmp_path: Path, service: Service) -> None:
+    app = Instead(service.app(), {2: (400, {}, NO_SUCH_TEXT), 4: (404, {}, "<html>")})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(["one text", "two text"])
+        the.run()
+        the.but(retry_failed=True).run()
+    assert statuses(the) == ["ok", "HTTP_404"]
+
+
+def test_what_is_too_old_is_bought_again_once(tmp_path: Path, service: Service) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(["one text", "two text"])
+        first = the.run()
+        grow_old(the, 40)
+        assert the.but(max_age=41 * DAY).plan().to_buy == the.plan().to_buy == 0
+        fresh = the.but(max_age=30 * DAY)
+        assert fresh.plan().to_buy == 4
+        second = fresh.run()
+        assert second.cost_usd == first.cost_usd == the.row_costs() > 0
+        assert fresh.run().cost_usd == 0
+    assert len(service.asked) == 8
+
+
+def test_a_job_of_many_days_does_not_buy_its_own_answers_again(
+    tmp_path: Path, service: Service
+) -> None:
+    app = Instead(service.app(), {2: (402, {}, POOR)})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1, max_age=30 * DAY)
+        the.write(["one text", "two text"])
+        assert the.run().parked
+        grow_old(the, 40)
+        assert the.plan().to_buy == 2
+        assert the.run().parked is None
+    assert len(service.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [((400, {}, NO_SUCH_TEXT), "VALIDATION_ERROR"), ((404, {}, "<html>"), "HTTP_404")],
+)
+def test_when_buying_again_fails_the_old_answer_is_not_shown(
+    tmp_path: Path, service: Service, answer: Any, status: str
+) -> None:
+    app = Instead(service.app(), {5: answer})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(["one text", "two text"])
+        the.run()
+        grow_old(the, 40)
+        summary = the.but(max_age=30 * DAY).run()
+    assert summary.failed == 1
+    assert [*statuses(the), *statuses(the, "psc")].count("ok") == 3
+    assert [*statuses(the), *statuses(the, "psc")].count(status) == 1
+
+
+def test_calls_held_back_are_told_apart_until_they_are_settled(
+    tmp_path: Path, service: Service
+) -> None:
+    app = Instead(service.app(), {1: (502, {}, "<html>"), 3: (402, {}, POOR)})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
+        the.write(["one text", "two text"])
+        assert the.run().parked
+        estimate = the.plan()
+        assert (estimate.distinct, estimate.owned, estimate.held, estimate.to_buy) == (4, 2, 1, 1)
+        assert "2 owned, 1 held because their answers were lost, 1 to buy" in described(
+            the.how, estimate
+        )
+        assert estimate.to_dict()["calls_held"] == 1
+        retried = the.but(on_unconfirmed="retry")
+        assert (retried.plan().held, retried.plan().to_buy) == (0, 2)
+        assert "lost" not in described(retried.how, retried.plan())
+
+        ledger = Ledger(the.how.ledger, the.how.base_url)
+        ledger.settle({2: PRICE})
+        ledger.close()
+        assert (the.plan().held, the.plan().to_buy) == (0, 2)
+        summary = the.run()
+    assert summary.parked is None
+    assert statuses(the) == statuses(the, "psc") == ["ok", "ok"]
+    assert summary.cost_usd == the.row_costs() == service.charged + PRICE
+    assert summary.paid is not None
+    assert summary.paid.unconfirmed == summary.paid.at_risk_usd == 0
+
+
+def test_held_calls_alone_are_nothing_to_buy(tmp_path: Path, service: Service) -> None:
+    """A job whose calls are all owned or held asks nobody: no lock, no question, no request."""
+    app = Instead(service.app(), {1: (502, {}, "<html>"), 2: (402, {}, POOR)})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
+        the.write(["one text", "two text"])
+        assert the.run().parked
+        the.write(["one text"])
+        summary = the.run()
+    assert (summary.parked, app.requests) == (None, 3)
+    assert statuses(the, "psc") == ["HTTP_502"]

@@ -1,0 +1,139 @@
+"""A settings file that was only found sends no key, no text and no output anywhere by itself."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+from tests.paid.serving import Service, serving
+
+HERE = Path("tender-pipeline.toml")
+FOUND = "tender-pipeline.toml, which was found in the current folder,"
+TERMS = 'rate = "none"\nledger = "ledger.db"\nsystems = "cpv"\n'
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    Path("in.csv").write_text("description\nroad works\n")
+    return folder
+
+
+def tender_pipeline(*arguments: str) -> int:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as exit_:
+        patch.setattr(sys, "argv", ["tender-pipeline", *arguments])
+        main()
+    return int(exit_.value.code or 0)
+
+
+@pytest.mark.parametrize("name", ["base-url", "base_url"])
+@pytest.mark.parametrize(
+    "command", [["run"], ["run", "--yes"], ["run", "--max-cost", "1"], ["plan"], ["plan", "--json"]]
+)
+def test_the_address_in_a_found_file_is_refused_before_anything_is_sent(
+    service: Service, capsys: pytest.CaptureFixture[str], name: str, command: list[str]
+) -> None:
+    with serving(service.app()) as address:
+        HERE.write_text(f'{name} = "{address}/api/"\nyes = true\n{TERMS}')
+        assert tender_pipeline(*command, "in.csv") == 2
+    assert service.asked == []
+    assert not Path("ledger.db").exists()
+    said = capsys.readouterr().err
+    assert f"{FOUND} names the paid service {address}," in said
+    for way in ("--config tender-pipeline.toml", "--base-url", "TENDER_PIPELINE_BASE_URL"):
+        assert way in said
+
+
+@pytest.mark.parametrize("way", ["option", "variable", "--config", "TENDER_PIPELINE_CONFIG"])
+def test_an_address_that_a_person_named_is_used(
+    service: Service, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    more: list[str] = []
+    with serving(service.app()) as address:
+        HERE.write_text(f'base-url = "{address}"\n{TERMS}')
+        match way:
+            case "option":
+                more = ["--base-url", address]
+            case "variable":
+                monkeypatch.setenv("TENDER_PIPELINE_BASE_URL", address)
+            case "--config":
+                more = ["--config", str(HERE)]
+            case _:
+                monkeypatch.setenv("TENDER_PIPELINE_CONFIG", str(HERE))
+        assert tender_pipeline("run", "in.csv", *more) == 0
+    assert service.asked == [("cpv", "road works")]
+
+
+def test_evaluate_sends_nothing_where_a_found_file_says(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("labelled.csv").write_text("description,code\nroad works,45233140\n")
+    with serving(service.app()) as address:
+        HERE.write_text(f'base-url = "{address}"\n{TERMS}')
+        arguments = ["evaluate", "labelled.csv", "--system", "cpv"]
+        assert tender_pipeline(*arguments) == 0
+        assert tender_pipeline(*arguments, "--compare", "engine", "lexical") == 0
+    assert service.asked == []
+    assert address not in capsys.readouterr().out
+
+
+def test_the_file_of_the_key_in_a_found_file_is_not_read(
+    service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "credentials").write_text("another-secret")
+    HERE.write_text(f'api-key-file = "../credentials"\n{TERMS}')
+    with serving(service.app()) as address:
+        assert tender_pipeline("run", "in.csv", "--base-url", address) == 2
+        said = capsys.readouterr().err
+        assert "names the file of the API key, '../credentials'" in said
+        assert "--api-key-file or the variable TENDER_PIPELINE_API_KEY_FILE" in said
+        key = tmp_path / "key"
+        key.write_text(service.account.key)
+        more = ["--base-url", address, "--api-key-file", str(key)]
+        assert tender_pipeline("run", "in.csv", *more) == 0
+    assert service.asked == [("cpv", "road works")]
+
+
+def test_an_output_outside_of_the_folder_is_not_written_for_a_found_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    HERE.write_text('output = "../profile"\noutput-format = "csv"\noverwrite = true\n')
+    (tmp_path / "profile").write_text("mine")
+    assert tender_pipeline("run", "in.csv") == 2
+    assert "puts the output outside of it, at '../profile'" in capsys.readouterr().err
+    assert (tmp_path / "profile").read_text() == "mine"
+    assert tender_pipeline("run", "in.csv", "--config", str(HERE)) == 0
+    HERE.write_text('output = "results/out.csv"\n')
+    Path("results").mkdir()
+    assert tender_pipeline("run", "in.csv") == 0
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 2), (b"y\n", 0)])
+def test_on_a_terminal_the_address_is_asked_for_even_with_yes(
+    service: Service, answer: bytes, code: int
+) -> None:
+    ours, theirs = pty.openpty()
+    with serving(service.app()) as address:
+        HERE.write_text(f'base-url = "{address}"\n{TERMS}')
+        command = [sys.executable, "-m", "pipeline", "run", "in.csv", "--yes"]
+        with subprocess.Popen(
+            command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE
+        ) as process:
+            os.write(ours, answer)
+            process.communicate(timeout=60)
+        os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert f"{FOUND} names the paid service {address}." in shown
+    assert "Send the texts and your API key there? [y/N]" in shown
+    assert process.returncode == code
+    assert len(service.asked) == (code == 0)

@@ -1,0 +1,247 @@
+"""Answers that no honest service gives, bought through a real server in the middle of good ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import job
+from pipeline.outputs import FileTarget
+from pipeline.paid import Purchase, backoff
+from pipeline.progress import silent
+from pipeline.report import Summary
+from pipeline.settings import Settings
+from pipeline.tables import open_reader
+from tests.paid.serving import Buyer, buyer, serving
+
+KEY = "tp_hostile_0123456789"
+PRICE = "0.00010499999999999999"
+
+
+@dataclass(frozen=True)
+class Response:
+    """What the service says to a text.
+
+    Attributes:
+        body: its bytes; of them only ``sent`` leave before the connection breaks.
+    """
+
+    body: bytes
+    status: int = 200
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    sent: int | None = None
+
+
+def success(data: str, metadata: str = f'{{"cost":{{"apiCost":{PRICE}}}}}') -> Response:
+    return Response(
+        f'{{"success":true,"message":"ok","data":{data},"metadata":{metadata}}}'.encode()
+    )
+
+
+def match(code: str = "45", title: str = "Roads", confidence: str = "0.9") -> str:
+    found = json.dumps({"code": code, "title": title})
+    return f'[{found[:-1]}, "confidence": {confidence}}}]'
+
+
+def priced(cost: str) -> Response:
+    return success(match(), f'{{"cost":{{"apiCost":{cost}}}}}')
+
+
+def failure(error: str) -> Response:
+    return Response(json.dumps({"success": False, "error": error, "message": "No."}).encode(), 400)
+
+
+GOOD = success(match())
+FORMULA = "=HYPERLINK(A1)"
+
+# The text of a row, what the service says to it; then the row's status, code, confidence and cost.
+ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
+    ("good", GOOD, ("ok", "45", "0.9", PRICE)),
+    ("truncated", Response(GOOD.body[:-9]), ("MALFORMED_RESPONSE", "", "", "")),
+    ("page", Response(b"<!doctype html>Log in"), ("MALFORMED_RESPONSE", "", "", "")),
+    ("object", success('{"code":"45"}'), ("MALFORMED_RESPONSE", "", "", PRICE)),
+    ("number", success("7"), ("MALFORMED_RESPONSE", "", "", PRICE)),
+    ("huge", Response(b" " * 52_428_800), ("MALFORMED_RESPONSE", "", "", "")),
+    ("null bytes", Response(b"\0" * 999), ("MALFORMED_RESPONSE", "", "", "")),
+    ("NaN", priced("NaN"), ("ok", "45", "0.9", "")),
+    ("negative", priced("-5"), ("ok", "45", "0.9", "")),
+    ("infinite", priced("1e999999999"), ("ok", "45", "0.9", "")),
+    ("text price", priced('"0.0001"'), ("ok", "45", "0.9", "0.0001")),
+    ("text confidence", success(match(confidence='"0.5"')), ("ok", "45", "0.5", PRICE)),
+    ("word confidence", success(match(confidence='"high"')), ("ok", "45", "0.0", PRICE)),
+    ("NaN confidence", success(match(confidence="NaN")), ("ok", "45", "0.0", PRICE)),
+    ("twice", success(match()[:-1] + "," + match()[1:]), ("ok", "45", "0.9", PRICE)),
+    ("formula", success(match("=1+1", FORMULA)), ("ok", "=1+1", "0.9", PRICE)),
+    ("formula error", failure("=cmd|' /C calc'!A0"), ("=cmd|' /C calc'!A0", "", "", "0")),
+    ("at error", failure("@SUM(A1)"), ("@SUM(A1)", "", "", "0")),
+    ("proxy", Response(b"<html>Blocked", 403), ("HTTP_403", "", "", "0")),
+    ("broken", Response(GOOD.body, sent=20), ("CONNECTION_ERROR", "", "", "")),
+    ("good again", GOOD, ("ok", "45", "0.9", PRICE)),
+]
+
+UNUSABLE = {"NaN", "negative", "infinite"}
+UNKNOWN = UNUSABLE | {"truncated", "page", "huge", "null bytes"}
+
+
+def said(asked: list[str]) -> Callable[..., Any]:
+    """Return an application that answers as scripted and notes what it was asked."""
+    script = {text: response for text, response, _ in ANSWERS}
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message["more_body"]
+        text = json.loads(body)["description"]
+        asked.append(text)
+        response = script[text]
+        length = str(len(response.body)).encode()
+        headers = [*response.headers, (b"content-length", length)]
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        if response.sent is not None:
+            part = response.body[: response.sent]
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+            return  # and the server closes the connection
+        await send({"type": "http.response.body", "body": response.body})
+
+    return app
+
+
+@pytest.fixture(autouse=True)
+def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 0.0)
+
+
+def the_buyer(folder: Path, address: str) -> Buyer:
+    the = replace(
+        buyer(folder, address, KEY), settings=Settings(systems=("cpv",), top=3, min_confidence=0)
+    )
+    the.write([text for text, *_ in ANSWERS])
+    return the
+
+
+def completed(the: Buyer) -> Summary:
+    """Give the same command again as long as a price that cannot be used parks it."""
+    summary, runs = the.run(), 1
+    while summary.parked:
+        assert summary.parked.exit_code == 5
+        assert "a price that cannot be used: apiCost is " in summary.parked.message
+        assert runs <= len(UNUSABLE)
+        summary, runs = the.run(), runs + 1
+    return summary
+
+
+def as_parquet(the: Buyer) -> Summary:
+    """Run the same table again to a Parquet file; its answers are owned."""
+    output = the.folder / "out.parquet"
+    reader = open_reader(the.source, the.settings.text_columns)
+    with Purchase(the.how, the.settings, str(output)) as purchase:
+        target = FileTarget(output, "parquet")
+        return job.run(reader, purchase.matcher, target, the.settings, silent, None, purchase)
+
+
+def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path: Path) -> None:
+    asked: list[str] = []
+    with serving(said(asked)) as address:
+        the = the_buyer(tmp_path, address)
+        summary = completed(the)
+    assert summary.paid is not None
+    confirmed = sum(Decimal(cost or 0) for *_, (_, _, _, cost) in ANSWERS)
+    assert summary.paid.confirmed_usd == the.row_costs() == confirmed
+    assert summary.paid.unknown == len(UNKNOWN)
+    assert summary.paid.unconfirmed == 2  # "broken", and broken again
+    once = [text for text in asked if text != "proxy"]  # which every run asks for again
+    expected = [text for text, *_ in ANSWERS if text != "proxy"]
+    assert sorted(once) == sorted([*expected, "broken"])
+    for row, (text, _, (status, code, confidence, cost)) in zip(the.rows(), ANSWERS, strict=True):
+        assert row["description"] == text
+        assert row["cpv_status"].removeprefix("'") == status, text
+        assert row["cpv_code"].removeprefix("'") == code, text
+        assert (row["cpv_confidence"], row["cpv_cost_usd"]) == (confidence, cost), text
+
+
+def test_no_text_of_the_service_becomes_a_formula_in_csv_and_parquet_has_it_plain(
+    tmp_path: Path,
+) -> None:
+    with serving(said([])) as address:
+        the = the_buyer(tmp_path, address)
+        completed(the)
+        as_parquet(the)
+    cells = [cell for row in the.rows() for name, cell in row.items() if name.startswith("cpv_")]
+    assert not [cell for cell in cells if cell[:1] in {"=", "+", "-", "@", "\t", "\r"}]
+    rows = {row["description"]: row for row in the.rows()}
+    assert rows["formula"]["cpv_title"] == f"'{FORMULA}"
+    assert json.loads(rows["formula"]["cpv_matches"])[0]["title"] == FORMULA
+    assert rows["at error"]["cpv_status"] == "'@SUM(A1)"
+    table = pq.read_table(the.folder / "out.parquet").to_pylist()
+    plain = {row["description"]: row for row in table}
+    assert plain["negative"]["cpv_cost_usd"] == plain["negative"]["cost_usd"] == 0  # owned before
+    assert plain["formula"]["cpv_title"] == FORMULA
+    assert plain["formula"]["cpv_code"] == "=1+1"
+    assert plain["formula error"]["cpv_status"] == "=cmd|' /C calc'!A0"
+
+
+def test_a_code_that_comes_twice_is_one_match(tmp_path: Path) -> None:
+    with serving(said([])) as address:
+        the = the_buyer(tmp_path, address)
+        completed(the)
+    rows = {row["description"]: row for row in the.rows()}
+    assert len(json.loads(rows["twice"]["cpv_matches"])) == 1
+
+
+def test_the_same_command_asks_only_for_what_may_end_otherwise(tmp_path: Path) -> None:
+    """A page of a proxy says nothing of the text; what was lost twice is held."""
+    asked: list[str] = []
+    with serving(said(asked)) as address:
+        the = the_buyer(tmp_path, address)
+        completed(the)
+        asked.clear()
+        the.run()
+    assert asked == ["proxy"]
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_price_that_cannot_be_used_parks_and_the_same_command_buys_only_what_is_left(
+    tmp_path: Path, workers: int
+) -> None:
+    asked: list[str] = []
+    with serving(said(asked)) as address:
+        the = the_buyer(tmp_path, address).but(workers=workers)
+        the.write(["negative", "good", "good again"])
+        summary = the.run()
+        assert summary.parked is not None
+        assert summary.parked.exit_code == 5
+        assert "a price that cannot be used: apiCost is -5." in summary.parked.message
+        assert "The same command continues" in summary.parked.hint
+        assert summary.paid is not None
+        assert (summary.paid.confirmed_usd, summary.paid.unknown) == (Decimal(0), 1)
+        assert asked == ["negative"]
+        summary = the.run()
+    assert summary.parked is None
+    assert sorted(asked) == ["good", "good again", "negative"]
+    assert summary.paid is not None
+    assert summary.paid.unknown == 1
+    assert [row["cpv_code"] for row in the.rows()] == ["45"] * 3
+
+
+@pytest.mark.parametrize("first", ["truncated", "page", "object", "huge"])
+def test_a_service_that_is_not_understood_from_the_first_answer_is_asked_once(
+    tmp_path: Path, first: str
+) -> None:
+    asked: list[str] = []
+    with serving(said(asked)) as address:
+        the = the_buyer(tmp_path, address)
+        the.write([first, "good", "good again"])
+        summary = the.run()
+    assert summary.parked is not None
+    assert summary.parked.exit_code == 6
+    assert "--base-url" in summary.parked.hint
+    assert asked == [first]
+    assert not the.output.exists()

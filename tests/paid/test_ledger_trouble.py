@@ -1,0 +1,181 @@
+"""A ledger that fails: a clear error, nothing sent unwritten, no answer lost in silence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import job
+from pipeline.errors import LedgerError
+from pipeline.ledger import unwritten
+from pipeline.ledger.database import Database
+from pipeline.money import plain
+from pipeline.outputs import FileTarget
+from pipeline.paid import Purchase
+from pipeline.paid.result import Paid
+from pipeline.progress import silent
+from pipeline.tables import open_reader
+from tests.paid.serving import Buyer, Service, buyer, serving
+
+TEXTS = [f"text number {number:02}" for number in range(30)]
+
+
+class Meanwhile:
+    """Does something while a request, by its number from 0, is under way."""
+
+    def __init__(self, app: Any, number: int, do: Callable[[], None]) -> None:
+        self._app = app
+        self._left = number
+        self._do = do
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self._left == 0:
+            self._do()
+        self._left -= 1
+        await self._app(scope, receive, send)
+
+
+def fails(the: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tuple[str, Paid]:
+    """Run a job whose ledger fails; return what is said, and what it has cost."""
+    reader = open_reader(the.source, the.settings.text_columns)
+    target = FileTarget(the.output, "csv", True, the.source)
+    with Purchase(the.how, the.settings, str(the.output)) as purchase:
+        spoil(purchase)
+        with pytest.raises(LedgerError) as caught:
+            job.run(reader, purchase.matcher, target, the.settings, silent, None, purchase)
+        assert caught.value.exit_code == 8
+        assert not the.output.exists()
+        return str(caught.value), purchase.paid()
+
+
+def check_books(paid: Paid, service: Service) -> None:
+    """What the service charged is what is confirmed, and the unconfirmed at its price."""
+    (price,) = {charge.price_usd for charge in service.accounts.statement.charges()}
+    charged = len(service.accounts.statement.charges())
+    confirmed = paid.confirmed_usd / price
+    assert confirmed <= charged <= confirmed + paid.unconfirmed
+    assert paid.at_risk_usd >= service.charged - paid.confirmed_usd
+
+
+def finish(the: Buyer, service: Service) -> None:
+    """Run the job again, its ledger mended, and look at the whole of it."""
+    summary = the.run()
+    assert summary.parked is None
+    assert summary.paid is not None
+    check_books(summary.paid, service)
+    assert [row["cpv_status"] for row in the.rows()] == ["ok"] * len(TEXTS)
+    assert the.row_costs() == summary.cost_usd
+    asked = Counter(service.asked)
+    assert sum(asked.values()) - len(asked) <= summary.paid.unconfirmed
+
+
+def test_an_answer_that_cannot_be_written_down_is_unconfirmed(
+    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Database] = []
+    init = Database.__init__
+
+    def noted(self: Database, path: Path) -> None:
+        init(self, path)
+        opened.append(self)
+
+    monkeypatch.setattr(Database, "__init__", noted)
+
+    def no_more_writing() -> None:
+        with opened[-1].transaction() as connection:
+            connection.execute("PRAGMA query_only = ON")
+
+    with serving(Meanwhile(service.app(), 5, no_more_writing)) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(TEXTS)
+        said, paid = fails(the)
+        assert "readonly" in said
+        assert "Make the file and its folder writable" in said
+        assert (len(service.asked), paid.unconfirmed) == (6, 1)
+        assert "1 answer could not be written down: " in said
+        assert paid.confirmed_usd < service.charged <= paid.confirmed_usd + paid.at_risk_usd
+        finish(the, service)
+    assert len(service.asked) == 2 * len(TEXTS) + 1
+
+
+@pytest.mark.parametrize("pages", [2, 3, 4, 5])
+def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
+    tmp_path: Path, service: Service, pages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unwritten, "PATIENCE_S", 0.0)
+
+    def fill(purchase: Purchase) -> None:
+        noted = purchase.noted
+
+        def noted_and_filled(batches: Any) -> Any:
+            yield from noted(batches)
+            with purchase._job.database.transaction() as connection:
+                (now,) = connection.execute("PRAGMA page_count").fetchone()
+                connection.execute(f"PRAGMA max_page_count = {now + pages}")
+
+        purchase.noted = noted_and_filled  # type: ignore[method-assign]
+
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(TEXTS)
+        said, paid = fails(the, fill)
+        assert "full" in said
+        assert "Free some space on the disk" in said
+        assert 0 < len(service.asked) < 2 * len(TEXTS)
+        check_books(paid, service)
+        lost = len(service.asked) - paid.confirmed_usd / (service.charged / len(service.asked))
+        if lost:
+            answers = "1 answer" if lost == 1 else f"{lost:.0f} answers"
+            assert f"{answers} could not be written down: " in said
+            assert f"{plain(service.charged - paid.confirmed_usd)} USD paid" in said
+        finish(the, service)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said", "hint"),
+    [
+        (lambda file: file.write_bytes(b"not a database" * 100), "not a database", "right one"),
+        (lambda file: file.mkdir(), "unable to open", "Make the file and its folder writable"),
+        (lambda file: newer(file), "newer version", "Update tender-pipeline"),
+    ],
+)
+def test_a_ledger_that_is_none_is_an_error_before_anything_is_sent(
+    tmp_path: Path, service: Service, spoil: Callable[[Path], Any], said: str, hint: str
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(TEXTS)
+        spoil(the.how.ledger)
+        with pytest.raises(LedgerError, match=said) as caught:
+            the.run()
+    assert hint in caught.value.hint
+    assert service.asked == []
+
+
+def newer(ledger: Path) -> None:
+    database = Database(ledger)
+    with database.transaction() as connection:
+        connection.execute("PRAGMA user_version = 99")
+    database.close()
+
+
+def test_a_ledger_that_is_damaged_is_an_error_before_anything_is_sent(
+    tmp_path: Path, service: Service
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(TEXTS)
+        the.run()
+        the.write([*TEXTS, "another text"])
+        asked = len(service.asked)
+        with the.how.ledger.open("r+b") as file:
+            file.seek(4096)
+            file.write(b"\xff" * (the.how.ledger.stat().st_size - 4096))
+        with pytest.raises(LedgerError) as caught:
+            the.run()
+    assert "Put a copy of it in its place" in caught.value.hint
+    assert len(service.asked) == asked

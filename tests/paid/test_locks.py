@@ -1,0 +1,56 @@
+"""A purchase takes its locks before it sends anything; see test_one_buyer.py for real processes."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from pipeline.api.addresses import fingerprint
+from pipeline.errors import LedgerError
+from pipeline.ledger import Ledger, buyer_lock, ledger_lock
+from pipeline.paid import Purchase
+from tests.paid.serving import Buyer, Service, buyer, serving
+
+
+def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
+    """Return a lock that another run would hold."""
+    how = the.how
+    if lock == "ledger":
+        Ledger(how.ledger, how.base_url).close()  # the lock stands beside it
+        return ledger_lock(how.ledger, how.base_url, wait=False)
+    return buyer_lock(how.base_url, fingerprint(how.api_key), wait=False)
+
+
+@pytest.mark.parametrize(
+    ("lock", "message"),
+    [
+        ("key", "Another run is buying with this key"),
+        ("ledger", "holds the ledger .* a run with another key"),
+    ],
+)
+def test_while_another_run_holds_a_lock_nothing_is_sent(
+    tmp_path: Path, service: Service, lock: str, message: str
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(["one text", "another text"])
+        with held(the, lock), pytest.raises(LedgerError, match=message):
+            the.run()
+        assert service.asked == []
+        assert the.run().parked is None
+
+
+def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
+    tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(["one text", "another text"])
+        with Purchase(the.how, the.settings, str(the.output)):
+            monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+            with pytest.raises(LedgerError, match="Another run is at this job"):
+                the.run()
+        assert service.asked == []
+        assert the.run().parked is None

@@ -1,0 +1,106 @@
+"""A ledger that is moved, deleted or replaced under a run: it is noticed, nothing is lost."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import LedgerError
+from pipeline.ledger import Ledger
+from tests.paid.serving import Service, buyer, serving
+from tests.paid.test_ledger_trouble import Meanwhile
+
+TEXTS = [f"text number {number:02}" for number in range(10)]
+
+
+def rename(ledger: Path) -> None:
+    ledger.rename(ledger.with_name("old.db"))
+
+
+def delete(ledger: Path) -> None:
+    ledger.unlink()
+
+
+def delete_all(ledger: Path) -> None:
+    for file in ledger.parent.glob("ledger.db*"):
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+
+def replace(ledger: Path) -> None:
+    new = ledger.with_name("new.db")
+    Ledger(new, "http://elsewhere.example").close()
+    new.replace(ledger)
+
+
+def rename_folder(ledger: Path) -> None:
+    ledger.parent.rename(ledger.parent.with_name("elsewhere"))
+
+
+def delete_folder(ledger: Path) -> None:
+    shutil.rmtree(ledger.parent)
+
+
+@pytest.mark.parametrize("number", [5, 2 * len(TEXTS) - 1], ids=["in the middle", "at the end"])
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (rename, "was moved to .*old.db while it was in use"),
+        (delete, "was deleted while it was in use"),
+        (delete_all, "was deleted while it was in use"),
+        (replace, "was replaced by another file while it was in use"),
+        (rename_folder, "was moved to .*elsewhere/ledger.db while it was in use"),
+        (delete_folder, "was deleted while it was in use"),
+    ],
+)
+def test_it_is_noticed_and_what_was_bought_is_kept(
+    tmp_path: Path, service: Service, spoil: Callable[[Path], None], said: str, number: int
+) -> None:
+    ledger = tmp_path / "ledgers" / "ledger.db"
+    with serving(Meanwhile(service.app(), number, lambda: spoil(ledger))) as address:
+        the = buyer(tmp_path, address, service.account.key, ledger=ledger)
+        the.write(TEXTS)
+        with pytest.raises(LedgerError, match=said) as caught:
+            the.run()
+        assert caught.value.exit_code == 8
+        assert not the.output.exists()
+        assert number < len(service.asked) <= number + 1 + the.how.workers
+        hint = re.search(r"ove (/\S+) to (/\S+), then run the same command", caught.value.hint)
+        assert hint is not None, caught.value
+        assert ("Take away the file that is there now" in caught.value.hint) == ledger.exists()
+        kept, place = map(Path, hint.groups())
+        assert place == ledger
+        place.parent.mkdir(exist_ok=True)
+        kept.rename(place)
+        summary = the.run()
+    assert summary.parked is None
+    assert summary.cost_usd == service.charged
+    assert set(Counter(service.asked).values()) == {1}
+
+
+def test_a_copy_of_a_deleted_ledger_does_not_write_over_another(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    with closing(Ledger(path, "http://service.example")) as ledger:
+        path.with_name("ledger.db.rescued-1").write_text("kept")
+        path.unlink()
+        for _ in range(2):
+            with pytest.raises(LedgerError, match="rescued-2"):
+                ledger.check_place()
+    assert path.with_name("ledger.db.rescued-1").read_text() == "kept"
+    assert not path.with_name("ledger.db.rescued-3").exists()
+
+
+def test_where_no_copy_can_be_made_it_says_that_all_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "folder"
+    with closing(Ledger(folder / "ledger.db", "http://service.example")) as ledger:
+        shutil.rmtree(folder)
+        monkeypatch.setattr("pipeline.ledger.place.machine_folder", lambda: tmp_path / "nowhere")
+        with pytest.raises(LedgerError, match=r"is lost: .*No such file"):
+            ledger.check_place()

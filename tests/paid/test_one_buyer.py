@@ -1,0 +1,136 @@
+"""Two real processes, two keys, one ledger: no text is bought twice."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import LedgerError
+from pipeline.ledger import Call, Journal, Ledger, ledger_lock
+from pipeline.paid import Estimate, Purchase
+from pipeline.tables import open_reader
+from tests.ledger.buying import buy as answer
+from tests.paid.serving import Buyer, Service, buyer, serving, started
+
+TEXTS = ["one text", "two text", "three text"]
+
+
+class Latch:
+    """Lets no request through before it is opened."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self.reached = threading.Event()
+        self.open = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.reached.set()
+        while not self.open:
+            await asyncio.sleep(0.01)
+        await self._app(scope, receive, send)
+
+
+@contextmanager
+def two_buyers(
+    tmp_path: Path, service: Service
+) -> Iterator[tuple[Buyer, subprocess.Popen[str], Latch]]:
+    """Give a buyer, and another process that is buying the same texts with another key."""
+    latch = Latch(service.app())
+    other = service.accounts.open(Decimal("5.00"))
+    folders = tmp_path / "first", tmp_path / "second"
+    for folder in folders:
+        folder.mkdir()
+    ledger = tmp_path / "ledger.db"
+    with serving(latch) as address:
+        second = buyer(folders[1], address, other.key, ledger=ledger, timeout=2.0)
+        for folder in folders:
+            buyer(folder, address, None).write(TEXTS)
+        with started(folders[0], address, service.account.key, ledger=ledger) as first:
+            assert latch.reached.wait(20)
+            try:
+                yield second, first, latch
+            finally:
+                latch.open = True
+                first.kill()
+
+
+def test_another_key_on_the_same_ledger_is_refused(tmp_path: Path, service: Service) -> None:
+    with two_buyers(tmp_path, service) as (second, _, _):
+        with pytest.raises(LedgerError) as caught:
+            second.run()
+        assert "a run with another key" in caught.value.message
+        assert str(second.how.ledger) in caught.value.message
+        assert "--wait" in caught.value.hint
+        assert "another ledger: --ledger" in caught.value.hint
+
+
+def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
+    with two_buyers(tmp_path, service) as (second, first, latch):
+        key = second.how.api_key or ""
+        how = {"ledger": second.how.ledger, "wait": True}
+        with started(
+            second.folder, second.how.base_url, key, stderr=subprocess.PIPE, **how
+        ) as waiting:
+            assert waiting.stderr is not None
+            assert any("Waiting for it." in line for line in waiting.stderr)
+            latch.open = True
+            assert first.wait(20) == waiting.wait(20) == 0
+    assert set(Counter(service.asked).values()) == {1}
+    assert len(service.asked) == 2 * len(TEXTS)
+    assert {charge.account_id for charge in service.accounts.statement.charges()} == {
+        service.account.account_id
+    }
+    assert second.row_costs() == 0
+
+
+def test_a_buyer_that_is_killed_lets_the_next_one_buy(tmp_path: Path, service: Service) -> None:
+    with two_buyers(tmp_path, service) as (second, first, latch):
+        first.kill()
+        first.wait()
+        latch.open = True
+        assert second.run().parked is None
+    assert [row["cpv_status"] for row in second.rows()] == ["ok"] * len(TEXTS)
+
+
+def test_one_that_waited_asks_about_what_is_left_by_then(
+    tmp_path: Path, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    asked: list[Estimate] = []
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key, wait=True)
+        the.write(TEXTS)
+        reader = open_reader(the.source, the.settings.text_columns)
+
+        def confirm(estimate: Estimate) -> bool:
+            asked.append(estimate)
+            return False
+
+        def wait() -> None:
+            with Purchase(the.how, the.settings, "waits", confirm=confirm) as purchase:
+                list(purchase.noted(reader.batches()))
+                purchase.buy(reader.batches())
+
+        Ledger(the.how.ledger, the.how.base_url).close()
+        with ledger_lock(the.how.ledger, the.how.base_url, wait=False):
+            thread = threading.Thread(target=wait)
+            thread.start()
+            while "Waiting for it." not in caplog.text:
+                assert thread.is_alive()
+                time.sleep(0.01)  # until it has counted what it needs, and waits
+            elsewhere = Ledger(the.how.ledger, the.how.base_url)
+            journal = Journal(elsewhere.open_job("first"), "key-1")
+            answer(journal, call=Call("cpv", TEXTS[0]))
+            elsewhere.close()
+        thread.join()
+    assert [estimate.to_buy for estimate in asked] == [2 * len(TEXTS) - 1]

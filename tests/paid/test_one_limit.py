@@ -1,0 +1,226 @@
+"""The limit is a key's, whichever ledgers its attempts stand in, and whatever the clock said."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from pipeline.api.addresses import canonical
+from pipeline.api.throttle import Throttle
+from pipeline.files.directories import machine_folder
+from pipeline.ledger import CallOpen, Journal, Ledger, Limits, Restraint
+from pipeline.paid import PurchaseSettings
+from pipeline.paid import resume as resuming
+from pipeline.paid.resume import known_limits, resumed_throttle
+from pipeline.rate import Rate
+from tests.ledger.buying import (
+    ACCOUNT,
+    ANSWERED,
+    ENDPOINT,
+    FREE,
+    LOST,
+    Clock,
+    buy,
+    send,
+    settle,
+)
+from tests.paid.serving import Service, buyer, serving
+
+RATE = Rate(10, 60.0)
+HOW = PurchaseSettings(canonical(ENDPOINT), "key", Path(), rate=RATE)
+NOW = 1_800_000_000.0
+DAY = 86_400.0
+UNSENT = CallOpen("free", "CONNECTION_ERROR")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nobody has used the key yet."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    clock.now = NOW
+    monkeypatch.setattr(resuming, "time", SimpleNamespace(time=clock))
+    return clock
+
+
+@pytest.fixture
+def limits() -> Iterator[Limits]:
+    with closing(known_limits(HOW, ACCOUNT)) as opened:
+        yield opened
+
+
+def bought(path: Path, clock: Clock, limits: Limits | None) -> Ledger:
+    """Return a ledger with an answer, a loss, one that was never sent and one under way."""
+    ledger = Ledger(path, ENDPOINT, clock)
+    journal = Journal(ledger.open_job("tenders"), ACCOUNT, None, limits)
+    for end in (ANSWERED, LOST, UNSENT):
+        buy(journal, end)
+    send(journal)
+    return ledger
+
+
+def waits(ledger: Ledger, limits: Limits) -> tuple[list[float], float]:
+    """Return after how long each slot comes free for the next run, and its pause."""
+
+    async def main() -> tuple[list[float], float]:
+        throttle: Throttle = resumed_throttle(ledger, limits, ACCOUNT, HOW)
+        clock = asyncio.get_running_loop().time()
+        return sorted(until - clock for until in throttle._busy_until), throttle.pause_left
+
+    return asyncio.run(main())
+
+
+HELD = [RATE.answered_until(0), RATE.lost_until(0), RATE.lost_until(0)]
+
+
+def test_another_ledger_knows_what_the_first_one_used(
+    tmp_path: Path, clock: Clock, limits: Limits
+) -> None:
+    bought(tmp_path / "first.db", clock, limits).close()
+    (tmp_path / "first.db").unlink()
+    with closing(Ledger(tmp_path / "second.db", ENDPOINT, clock)) as second:
+        assert waits(second, limits)[0] == pytest.approx(HELD, abs=0.1)
+        clock.now += 30
+        found = waits(second, limits)[0]
+    assert found == pytest.approx([wait - 30 for wait in HELD], abs=0.1)
+
+
+def test_what_stands_in_both_is_counted_once(tmp_path: Path, clock: Clock, limits: Limits) -> None:
+    with closing(bought(tmp_path / "first.db", clock, limits)) as first:
+        for _ in range(2):
+            assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+
+
+def test_the_ledger_alone_is_enough(tmp_path: Path, clock: Clock, limits: Limits) -> None:
+    with closing(bought(tmp_path / "first.db", clock, None)) as first:
+        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+
+
+def test_another_ledger_knows_what_a_refusal_taught(
+    tmp_path: Path, clock: Clock, limits: Limits
+) -> None:
+    with closing(Ledger(tmp_path / "first.db", ENDPOINT, clock)) as first:
+        journal = Journal(first.open_job("tenders"), ACCOUNT, None, limits)
+        settle(journal, send(journal), FREE, Restraint(7, 3_600.0))
+    with closing(Ledger(tmp_path / "second.db", ENDPOINT, clock)) as second:
+        assert waits(second, limits)[1] == pytest.approx(3_600, abs=1)
+
+
+def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_told(
+    tmp_path: Path, clock: Clock, limits: Limits, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock.now += DAY
+    with closing(Ledger(tmp_path / "first.db", ENDPOINT, clock)) as first:
+        journal = Journal(first.open_job("tenders"), ACCOUNT, None, limits)
+        buy(journal)
+        settle(journal, send(journal), FREE, Restraint(7, 90.0))
+        clock.now -= DAY
+        held, pause = waits(first, limits)
+        assert held == pytest.approx([RATE.hold] * 2, abs=0.1)
+        assert pause == pytest.approx(90, abs=0.1)
+        assert "ended up to 24 h in the future: the clock was wrong" in caplog.text
+        caplog.clear()
+        clock.now += RATE.hold + 90
+        assert all(wait <= 0 for wait in waits(first, limits)[0])
+        assert waits(first, limits)[1] == 0
+        assert "in the future" not in caplog.text
+
+
+MOMENTS = st.floats(NOW - 10 * DAY, NOW + 10_000 * DAY)
+
+
+@hypothesis_settings(max_examples=40)
+@given(
+    attempts=st.lists(
+        st.tuples(MOMENTS, MOMENTS, st.sampled_from([ANSWERED, LOST, FREE])), max_size=5
+    ),
+    lesson=st.none() | st.tuples(MOMENTS, st.floats(0, 1e5), st.integers(1, 20)),
+    shared=st.booleans(),
+)
+def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, lesson, shared):  # type: ignore[no-untyped-def]
+    """Whatever times are recorded."""
+    folder = Path(tempfile.mkdtemp())
+    clock = Clock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        patch.setattr(resuming, "time", SimpleNamespace(time=lambda: NOW))
+        with (
+            closing(known_limits(HOW, ACCOUNT)) as limits,
+            closing(Ledger(folder / "ledger.db", ENDPOINT, clock)) as ledger,
+        ):
+            known = limits if shared else None
+            journal = Journal(ledger.open_job("tenders"), ACCOUNT, None, known)
+            for sent_at, settled_at, end in attempts:
+                clock.now = sent_at
+                number = send(journal)
+                clock.now = settled_at
+                settle(journal, number, end)
+            if lesson:
+                clock.now, pause, slots = lesson
+                settle(journal, send(journal), FREE, Restraint(slots, pause))
+            held, paused = waits(ledger, limits)
+    shutil.rmtree(folder)
+    assert all(wait <= RATE.lost_until(0) + 0.01 for wait in held)
+    assert paused <= (lesson[1] if lesson else 0) + 0.01
+
+
+def test_a_file_that_cannot_be_used_is_told_and_the_ledger_is_asked(
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    known_limits(HOW, ACCOUNT).close()
+    (file,) = (machine_folder() / "limits").glob("*.db")
+    file.write_bytes(b"not a database" * 1000)
+    with (
+        closing(known_limits(HOW, ACCOUNT)) as limits,
+        closing(bought(tmp_path / "first.db", clock, limits)) as first,
+    ):
+        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+    assert caplog.text.count("cannot be kept for other ledgers") == 1
+
+
+def test_values_in_it_that_are_none_are_left_out(
+    tmp_path: Path, clock: Clock, limits: Limits
+) -> None:
+    bought(tmp_path / "first.db", clock, limits).close()
+    (file,) = (machine_folder() / "limits").glob("*.db")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE attempts SET settled_at = 'abc' WHERE number = 1")
+        connection.execute("INSERT INTO lesson VALUES (1, 'a', 'b', 'c', 'd')")
+    with closing(Ledger(tmp_path / "second.db", ENDPOINT, clock)) as second:
+        assert len(waits(second, limits)[0]) == len(HELD) - 1
+
+
+def test_a_run_with_another_ledger_draws_no_refusal(tmp_path: Path, service: Service) -> None:
+    """The service keeps the same limit, and refuses nothing: the second run waits instead."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    rate = Rate(6, 3600.0)
+    with serving(service.app(key_rate=rate)) as address:
+        for folder in (tmp_path / "one", tmp_path / "two"):
+            the = buyer(folder, address, service.account.key, rate=rate, burst=True)
+            the = the if folder.name == "one" else the.but(max_duration=0.3)
+            the.write(["one text", "another", "a third"])
+            summary = the.run()
+            assert summary.paid is not None
+            if folder.name == "one":
+                assert summary.parked is None
+            else:
+                assert summary.parked is not None
+                assert summary.parked.message.startswith("The time is up")
+                assert summary.paid.attempts == 0

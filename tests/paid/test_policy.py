@@ -1,0 +1,92 @@
+"""The table of errors, one row a case."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pipeline.api.client import Lost, NotSent, Received, Reply
+from pipeline.paid.policy import judge
+
+
+def got(status: int, body: Any = b"<html>", **headers: str) -> Received:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Received(status, named, content)
+
+
+def error(name: str, **more: Any) -> dict[str, Any]:
+    return {"success": False, "error": name, "message": "said"} | more
+
+
+def success(**metadata: Any) -> dict[str, Any]:
+    data = [{"code": "45000000", "title": "Works", "confidence": 0.5}]
+    return {"success": True, "message": "ok", "data": data, "metadata": metadata}
+
+
+DETAILED = {"apiCost": 0.00007, "markupAmount": 0.000035, "finalCost": 0.000105}
+EUROS = {"finalCost": 0.1, "currency": "EUR"}
+WRONG = {"cost": {"apiCost": "free"}}
+ZERO = Decimal(0)
+
+CASES: list[tuple[Reply, str, str, Decimal | None]] = [
+    (got(200, success(costBreakdown=DETAILED)), "answered", "answered", Decimal("0.000105")),
+    (got(200, success(cost={"apiCost": 0.00007})), "answered", "answered", Decimal("0.00007")),
+    (got(200, success()), "answered", "answered", None),
+    (got(200, success(costBreakdown=EUROS)), "currency", "answered", None),
+    (got(200, success(cost={"apiCost": -1})), "price", "answered", None),
+    (got(200, {"success": True, "metadata": WRONG}), "price", "unreadable", None),
+    (got(400, error("VALIDATION_ERROR", metadata=WRONG)), "price", "refused", None),
+    (got(200, b"not JSON"), "ended", "unreadable", None),
+    (got(400, error("VALIDATION_ERROR")), "ended", "refused", ZERO),
+    (got(422, error("TOO_LONG")), "ended", "refused", ZERO),
+    (got(200, error("VALIDATION_ERROR")), "ended", "refused", ZERO),
+    (
+        got(400, error("VALIDATION_ERROR", metadata={"cost": {"apiCost": 0.0001}})),
+        "ended",
+        "refused",
+        Decimal("0.0001"),
+    ),
+    (got(404), "failed", "free", ZERO),
+    (got(403), "failed", "free", ZERO),
+    (got(302, b"", location="https://elsewhere.example"), "failed", "free", ZERO),
+    (got(408), "again", "free", ZERO),
+    (got(425), "again", "free", ZERO),
+    (got(400, error("UNAUTHORIZED")), "credentials", "free", ZERO),
+    (got(401), "credentials", "free", ZERO),
+    (got(403, error("FORBIDDEN")), "credentials", "free", ZERO),
+    (got(400, error("INSUFFICIENT_BALANCE")), "money", "free", ZERO),
+    (got(402), "money", "free", ZERO),
+    (got(429), "limited", "free", ZERO),
+    (got(400, error("RATE_LIMIT_EXCEEDED")), "limited", "free", ZERO),
+    (got(500, error("INTERNAL_ERROR")), "again", "free", ZERO),
+    (got(503), "again", "free", ZERO),
+    (NotSent("CONNECTION_ERROR", "refused"), "again", "free", ZERO),
+    (Lost("TIMEOUT", "no answer"), "lost", "unconfirmed", None),
+    (Lost("CONNECTION_ERROR", "dropped"), "lost", "unconfirmed", None),
+    (got(500), "lost", "unconfirmed", None),
+    (got(502), "lost", "unconfirmed", None),
+    (got(504), "lost", "unconfirmed", None),
+]
+
+
+@pytest.mark.parametrize(("reply", "then", "state", "cost"), CASES)
+def test_each_way_to_end_has_its_consequence(
+    reply: Reply, then: str, state: str, cost: Decimal | None
+) -> None:
+    judgement = judge(reply)
+    assert (judgement.next, judgement.settlement.state) == (then, state)
+    assert judgement.cost_usd == cost
+
+
+def test_a_refusal_for_the_limit_passes_on_how_long_to_wait() -> None:
+    assert judge(got(429, retry_after="7")).wait == 7
+    assert judge(got(429)).wait is None
+
+
+def test_what_ends_a_call_keeps_its_body_to_be_read_again() -> None:
+    settlement = judge(got(200, success())).settlement
+    assert json.loads(getattr(settlement, "body", b"")) == success()

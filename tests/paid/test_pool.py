@@ -1,0 +1,447 @@
+"""The pool against a model server, over any order of outcomes, stops and resumes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.answers import System
+from pipeline.api.client import Client, Lost, NotSent, Received, Reply
+from pipeline.api.throttle import Throttle
+from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
+from pipeline.money import ZERO, plain, total
+from pipeline.paid import backoff
+from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
+from pipeline.paid.pool import MOST_REFUSALS, TRIES, Order, Pool
+from pipeline.paid.result import Parked
+from pipeline.rate import Rate
+from tests.api.virtual_time import VirtualTimeLoop
+from tests.ledger.buying import ACCOUNT, ENDPOINT
+
+PRICE = Decimal("0.00010499999999999999")
+ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}
+BILLED = {"detailed", "compact", "silent", "unreadable", "lost", "gateway"}
+OUTCOMES = [*sorted(ENDED), "limited", "wait 5", "internal", "503", "lost", "gateway", "not sent"]
+STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
+
+
+class InlineLoop(VirtualTimeLoop):
+    """Virtual time; what would go to a thread is done at once."""
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        done = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+@dataclass
+class ModelServer:
+    """Answers from a script, then in full, and keeps its own books."""
+
+    script: list[str]
+    asked: list[Call] = field(default_factory=list)
+    told: list[Call] = field(default_factory=list)
+    charged: Decimal = Decimal(0)
+    charged_and_told: Decimal = Decimal(0)
+    ended_after: float = 0.0
+    before: Callable[[], None] = lambda: None
+
+    async def send(self, system: System, text: str) -> Reply:
+        self.before()
+        call = Call(system, text)
+        self.asked.append(call)
+        what = self.script.pop(0) if self.script else "detailed"
+        await asyncio.sleep(0.1 + len(self.asked) * 7 % 5)
+        price = Decimal(what.removeprefix("price ")) if what.startswith("price ") else PRICE
+        if what in BILLED or price is not PRICE:
+            self.charged = total([self.charged, price])
+        if what in ENDED or price is not PRICE:
+            self.told.append(call)
+        if what in ("detailed", "compact") or price is not PRICE:
+            self.charged_and_told = total([self.charged_and_told, price])
+        return _reply(what, price)
+
+
+def _reply(what: str, price: Decimal) -> Reply:
+    match what:
+        case "lost":
+            return Lost("TIMEOUT", "no answer")
+        case "not sent":
+            return NotSent("CONNECTION_ERROR", "refused")
+        case "gateway":
+            return Received(502, {}, b"<html>")
+        case "503":
+            return Received(503, {}, b"<html>")
+        case "limited":
+            return Received(429, {}, b"")
+        case "wait 0" | "wait 5" | "wait 9999":
+            return Received(429, {"retry-after": what.removeprefix("wait ")}, b"")
+        case "unreadable":
+            return Received(200, {}, b"{")
+        case "internal":
+            return Received(500, {}, _failure("INTERNAL_ERROR"))
+        case "refused":
+            return Received(400, {}, _failure("VALIDATION_ERROR"))
+    metadata = {
+        "compact": f'{{"cost": {{"apiCost": {price}}}}}',
+        "silent": "{}",
+    }.get(what, f'{{"costBreakdown": {{"finalCost": {price}, "currency": "USD"}}}}')
+    body = f'{{"success": true, "message": "", "data": [], "metadata": {metadata}}}'
+    return Received(200, {}, body.encode())
+
+
+def _failure(error: str) -> bytes:
+    return json.dumps({"success": False, "error": error, "message": ""}).encode()
+
+
+def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[Order]:
+    """Yield what is still to be bought, as a purchase does."""
+    for text in dict.fromkeys(texts):
+        digest = text_digest(text)
+        losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
+        if losses > 0 and not job.owned("cpv", [digest]):
+            yield Order(Call("cpv", text), losses)
+
+
+def buy(
+    server: ModelServer,
+    job: Job,
+    wanted: list[Order],
+    *,
+    workers: int = 1,
+    stop_after: float | None = None,
+    rate: Rate | None = None,
+    wait: bool = True,
+    max_cost: Decimal | None = None,
+    max_price: Decimal = MAX_PRICE,
+    highest: Decimal | None = None,
+) -> Pool:
+    async def main() -> Pool:
+        pool = Pool(
+            cast(Client, server),
+            Throttle(rate),
+            Journal(job, ACCOUNT),
+            Budget(Decimal(0), max_cost, highest),
+            to_buy=len(wanted),
+            wait=wait,
+            max_price=max_price,
+        )
+        if stop_after is not None:
+            asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
+        began = asyncio.get_running_loop().time()
+        await pool.run(iter(wanted), workers)
+        server.ended_after = asyncio.get_running_loop().time() - began
+        return pool
+
+    with asyncio.Runner(loop_factory=InlineLoop) as runner:
+        return runner.run(main())
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    ledger = Ledger(tmp_path / "ledger.db", ENDPOINT)
+    yield ledger.open_job("job")
+    ledger.close()
+
+
+def numbered(count: int) -> list[Order]:
+    return [Order(Call("cpv", f"text {number}"), 2) for number in range(count)]
+
+
+@settings(max_examples=60)
+@given(
+    texts=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=12),
+    script=st.lists(st.sampled_from(OUTCOMES), max_size=40),
+    stops=st.lists(st.floats(0, 60), max_size=4),
+    workers=st.integers(1, 4),
+    most=st.sampled_from([1, 2]),
+)
+def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
+    texts: list[str], script: list[str], stops: list[float], workers: int, most: int
+) -> None:
+    with TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+        job = ledger.open_job("job")
+        job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))
+        server = ModelServer(list(script))
+        runs = 0
+        for stop in [*stops, *[None] * 20]:
+            wanted = list(orders(job, texts, most))
+            if not wanted:
+                break
+            runs += 1
+            buy(server, job, wanted, workers=workers, stop_after=stop)
+        digests = [text_digest(text) for text in set(texts)]
+        money = job.money()
+        rows = total(cost or ZERO for cost in job.costs("cpv", digests).values())
+        assert total([rows, job.unattributed()]) == money.confirmed == server.charged_and_told
+        silent = (money.unconfirmed + money.unknown) * PRICE
+        assert total([money.confirmed, silent]) == server.charged
+        assert max(Counter(server.told).values(), default=0) <= 1
+        lost = job.unconfirmed("cpv", digests)
+        assert max(lost.values(), default=0) <= most
+        limited = sum(what in ("limited", "wait 5") for what in script)
+        assert len(server.asked) <= runs * len(set(texts)) * (TRIES + most) + limited
+        assert {call.text for call in server.told} | {
+            text for text in texts if lost.get(text_digest(text), 0) >= most
+        } == set(texts)
+        ledger.close()
+
+
+@pytest.mark.parametrize(("most", "sent"), [(1, 1), (2, 2)])
+def test_a_lost_answer_is_asked_for_once_more_or_held(job: Job, most: int, sent: int) -> None:
+    server = ModelServer(["detailed", "lost", "lost", "lost"])
+    wanted = [Order(Call("cpv", "first"), most), Order(Call("cpv", "lost"), most)]
+    assert buy(server, job, wanted).parked is None
+    assert len(server.asked) == 1 + sent
+
+
+def test_one_worker_asks_in_the_order_of_the_rows(job: Job) -> None:
+    server = ModelServer(["503", "refused", "limited", "lost", "internal"])
+    wanted = numbered(9)
+    buy(server, job, wanted)
+    assert list(dict.fromkeys(server.asked)) == [order.call for order in wanted]
+
+
+def test_until_one_call_is_understood_they_go_one_at_a_time(job: Job) -> None:
+    server = ModelServer(["internal", "refused", "refused", "detailed"])
+    under_way: list[int] = []
+    server.before = lambda: under_way.append(len(server.asked) - len(server.told))
+    buy(server, job, numbered(12), workers=4)
+    assert under_way[:4] == [0, 1, 1, 1]  # the one that failed stays untold
+    assert max(under_way) > 2
+
+
+def test_a_first_answer_that_nobody_can_read_parks(job: Job) -> None:
+    server = ModelServer(["unreadable"])
+    pool = buy(server, job, numbered(5), workers=4)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 6
+    assert len(server.asked) == 1
+
+
+def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
+    server = ModelServer(["detailed", "wait 9999"])
+    pool = buy(server, job, numbered(5), stop_after=30)
+    assert pool.parked == STOP
+    assert len(server.asked) == 2
+    assert server.ended_after < 31
+
+
+def test_a_limit_that_is_not_waited_for_is_used_at_once(job: Job) -> None:
+    server = ModelServer([])
+    pool = buy(server, job, numbered(9), workers=3, rate=Rate(4, 3600), wait=False)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    assert len(server.asked) == 4
+    assert server.ended_after < 60
+
+
+def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -> None:
+    server = ModelServer([])
+    buy(server, job, numbered(6), workers=3, rate=Rate(2, 60), max_cost=Decimal("0.00055"))
+    assert len(server.asked) == 4
+
+
+def test_the_cost_limit_says_what_is_left_to_pay(job: Job) -> None:
+    server = ModelServer([])
+    pool = buy(server, job, numbered(10), workers=4, max_cost=Decimal("0.0006"))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    assert pool.parked.message == (
+        "The cost limit is reached: 0.00052499999999999995 USD are spent, and the 5 calls left "
+        "cost up to 0.00075 USD."
+    )
+    assert "--max-cost (0.00127499999999999995 is enough at these prices)" in pool.parked.hint
+    assert job.money().confirmed <= Decimal("0.0006")
+
+
+SEEN = st.decimals(min_value=Decimal("0.00001"), max_value=Decimal("0.005"), places=7)
+FREE = st.sampled_from(["503", "not sent", "limited", "wait 5", "internal"])
+
+
+@settings(max_examples=60)
+@given(
+    seen=st.none() | st.tuples(SEEN, SEEN).map(sorted),
+    shares=st.lists(st.decimals(0, 1, places=3), min_size=1, max_size=12),
+    troubles=st.lists(st.tuples(st.integers(0, 11), FREE), max_size=6),
+    workers=st.integers(1, 6),
+    rate=st.sampled_from([None, Rate(2, 60)]),
+)
+def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
+    seen: list[Decimal] | None,
+    shares: list[Decimal],
+    troubles: list[tuple[int, str]],
+    workers: int,
+    rate: Rate | None,
+) -> None:
+    """Prices are within the plan's range and no answer is lost; what fails for free fails."""
+    low, high = (seen[0], dearest(seen[1])) if seen else (TYPICAL_LOW, TYPICAL_HIGH)
+    script = [f"price {low + (high - low) * share}" for share in shares]
+    prices = [Decimal(price.removeprefix("price ")) for price in script]
+    for place, trouble in troubles:
+        script.insert(min(place, len(script) - 1), trouble)
+    for max_cost in (low * len(shares), sum(prices, Decimal(0)), high * len(shares)):
+        with TemporaryDirectory() as folder:
+            ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+            job = ledger.open_job("job")
+            pool = buy(
+                ModelServer(list(script)),
+                job,
+                numbered(len(shares)),
+                workers=workers,
+                rate=rate,
+                max_cost=max_cost,
+                highest=seen[1] if seen else None,
+            )
+            money = job.money()
+            ledger.close()
+        assert money.confirmed <= max_cost
+        if max_cost == high * len(shares):
+            assert pool.parked is None
+        elif pool.parked:
+            said = pool.parked.message.replace("the call left", "the 1 call left")
+            spent, left, more = re.findall(r"[\d.]*\d", said)
+            assert Decimal(spent) == money.confirmed
+            assert Decimal(more) == int(left) * high
+            assert Decimal(spent) + Decimal(more) > max_cost
+
+
+def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
+    server = ModelServer(["detailed", *["503", "not sent"] * TRIES])
+    first, failing, last = numbered(3)
+    pool = buy(server, job, [first, failing])
+    assert pool.parked is None
+    assert [call.text for call in server.asked[1:]] == [failing.call.text] * TRIES
+    server.script.clear()
+    buy(server, job, [failing, last])
+    assert server.told == [first.call, failing.call, last.call]
+
+
+@pytest.mark.parametrize("understood", [0, 1])
+def test_a_call_that_is_refused_without_end_parks(job: Job, understood: int) -> None:
+    server = ModelServer(["detailed"] * understood + ["limited"] * 99)
+    pool = buy(server, job, numbered(3), rate=Rate(100, 60))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    assert f"refused one call {MOST_REFUSALS} times since 2" in pool.parked.message
+    assert "--rate" in pool.parked.hint
+    assert len(server.asked) == understood + MOST_REFUSALS
+    assert server.ended_after > (MOST_REFUSALS - 1) * 60
+
+
+def test_a_call_that_is_refused_less_often_is_answered(job: Job) -> None:
+    server = ModelServer([*["limited"] * (MOST_REFUSALS - 1), "detailed"] * 2)
+    pool = buy(server, job, numbered(2))
+    assert pool.parked is None
+    assert len(server.told) == 2
+
+
+def test_a_service_that_says_to_wait_no_time_is_not_pressed(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 1.0)
+    server = ModelServer(["detailed", *["wait 0"] * 99])
+    pool = buy(server, job, numbered(2))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    asking = 0.1 * MOST_REFUSALS + 5 * MOST_REFUSALS
+    assert server.ended_after > asking + 30
+
+
+def test_what_a_refusal_taught_is_written_down(job: Job) -> None:
+    server = ModelServer(["detailed", "wait 5"])
+    buy(server, job, numbered(2), rate=Rate(100, 60))
+    (lesson,) = job.database.rows("SELECT slots, paused_until - learned_at FROM lessons")
+    assert lesson == (75, pytest.approx(5, abs=0.01))
+
+
+def test_an_absurd_price_is_recorded_as_it_is_and_parks(job: Job) -> None:
+    server = ModelServer(["detailed", "price 0.010000000000000001"])
+    pool = buy(server, job, numbered(9), workers=3)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    assert "0.010000000000000001 USD for one call" in pool.parked.message
+    assert "0.01 USD" in pool.parked.message
+    assert "--max-price" in pool.parked.hint
+    assert job.money().confirmed == server.charged
+    assert len(server.asked) < 9
+    assert len(server.told) == len(server.asked)
+
+
+def test_a_price_at_the_bound_is_right_and_the_bound_can_be_raised(job: Job) -> None:
+    server = ModelServer(["detailed", "price 0.01"])
+    assert buy(server, job, numbered(3)).parked is None
+    server.script = ["price 5"]
+    assert buy(server, job, numbered(4)[3:], max_price=Decimal(5)).parked is None
+
+
+def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
+    server = ModelServer(["detailed", "price -1"])
+    pool = buy(server, job, numbered(9))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    assert "finalCost is -1" in pool.parked.message
+    assert len(server.asked) == 2
+    assert (job.money().confirmed, job.money().unknown) == (PRICE, 1)
+
+
+@settings(max_examples=30)
+@given(
+    prices=st.lists(st.decimals(min_value=0, max_value=Decimal("0.009"), places=6), max_size=40),
+    workers=st.integers(1, 16),
+    max_cost=st.decimals(min_value=Decimal("0.0005"), max_value=Decimal("0.02"), places=4),
+)
+def test_an_overshoot_is_said_and_no_more_than_the_excess_of_what_was_under_way(
+    prices: list[Decimal], workers: int, max_cost: Decimal
+) -> None:
+    with TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+        job = ledger.open_job("job")
+        server = ModelServer(["detailed", *(f"price {price}" for price in prices)])
+        pool = buy(server, job, numbered(60), workers=workers, max_cost=max_cost)
+        confirmed = job.money().confirmed
+        over = max(Decimal(0), confirmed - max_cost)
+        excess = [
+            Decimal(cost) - Decimal(reserved)
+            for cost, reserved in job.database.rows("SELECT cost_usd, reserved_usd FROM attempts")
+            if Decimal(cost) > Decimal(reserved)
+        ]
+        # Those under way together are no more than the workers.
+        assert over <= total(sorted(excess)[-workers:])
+        assert confirmed == server.charged
+        if pool.parked:
+            said = f"{plain(over)} USD more than --max-cost"
+            assert (said in pool.parked.message) == (over > 0)
+        ledger.close()
+
+
+def test_a_jump_of_prices_overshoots_by_what_was_under_way_and_says_so(job: Job) -> None:
+    jump = Decimal("0.005")
+    server = ModelServer(["detailed"] * 20 + [f"price {jump}"] * 40)
+    max_cost = Decimal("0.01")
+    pool = buy(server, job, numbered(60), workers=16, max_cost=max_cost)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 5
+    over = job.money().confirmed - max_cost
+    assert over > 0
+    assert f"{plain(over)} USD more than --max-cost" in pool.parked.message
+    assert len(server.asked) <= 20 + 16

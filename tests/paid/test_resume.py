@@ -1,0 +1,178 @@
+"""What a run learned of the limit is known to the next one, however it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from pipeline.api.addresses import canonical, fingerprint
+from pipeline.api.throttle import Throttle
+from pipeline.ledger import Journal, Ledger, Restraint
+from pipeline.paid import PurchaseSettings
+from pipeline.paid.resume import known_limits, resumed_throttle
+from pipeline.rate import AUTHENTICATED, Rate
+from tests.ledger.buying import ACCOUNT, ENDPOINT, FREE, Clock, send, settle
+from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started
+
+T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has used the key yet."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    clock = Clock()
+    clock.now = time.time()
+    return clock
+
+
+def learned(path: Path, clock: Clock, restraint: Restraint) -> Ledger:
+    """Return a ledger in which a refusal is written down, at a time."""
+    ledger = Ledger(path, ENDPOINT, clock)
+    journal = Journal(ledger.open_job("tenders"), ACCOUNT)
+    settle(journal, send(journal), FREE, restraint)
+    return ledger
+
+
+def of_next_run(ledger: Ledger, look: Callable[[Throttle], T], rate: Rate | None) -> T:
+    async def main() -> T:
+        how = PurchaseSettings(canonical(ENDPOINT), "key", Path(), rate=rate)
+        with closing(known_limits(how, ACCOUNT)) as limits:
+            return look(resumed_throttle(ledger, limits, ACCOUNT, how))
+
+    return asyncio.run(main())
+
+
+def test_slots_and_pause_are_those_that_were_learned(
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = learned(tmp_path / "ledger.db", clock, Restraint(75, 3_600.0))
+    slots, left = of_next_run(ledger, lambda it: (it.slots, it.pause_left), AUTHENTICATED)
+    assert slots == 75
+    assert 3_590 < left <= 3_600
+    assert "nothing is sent for 60 min" in caplog.text
+    assert of_next_run(ledger, lambda it: it.pause_left, None) > 3_590
+    ledger.close()
+
+
+def test_a_pause_that_is_over_holds_nobody_back_and_slots_come_back(
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock.now -= 3_600
+    ledger = learned(tmp_path / "ledger.db", clock, Restraint(75, 3_600 - 5 * 60.06 - 10))
+    slots, left = of_next_run(ledger, lambda it: (it.slots, it.pause_left), AUTHENTICATED)
+    assert (slots, left) == (85, 0)
+    assert "nothing is sent" not in caplog.text
+    ledger.close()
+
+
+def test_a_clock_that_was_set_back_makes_no_pause_longer(tmp_path: Path, clock: Clock) -> None:
+    clock.now += 10 * 365 * 86_400
+    ledger = learned(tmp_path / "ledger.db", clock, Restraint(75, 60.0))
+    assert of_next_run(ledger, lambda it: it.pause_left, AUTHENTICATED) <= 60
+    ledger.close()
+
+
+def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Service) -> None:
+    app = Instead(service.app(), {3: (429, {"Retry-After": "3600"}, "")})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write([f"text {number}" for number in range(5)])
+        with started(tmp_path, address, service.account.key, workers=1) as process:
+            account, learning = (
+                fingerprint(service.account.key),
+                Ledger(the.how.ledger, the.how.base_url),
+            )
+            refused = time.monotonic() + 20
+            while learning.lesson(account) is None and time.monotonic() < refused:
+                time.sleep(0.01)  # until the real process has been refused
+            process.kill()
+            assert learning.lesson(account) is not None
+        learning.close()
+        summary = the.but(max_duration=0.3).run()
+    assert summary.parked is not None
+    assert summary.parked.exit_code == 7
+    assert app.requests == 4
+
+
+def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service: Service) -> None:
+    app = Instead(service.app(demo_rate=Rate(1, 3600)), {})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, None, rate="account", max_duration=20.0)
+        the.write(["one text", "another"])
+        for _ in range(2):
+            summary = the.run()
+            assert summary.parked is not None
+            assert "demo limit is used up" in summary.parked.message
+            assert app.requests == 2
+
+
+DAY = 86_400
+
+
+def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
+    """Return a buyer whose last run was asked to wait for a day."""
+    the = buyer(tmp_path, address, service.account.key, workers=1)
+    the.write(["one", "two", "three"])
+    ledger = Ledger(the.how.ledger, the.how.base_url)
+    journal = Journal(ledger.open_job("tenders"), fingerprint(service.account.key))
+    settle(journal, send(journal), FREE, Restraint(75, DAY))
+    ledger.close()
+    return the
+
+
+def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
+    tmp_path: Path, service: Service
+) -> None:
+    app = Instead(service.app(), {})
+    with serving(app) as address:
+        the = paused_job(tmp_path, service, address)
+        estimate = the.plan()
+        assert DAY - 60 < estimate.pause <= estimate.seconds <= DAY
+        assert "24 h of them a pause that the service asked for" in str(estimate)
+        summary = the.run()
+    assert app.requests == 0
+    assert summary.parked is not None
+    assert summary.parked.exit_code == 7
+    until = datetime.now().astimezone() + timedelta(days=1)
+    assert f"asked this account to wait until {until:%Y-%m-%d}" in summary.parked.message
+    assert "--wait" in summary.parked.hint and "--ignore-pause" in summary.parked.hint
+
+
+def test_a_pause_can_be_ignored(tmp_path: Path, service: Service) -> None:
+    with serving(service.app()) as address:
+        the = paused_job(tmp_path, service, address).but(ignore_pause=True)
+        assert the.plan().pause == 0
+        assert the.run().parked is None
+
+
+def test_a_service_that_asks_for_a_day_parks_the_run(tmp_path: Path, service: Service) -> None:
+    app = Instead(service.app(), {2: (429, {"Retry-After": "1e12"}, "")})
+    with serving(app) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(["one", "two", "three"])
+        summary = the.run()
+    assert app.requests == 3
+    assert summary.parked is not None
+    assert (summary.parked.exit_code, "(24 h)" in summary.parked.message) == (7, True)
+
+
+def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Service) -> None:
+    app = Instead(service.app(), {})
+    with serving(app) as address:
+        the = paused_job(tmp_path, service, address).but(wait=True, max_duration=0.3)
+        summary = the.run()
+    assert app.requests == 0
+    assert summary.parked is not None
+    assert summary.parked.message == "The time is up (--max-duration)."

@@ -1,0 +1,114 @@
+"""What a purchase says while it runs: how long it will take, and what it waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import cast
+
+import pytest
+
+from pipeline.api.client import Client, NotSent, Reply
+from pipeline.api.throttle import Throttle
+from pipeline.ledger import Job, Journal
+from pipeline.paid.budget import Budget
+from pipeline.paid.pool import Pool
+from pipeline.paid.tracking import shown_while
+from pipeline.rate import AUTHENTICATED, Rate
+from tests.ledger.buying import ACCOUNT
+from tests.paid.test_pool import InlineLoop, ModelServer, job, numbered
+
+__all__ = ["job"]
+
+UNDERSTOOD = 1005.0
+"""The first call goes alone, so that until its answer is there nothing says how fast it goes."""
+
+LEFT = re.compile(r"(\d+) (s|min) left")
+
+
+@dataclass
+class Display:
+    """Notes what it is told, and when."""
+
+    told: list[tuple[float, int, str]] = field(default_factory=list)
+
+    def advance(self, calls: int, note: str) -> None:
+        self.told.append((asyncio.get_running_loop().time(), calls, note))
+
+    @property
+    def notes(self) -> list[str]:
+        return [note for _, _, note in self.told]
+
+
+def buy(
+    server: ModelServer,
+    job: Job,
+    calls: int,
+    *,
+    rate: Rate | None = AUTHENTICATED,
+    stop_after: float | None = None,
+) -> tuple[Display, float]:
+    """Buy some calls; return what was displayed, and when it ended."""
+
+    async def main() -> tuple[Display, float]:
+        throttle, budget, display = Throttle(rate), Budget(Decimal(0), None, None), Display()
+        pool = Pool(
+            cast(Client, server), throttle, Journal(job, ACCOUNT), budget, to_buy=calls, wait=True
+        )
+        if stop_after is not None:
+            asyncio.get_running_loop().call_later(stop_after, pool.stop_for_time)
+        async with shown_while(pool, throttle, budget, display.advance):
+            await pool.run(iter(numbered(calls)), 8)
+        return display, asyncio.get_running_loop().time()
+
+    with asyncio.Runner(loop_factory=InlineLoop) as runner:
+        return runner.run(main())
+
+
+@pytest.mark.parametrize("calls", [1, 20, 98, 99, 100, 101, 110, 250])
+def test_the_time_left_is_the_time_it_takes(job: Job, calls: int) -> None:
+    display, ended = buy(ModelServer([]), job, calls)
+    said = [
+        (int(found[1]) * {"s": 1, "min": 60}[found[2]], at)
+        for at, _, note in display.told
+        if (found := LEFT.search(note)) and at > UNDERSTOOD
+    ]
+    assert len(said) >= ended - UNDERSTOOD - 2
+    for left, at in said:
+        # Minutes are rounded, and an answer takes up to 4 s in this service.
+        assert left == pytest.approx(ended - at, abs=40 if left >= 120 else 8, rel=0.15)
+
+
+@pytest.mark.parametrize(("calls", "most_s"), [(99, 120), (100, 120), (101, 200)])
+def test_a_job_that_fits_into_the_limit_is_not_spread(job: Job, calls: int, most_s: float) -> None:
+    server = ModelServer([])
+    _, ended = buy(server, job, calls)
+    by_workers = calls * 2.1 / 8
+    assert ended - 1000 < (by_workers + 10 if calls <= 100 else most_s)
+
+
+def test_all_calls_are_counted_and_the_last_note_has_no_time_left(job: Job) -> None:
+    display, _ = buy(ModelServer([]), job, 150)
+    assert sum(calls for _, calls, _ in display.told) == 150
+    assert "left" not in display.notes[-1]
+    assert "left" in display.notes[-3]
+
+
+def test_a_pause_that_the_service_asks_for_is_counted_down(job: Job) -> None:
+    display, _ = buy(ModelServer(["detailed", "wait 9999"]), job, 5, stop_after=100)
+    waiting = [note for note in display.notes if "asked to wait" in note]
+    assert len(waiting) > 90
+    assert waiting[0].endswith("1 refused, the service asked to wait 3 h")
+    assert "0 s left" not in " ".join(display.notes)
+
+
+def test_a_service_that_is_down_is_shown_as_down(job: Job) -> None:
+    class Down(ModelServer):
+        async def send(self, *_: object) -> Reply:
+            return NotSent("CONNECTION_ERROR", "ConnectionRefusedError: Connection refused")
+
+    display, _ = buy(Down([]), job, 5, stop_after=30)
+    assert "failures in a row: ConnectionRefusedError: Connection refused" in display.notes[-1]
+    assert not any("0 s left" in note for note in display.notes)
