@@ -64,13 +64,13 @@ PROTECTIONS = (
         "time in which the process was stopped does not count towards a timeout",
         "self._ran += self._beat if passed > self._beat + STOPPED else passed",
         "self._ran += passed",
-        "tests/api/test_deadlines.py",
+        "tests/paid/client/test_deadlines.py",
     ),
     Protection(
         "what arrived while the process was stopped is read before it is given up",
         "        async with asyncio.timeout(None) as limit:\n",
         "        async with asyncio.timeout(self._seconds) as limit:\n",
-        "tests/api/test_deadlines.py",
+        "tests/paid/client/test_deadlines.py",
     ),
     Protection(
         "calls under way are not spread out once more",
@@ -200,7 +200,7 @@ PROTECTIONS = (
         "a price that contradicts its parts is not believed",
         "    if final is not None and not _can_be(final, parts, base):\n",
         "    if False:\n",
-        "tests/api/test_messages.py::"
+        "tests/paid/client/test_responses.py::"
         "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
     ),
     Protection(
@@ -244,14 +244,14 @@ PROTECTIONS = (
         "a lost attempt holds its slot: it may still arrive",
         'self._throttle._end(self, "lost")',
         'self._throttle._end(self, "unsent")',
-        "tests/api/test_throttle.py::"
+        "tests/paid/client/test_throttle.py::"
         "test_an_attempt_left_by_an_error_or_cancelled_may_still_arrive",
     ),
     Protection(
         "an answered attempt holds its slot for a window",
         "return at + self.hold\n",
         "return at\n",
-        "tests/api/test_throttle.py::test_how_an_attempt_ends_says_when_its_slot_is_free",
+        "tests/paid/client/test_throttle.py::test_how_an_attempt_ends_says_when_its_slot_is_free",
     ),
     # The table.
     Protection(
@@ -321,26 +321,26 @@ PROTECTIONS = (
         "a redirect is not followed",
         "allow_redirects=False",
         "allow_redirects=True",
-        "tests/api/test_client.py::test_a_redirect_is_not_followed_and_the_key_does_not_travel",
+        "tests/paid/client/test_client.py::test_a_redirect_is_not_followed_and_the_key_does_not_travel",
     ),
     Protection(
         "no more than so much of a body is read",
         "if len(content) > self._max_body:",
         "if False:",
-        "tests/api/test_client.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
+        "tests/paid/client/test_client.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
     ),
     Protection(
         "a compressed body is unpacked a piece at a time",
         "yield packing.decompress(chunk, PIECE)",
         "yield packing.decompress(chunk)",
-        "tests/api/test_client.py::test_what_is_compressed_is_unpacked_once_and_in_little_memory",
+        "tests/paid/client/test_client.py::test_what_is_compressed_is_unpacked_once_and_in_little_memory",
     ),
     # The key.
     Protection(
         "the key is blotted out of responses",
         'content = content.replace(form, b"*" * len(form))',
         "pass",
-        "tests/api/test_client.py::test_the_key_stands_in_no_repr_log_or_reply",
+        "tests/paid/client/test_client.py::test_the_key_stands_in_no_repr_log_or_reply",
     ),
     Protection(
         "a settings file that was only found sends the key nowhere",

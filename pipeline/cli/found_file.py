@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from pipeline.api.addresses import canonical
 from pipeline.errors import SettingsError
+from pipeline.paid.client.urls import canonical
 
 __all__ = ["confirm_found_file", "note_found_file"]
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
-from pipeline.api.messages import read_response
-from pipeline.api.outcomes import (
+from pipeline.ledger import Job, Owned, text_digest
+from pipeline.ledger.calls import INTERRUPTED
+from pipeline.money import ZERO
+from pipeline.paid.client.outcomes import (
     Answered,
     Outcome,
     Refused,
@@ -15,9 +17,7 @@ from pipeline.api.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.ledger import Job, Owned, text_digest
-from pipeline.ledger.calls import INTERRUPTED
-from pipeline.money import ZERO
+from pipeline.paid.client.responses import read_response
 
 __all__ = ["LedgerMatcher"]
 

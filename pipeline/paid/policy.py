@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from pipeline.api.client import Lost, NotSent, Received, Reply
-from pipeline.api.messages import read_response
-from pipeline.api.outcomes import (
+from pipeline.ledger import CallEnded, CallOpen, Settlement
+from pipeline.money import ZERO
+from pipeline.paid.client.client import Lost, NotSent, Received, Reply
+from pipeline.paid.client.outcomes import (
     Answered,
     Ended,
     InsufficientBalance,
@@ -23,8 +24,7 @@ from pipeline.api.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.ledger import CallEnded, CallOpen, Settlement
-from pipeline.money import ZERO
+from pipeline.paid.client.responses import read_response
 
 __all__ = ["Judgement", "Next", "judge"]
 

@@ -9,8 +9,6 @@ from types import TracebackType
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.api.addresses import fingerprint
-from pipeline.api.client import Client
 from pipeline.interruption import Interruption
 from pipeline.ledger import (
     Call,
@@ -25,6 +23,8 @@ from pipeline.ledger import (
     text_digest,
 )
 from pipeline.paid.budget import TYPICAL_LOW, Budget, dearest, over
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.urls import fingerprint
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.amounts import Time, Usd, seconds, usd
-from pipeline.api.addresses import canonical, checked_key, in_the_clear
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.paid.budget import MAX_PRICE
+from pipeline.paid.client.urls import canonical, checked_key, in_the_clear
 from pipeline.paid.terms import PurchaseSettings
 from pipeline.rate import parse_rate
 from pipeline.settings import check_flag

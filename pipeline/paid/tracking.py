@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pipeline.api.throttle import Throttle
 from pipeline.money import plain
 from pipeline.paid.budget import Budget
+from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.pool import Pool
 from pipeline.paid.progress import AdvanceBuying, duration
 

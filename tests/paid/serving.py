@@ -21,9 +21,9 @@ import uvicorn
 
 from pipeline import job
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
-from pipeline.api.addresses import canonical
 from pipeline.outputs import FileTarget
 from pipeline.paid import Estimate, Purchase, PurchaseSettings
+from pipeline.paid.client.urls import canonical
 from pipeline.progress import silent
 from pipeline.report import Summary
 from pipeline.service import Accounts, Opened, create_app

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.paid.budget import TYPICAL_HIGH, Budget
-from tests.api.virtual_time import run
+from tests.paid.client.virtual_time import run
 
 ZERO = Decimal(0)
 PRICES = st.decimals(min_value=0, max_value=Decimal("0.01"), places=6)

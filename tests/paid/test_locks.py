@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.api.addresses import fingerprint
 from pipeline.errors import LedgerError
 from pipeline.ledger import Ledger, buyer_lock, ledger_lock
 from pipeline.paid import Purchase
+from pipeline.paid.client.urls import fingerprint
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 

@@ -19,17 +19,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.answers import System
-from pipeline.api.client import Client, Lost, NotSent, Received, Reply
-from pipeline.api.throttle import Throttle
 from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
 from pipeline.money import ZERO, plain, total
 from pipeline.paid import backoff
 from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
+from pipeline.paid.client.client import Client, Lost, NotSent, Received, Reply
+from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.pool import MOST_REFUSALS, TRIES, Order, Pool
 from pipeline.paid.result import Parked
 from pipeline.rate import Rate
-from tests.api.virtual_time import VirtualTimeLoop
 from tests.ledger.buying import ACCOUNT, ENDPOINT
+from tests.paid.client.virtual_time import VirtualTimeLoop
 
 PRICE = Decimal("0.00010499999999999999")
 ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}

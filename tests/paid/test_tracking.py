@@ -10,10 +10,10 @@ from typing import cast
 
 import pytest
 
-from pipeline.api.client import Client, NotSent, Reply
-from pipeline.api.throttle import Throttle
 from pipeline.ledger import Job, Journal
 from pipeline.paid.budget import Budget
+from pipeline.paid.client.client import Client, NotSent, Reply
+from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.pool import Pool
 from pipeline.paid.tracking import shown_while
 from pipeline.rate import AUTHENTICATED, Rate

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
-from pipeline.api.client import Reply
 from pipeline.ledger import Call, Ledger
+from pipeline.paid.client.client import Reply
 from tests.ledger.buying import ENDPOINT
 from tests.paid.test_pool import ModelServer, buy, numbered
 

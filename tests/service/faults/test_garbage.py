@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from pipeline.answers import Match
-from pipeline.api.messages import read_response
-from pipeline.api.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
+from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
+from pipeline.paid.client.responses import read_response
 from pipeline.service.bodies import METADATA, Metadata, success
 from pipeline.service.faults import FORMS, Form
 from pipeline.service.faults.garbage import ABSURD_USD, HUGE, Garbled, garbled

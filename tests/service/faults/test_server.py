@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from pipeline.api.messages import read_response
-from pipeline.api.outcomes import RateLimited
+from pipeline.paid.client.outcomes import RateLimited
+from pipeline.paid.client.responses import read_response
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
 from pipeline.service.faults import (

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from pipeline.answers import Match
-from pipeline.api.outcomes import (
+from pipeline.paid.client.outcomes import (
     Answered,
     Ended,
     InsufficientBalance,
@@ -27,8 +27,8 @@ from pipeline.api.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.api.prices import Price, read_price
-from pipeline.api.values import NUMBER, decoded, number, printable
+from pipeline.paid.client.prices import Price, read_price
+from pipeline.paid.client.values import NUMBER, decoded, number, printable
 
 __all__ = ["MAX_BODY", "read_response"]
 

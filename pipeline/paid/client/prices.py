@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any, Final
 
-from pipeline.api.values import number, printable
 from pipeline.money import ZERO, total
+from pipeline.paid.client.values import number, printable
 
 __all__ = ["Price", "read_price"]
 

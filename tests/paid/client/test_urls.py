@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS
-from pipeline.api.addresses import (
+from pipeline.errors import SettingsError
+from pipeline.paid.client.urls import (
     BaseUrl,
     canonical,
     checked_key,
@@ -15,7 +16,6 @@ from pipeline.api.addresses import (
     fingerprint,
     in_the_clear,
 )
-from pipeline.errors import SettingsError
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import Match
-from pipeline.api.messages import MAX_BODY, read_response
-from pipeline.api.outcomes import (
+from pipeline.money import ARROW_USD, plain, total
+from pipeline.paid.client.outcomes import (
     Answered,
     InsufficientBalance,
     Outcome,
@@ -26,7 +26,7 @@ from pipeline.api.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
-from pipeline.money import ARROW_USD, plain, total
+from pipeline.paid.client.responses import MAX_BODY, read_response
 
 DETAILED = (
     b'{"success":true,"message":"API call successful","data":['

@@ -3,9 +3,9 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from pipeline.api.transport import Transport
 from pipeline.errors import SettingsError
-from tests.api.test_client import Exchange, answers, no_proxy_from_outside, serving
+from pipeline.paid.client.transport import Transport
+from tests.paid.client.test_client import Exchange, answers, no_proxy_from_outside, serving
 
 __all__ = ["no_proxy_from_outside"]  # a fixture
 

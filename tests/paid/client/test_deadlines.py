@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from pipeline.api.addresses import canonical
-from pipeline.api.client import Client, Lost, Received, Reply
-from pipeline.api.deadlines import Deadlines
-from tests.api.virtual_time import VirtualTimeLoop, run
+from pipeline.paid.client.client import Client, Lost, Received, Reply
+from pipeline.paid.client.deadlines import Deadlines
+from pipeline.paid.client.urls import canonical
+from tests.paid.client.virtual_time import VirtualTimeLoop, run
 
 
 def stop_process(seconds: float) -> None:

@@ -13,12 +13,12 @@ import aiohttp
 import httpx
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.api.addresses import BaseUrl, checked_key, endpoint
-from pipeline.api.deadlines import Deadlines
-from pipeline.api.messages import MAX_BODY
-from pipeline.api.redaction import Redaction
-from pipeline.api.transport import Transport
-from pipeline.api.unpacking import unpacked
+from pipeline.paid.client.deadlines import Deadlines
+from pipeline.paid.client.decompression import unpacked
+from pipeline.paid.client.redaction import Redaction
+from pipeline.paid.client.responses import MAX_BODY
+from pipeline.paid.client.transport import Transport
+from pipeline.paid.client.urls import BaseUrl, checked_key, endpoint
 
 __all__ = ["Client", "Failure", "Lost", "NotSent", "Received", "Reply"]
 

@@ -15,9 +15,9 @@ from aiolimiter import AsyncLimiter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.api.throttle import Slot, Throttle
+from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
-from tests.api.virtual_time import run
+from tests.paid.client.virtual_time import run
 
 
 class Ends(Protocol):

@@ -19,12 +19,12 @@ import httpx
 import pytest
 import trustme
 
-from pipeline.api.addresses import BaseUrl
-from pipeline.api.client import Client, Lost, NotSent, Received, Reply
-from pipeline.api.messages import MAX_BODY, read_response
-from pipeline.api.outcomes import Unreadable
-from pipeline.api.transport import Transport
 from pipeline.errors import SettingsError
+from pipeline.paid.client.client import Client, Lost, NotSent, Received, Reply
+from pipeline.paid.client.outcomes import Unreadable
+from pipeline.paid.client.responses import MAX_BODY, read_response
+from pipeline.paid.client.transport import Transport
+from pipeline.paid.client.urls import BaseUrl
 
 KEY = "sk_live_0123456789abcdef"
 OK = b'{"success":true,"message":"ok","data":[],"metadata":{"cost":{"apiCost":0.0001}}}'
