@@ -38,10 +38,10 @@ import httpx
 
 from benchmarks.texts import made_texts
 from pipeline import job
-from pipeline.ledger import database
 from pipeline.outputs import FileTarget
 from pipeline.paid import Purchase, PurchaseSettings
 from pipeline.paid.client.urls import canonical, endpoint
+from pipeline.paid.ledger import database
 from pipeline.progress import silent
 from pipeline.settings import Settings
 from pipeline.tables import open_reader

@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, Match
-from pipeline.ledger.database import Database
+from pipeline.paid.ledger.database import Database
 from pipeline.service.bodies import failure, success
 from pipeline.service.pricing import price
 

@@ -149,7 +149,7 @@ PROTECTIONS = (
         "money in the ledger is an amount or an error",
         "            self._ledger.check_usable()\n",
         "",
-        "tests/ledger/test_usable.py::test_every_command_refuses_it",
+        "tests/paid/ledger/test_usable.py::test_every_command_refuses_it",
     ),
     # The budget.
     Protection(

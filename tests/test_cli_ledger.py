@@ -22,10 +22,10 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.cli.ledger import ledger as group
-from pipeline.ledger import Journal, Ledger
-from pipeline.ledger.attempts import STATES
+from pipeline.paid.ledger import Journal, Ledger
+from pipeline.paid.ledger.attempts import STATES
 from pipeline.service import Accounts
-from tests.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
+from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
 
 ROOT = Path(__file__).parents[1]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
-from pipeline.ledger.calls import INTERRUPTED
+from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
 from pipeline.service import Entry
 from pipeline.service.faults import Served

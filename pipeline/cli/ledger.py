@@ -34,15 +34,15 @@ from pipeline.cli.statements import (
     megabytes,
 )
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.export import export
-from pipeline.ledger.attempts import STATES, Picked, Wanted, attempts
-from pipeline.ledger.books import open_jobs, read_books
-from pipeline.ledger.by_hand import prune_by_hand, settle_by_hand
-from pipeline.ledger.pruning import Old, prunable
-from pipeline.ledger.settling import Verdict
-from pipeline.ledger.snapshot import Snapshot
-from pipeline.ledger.usable import check_usable
 from pipeline.money import plain, total
+from pipeline.paid.ledger.attempts import STATES, Picked, Wanted, attempts
+from pipeline.paid.ledger.export import export
+from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
+from pipeline.paid.ledger.pruning import Old, prunable
+from pipeline.paid.ledger.settling import Verdict
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.totals import open_jobs, read_books
+from pipeline.paid.ledger.usable import check_usable
 from pipeline.paid.verify import extent, problems
 
 __all__ = ["ledger"]

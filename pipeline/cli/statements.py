@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pipeline.aligned import aligned
-from pipeline.ledger.attempts import Attempt
-from pipeline.ledger.books import Books, OpenJob, PriceRange, Spent
-from pipeline.ledger.tally import Tally
 from pipeline.money import plain
+from pipeline.paid.ledger.attempts import Attempt
+from pipeline.paid.ledger.tally import Tally
+from pipeline.paid.ledger.totals import Books, OpenJob, PriceRange, Spent
 
 __all__ = [
     "attempt_figures",

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
-from pipeline.ledger import Job, Owned, text_digest
-from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
     Answered,
@@ -18,6 +16,8 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
+from pipeline.paid.ledger import Job, Owned, text_digest
+from pipeline.paid.ledger.calls import INTERRUPTED
 
 __all__ = ["LedgerMatcher"]
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from pipeline.ledger import CallEnded, CallOpen, Settlement
 from pipeline.money import ZERO
 from pipeline.paid.client.client import Lost, NotSent, Received, Reply
 from pipeline.paid.client.outcomes import (
@@ -25,6 +24,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
+from pipeline.paid.ledger import CallEnded, CallOpen, Settlement
 
 __all__ = ["Judgement", "Next", "judge"]
 

@@ -10,13 +10,13 @@ from datetime import datetime
 from decimal import Decimal
 
 from pipeline.errors import PipelineError
-from pipeline.ledger import Call, CallEnded, Journal, Restraint
 from pipeline.money import ZERO
 from pipeline.paid import parking
 from pipeline.paid.backoff import back_off
 from pipeline.paid.budget import MAX_PRICE, Budget
 from pipeline.paid.client.client import Client, NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
+from pipeline.paid.ledger import Call, CallEnded, Journal, Restraint
 from pipeline.paid.policy import Judgement, judge
 from pipeline.paid.result import Parked
 

@@ -10,7 +10,10 @@ from typing import Any
 
 from pipeline.answers import System
 from pipeline.interruption import Interruption
-from pipeline.ledger import (
+from pipeline.paid.budget import TYPICAL_LOW, Budget, dearest, over
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.urls import fingerprint
+from pipeline.paid.ledger import (
     Call,
     Job,
     Journal,
@@ -22,9 +25,6 @@ from pipeline.ledger import (
     reserved,
     text_digest,
 )
-from pipeline.paid.budget import TYPICAL_LOW, Budget, dearest, over
-from pipeline.paid.client.client import Client
-from pipeline.paid.client.urls import fingerprint
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool

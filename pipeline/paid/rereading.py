@@ -14,11 +14,11 @@ from typing import TypeAlias
 from loky import ProcessPoolExecutor
 
 from pipeline.errors import EngineError
-from pipeline.ledger import CallEnded
-from pipeline.ledger.snapshot import Snapshot
-from pipeline.ledger.tally import amount
 from pipeline.money import plain
 from pipeline.paid.client.client import Received
+from pipeline.paid.ledger import CallEnded
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.tally import amount
 from pipeline.paid.policy import judge
 
 __all__ = ["misread"]

@@ -7,8 +7,8 @@ import logging
 import time
 from dataclasses import replace
 
-from pipeline.ledger import Ledger, Lesson, Limits, PastAttempt
 from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.ledger import Ledger, Lesson, Limits, PastAttempt
 from pipeline.paid.progress import duration
 from pipeline.paid.terms import PurchaseSettings
 from pipeline.rate import AUTHENTICATED, Rate

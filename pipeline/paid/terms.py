@@ -8,10 +8,10 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.ledger import Counting
 from pipeline.money import ZERO, plain
 from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl
+from pipeline.paid.ledger import Counting
 from pipeline.paid.progress import duration
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 

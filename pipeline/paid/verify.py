@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from pipeline.ledger.books import read_books
-from pipeline.ledger.checks import damage, wrong_amounts, wrong_attempts, wrong_sums
-from pipeline.ledger.snapshot import Snapshot
-from pipeline.ledger.usable import wrong_jobs
+from pipeline.paid.ledger.checks import damage, wrong_amounts, wrong_attempts, wrong_sums
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.totals import read_books
+from pipeline.paid.ledger.usable import wrong_jobs
 from pipeline.paid.rereading import misread
 
 __all__ = ["Extent", "extent", "problems"]

@@ -9,8 +9,8 @@ from hashlib import sha256
 
 from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.engine import Engine
-from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO, total
+from pipeline.paid.ledger.calls import INTERRUPTED
 from tests.money_trail.books import Attempt, Output
 
 __all__ = ["cells_are_right"]

@@ -13,8 +13,8 @@ from itertools import pairwise
 from math import inf
 
 from pipeline.answers import System
-from pipeline.ledger.calls import INTERRUPTED
 from pipeline.money import ZERO, plain, total
+from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
 from pipeline.service.faults import Served
 from tests.money_trail.books import Attempt, Output, Service

@@ -8,8 +8,8 @@ from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
-from pipeline.ledger import Call, Journal, Ledger
 from pipeline.paid.client.urls import fingerprint
+from pipeline.paid.ledger import Call, Journal, Ledger
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 RESERVED = Decimal("0.0003")

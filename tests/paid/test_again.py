@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipeline.cli.paid import described
-from pipeline.ledger import Ledger
+from pipeline.paid.ledger import Ledger
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving
 
 DAY = 86_400.0

@@ -19,7 +19,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.codes import load
-from pipeline.ledger.database import Database
+from pipeline.paid.ledger.database import Database
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from tests.paid.serving import Gate, Instead, Service, serving
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.ledger import CallEnded, Job, Journal, Ledger, Reserve, reserved, unwritten
 from pipeline.money import plain
-from tests.ledger.buying import ACCOUNT, ENDPOINT, PRICE, RESERVED, ROAD
+from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger, Reserve, reserved, unwritten
+from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, PRICE, RESERVED, ROAD
 from tests.paid.serving import Service, buyer, serving
 from tests.paid.test_ledger_trouble import Meanwhile
 

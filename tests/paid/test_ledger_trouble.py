@@ -11,11 +11,11 @@ import pytest
 
 from pipeline import job
 from pipeline.errors import LedgerError
-from pipeline.ledger import unwritten
-from pipeline.ledger.database import Database
 from pipeline.money import plain
 from pipeline.outputs import FileTarget
 from pipeline.paid import Purchase
+from pipeline.paid.ledger import unwritten
+from pipeline.paid.ledger.database import Database
 from pipeline.paid.result import Paid
 from pipeline.progress import silent
 from pipeline.tables import open_reader

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.ledger import Ledger
+from pipeline.paid.ledger import Ledger
 from tests.paid.serving import Service, buyer, serving
 from tests.paid.test_ledger_trouble import Meanwhile
 
@@ -101,6 +101,8 @@ def test_where_no_copy_can_be_made_it_says_that_all_is_lost(
     folder = tmp_path / "folder"
     with closing(Ledger(folder / "ledger.db", "http://service.example")) as ledger:
         shutil.rmtree(folder)
-        monkeypatch.setattr("pipeline.ledger.place.machine_folder", lambda: tmp_path / "nowhere")
+        monkeypatch.setattr(
+            "pipeline.paid.ledger.place.machine_folder", lambda: tmp_path / "nowhere"
+        )
         with pytest.raises(LedgerError, match=r"is lost: .*No such file"):
             ledger.check_place()

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.ledger import Call, Journal, Ledger, ledger_lock
 from pipeline.paid import Estimate, Purchase
+from pipeline.paid.ledger import Call, Journal, Ledger, ledger_lock
 from pipeline.tables import open_reader
-from tests.ledger.buying import buy as answer
+from tests.paid.ledger.buying import buy as answer
 from tests.paid.serving import Buyer, Service, buyer, serving, started
 
 TEXTS = ["one text", "two text", "three text"]

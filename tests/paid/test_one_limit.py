@@ -17,14 +17,14 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pipeline.files.directories import machine_folder
-from pipeline.ledger import CallOpen, Journal, Ledger, Limits, Restraint
 from pipeline.paid import PurchaseSettings
 from pipeline.paid import resume as resuming
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import canonical
+from pipeline.paid.ledger import CallOpen, Journal, Ledger, Limits, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
 from pipeline.rate import Rate
-from tests.ledger.buying import (
+from tests.paid.ledger.buying import (
     ACCOUNT,
     ANSWERED,
     ENDPOINT,

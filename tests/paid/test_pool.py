@@ -19,17 +19,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.answers import System
-from pipeline.ledger import Call, Job, Journal, Ledger, text_digest
 from pipeline.money import ZERO, plain, total
 from pipeline.paid import backoff
 from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
 from pipeline.paid.client.client import Client, Lost, NotSent, Received, Reply
 from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.ledger import Call, Job, Journal, Ledger, text_digest
 from pipeline.paid.pool import MOST_REFUSALS, TRIES, Order, Pool
 from pipeline.paid.result import Parked
 from pipeline.rate import Rate
-from tests.ledger.buying import ACCOUNT, ENDPOINT
 from tests.paid.client.virtual_time import VirtualTimeLoop
+from tests.paid.ledger.buying import ACCOUNT, ENDPOINT
 
 PRICE = Decimal("0.00010499999999999999")
 ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}

@@ -12,13 +12,13 @@ from typing import TypeVar
 
 import pytest
 
-from pipeline.ledger import Journal, Ledger, Restraint
 from pipeline.paid import PurchaseSettings
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import canonical, fingerprint
+from pipeline.paid.ledger import Journal, Ledger, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.ledger.buying import ACCOUNT, ENDPOINT, FREE, Clock, send, settle
+from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, FREE, Clock, send, settle
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started
 
 T = TypeVar("T")

@@ -10,14 +10,14 @@ from typing import cast
 
 import pytest
 
-from pipeline.ledger import Job, Journal
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.client import Client, NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.ledger import Job, Journal
 from pipeline.paid.pool import Pool
 from pipeline.paid.tracking import shown_while
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.ledger.buying import ACCOUNT
+from tests.paid.ledger.buying import ACCOUNT
 from tests.paid.test_pool import InlineLoop, ModelServer, job, numbered
 
 __all__ = ["job"]

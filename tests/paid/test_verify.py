@@ -15,10 +15,10 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
-from pipeline.ledger import Ledger
-from pipeline.ledger.by_hand import prune_by_hand, settle_by_hand
-from pipeline.ledger.pruning import Old
-from pipeline.ledger.snapshot import Snapshot
+from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
+from pipeline.paid.ledger.pruning import Old
+from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.verify import Extent, extent, problems
 from pipeline.service import Accounts, create_app
 from tests.paid.serving import Instead, WordMatcher, buyer, serving
@@ -205,8 +205,8 @@ def test_a_ledger_in_use_is_checked_as_it_stands(path: Path) -> None:
 
 
 def test_sums_that_do_not_agree_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipeline.ledger.books import read_books
     from pipeline.paid import verify as audit
+    from pipeline.paid.ledger.totals import read_books
 
     def forgetful(snapshot: Snapshot) -> object:
         books = read_books(snapshot)

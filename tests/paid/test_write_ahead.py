@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
-from pipeline.ledger import Call, Ledger
 from pipeline.paid.client.client import Reply
-from tests.ledger.buying import ENDPOINT
+from pipeline.paid.ledger import Call, Ledger
+from tests.paid.ledger.buying import ENDPOINT
 from tests.paid.test_pool import ModelServer, buy, numbered
 
 FULL = 2
@@ -45,7 +45,7 @@ class Spy(sqlite3.Connection):
 def commits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, str]]]:
     Spy.commits = []
     spied = lambda *a, **how: connect(*a, **how, factory=Spy)  # noqa: E731 - a stand-in
-    monkeypatch.setattr("pipeline.ledger.database.sqlite3.connect", spied)
+    monkeypatch.setattr("pipeline.paid.ledger.database.sqlite3.connect", spied)
     yield Spy.commits
 
 

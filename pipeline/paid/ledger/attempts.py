@@ -1,0 +1,130 @@
+"""Attempts as the ledger has them, picked out to be listed, settled or exported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+from pipeline.answers import System
+from pipeline.paid.ledger.calls import State
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.tally import amount
+
+__all__ = ["STATES", "Attempt", "Picked", "Wanted", "attempts"]
+
+Wanted: TypeAlias = State | Literal["failed"]
+"""A state, or all attempts that failed and were not followed by another one of their call."""
+
+STATES: tuple[Wanted, ...] = (
+    "failed",
+    "unconfirmed",
+    "billed",
+    "answered",
+    "pruned",
+    "refused",
+    "unreadable",
+    "free",
+    "sent",
+)
+
+ATTEMPTS = """
+    SELECT attempt_id, job_id, endpoint, system, digest, account, sent_at, settled_at,
+        state, error, status, cost_usd, reserved_usd
+    FROM attempts JOIN jobs USING (job_id)
+"""
+
+FAILED = """
+    state IN ('refused', 'unreadable', 'free') AND NOT EXISTS (
+        SELECT 1 FROM attempts AS later JOIN jobs AS theirs USING (job_id)
+        WHERE later.digest = attempts.digest AND later.system = attempts.system
+        AND theirs.endpoint = jobs.endpoint AND later.attempt_id > attempts.attempt_id
+    )
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request.
+
+    Attributes:
+        number: what it is called in the ledger.
+        job: the number of its job.
+        endpoint: the canonical base URL.
+        system: the system asked about.
+        digest: the SHA-256 of the text sent.
+        account: the fingerprint of the key.
+        sent_at: when it was sent, seconds since 1970.
+        settled_at: when its end was written down; None while it is under way.
+        state: how it stands.
+        error: the error type, for everything but an answer.
+        status: the HTTP status, if there was a response.
+        cost_usd: what it cost, US dollars; None if unknown, or nothing.
+        reserved_usd: the most that it was expected to cost.
+    """
+
+    number: int
+    job: int
+    endpoint: str
+    system: System
+    digest: bytes
+    account: str
+    sent_at: float
+    settled_at: float | None
+    state: State
+    error: str | None
+    status: int | None
+    cost_usd: Decimal | None
+    reserved_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Which attempts are meant; what is empty or None leaves nothing out.
+
+    Attributes:
+        states: how they stand.
+        systems: the systems they asked about.
+        since: when they were sent at the earliest, seconds since 1970.
+    """
+
+    states: Sequence[Wanted] = ()
+    systems: Sequence[System] = ()
+    since: float | None = None
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """Return this as SQL, with the values of its parameters."""
+        parts: list[str] = []
+        values: list[Any] = []
+        if self.systems:
+            parts.append(f"system IN ({_marks(self.systems)})")
+            values += self.systems
+        if self.since is not None:
+            parts.append("sent_at >= ?")
+            values.append(self.since)
+        if self.states:
+            plain = [state for state in self.states if state != "failed"]
+            any_of = [f"state IN ({_marks(plain)})"] if plain else []
+            parts.append(f"({' OR '.join([*any_of, *[FAILED] * ('failed' in self.states)])})")
+            values += plain
+        return " AND ".join(parts) or "TRUE", values
+
+
+def attempts(snapshot: Snapshot, picked: Picked, most: int) -> Iterator[Attempt]:
+    """Yield the attempts that are meant, the latest first.
+
+    Args:
+        snapshot: the ledger.
+        picked: which are meant.
+        most: how many at most.
+    """
+    condition, values = picked.condition()
+    query = f"{ATTEMPTS} WHERE {condition} ORDER BY attempt_id DESC LIMIT ?"
+    for *facts, cost, reserved in snapshot.rows(query, *values, most):
+        facts += [None if cost is None else amount(cost), amount(reserved)]
+        yield Attempt(*facts)
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))

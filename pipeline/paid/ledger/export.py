@@ -1,0 +1,211 @@
+"""Exports the ledger's attempts as a table: Parquet or CSV, streamed, with exact money."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.errors import LedgerError, OutputError, SettingsError
+from pipeline.files.atomic import only_writer, sync
+from pipeline.money import ARROW_USD, plain
+from pipeline.paid.ledger.bodies import unpacked
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.tables.cells import cell
+
+__all__ = ["export"]
+
+ATTEMPTS_AT_ONCE = 20_000
+BYTES_AT_ONCE = 16 << 20
+"""Bodies, unpacked, that are held at once: a single one may have a megabyte."""
+
+TIME = pa.timestamp("us", "UTC")
+
+COLUMNS = pa.schema(
+    [
+        ("attempt", pa.int64()),
+        ("job", pa.int64()),
+        ("endpoint", pa.string()),
+        ("account", pa.string()),
+        ("system", pa.string()),
+        ("text_sha256", pa.string()),
+        ("sent_at", TIME),
+        ("settled_at", TIME),
+        ("state", pa.string()),
+        ("error", pa.string()),
+        ("http_status", pa.int64()),
+        ("cost_usd", ARROW_USD),
+        ("reserved_usd", ARROW_USD),
+    ]
+)
+BODY = pa.field("body", pa.string())
+
+ATTEMPTS = """
+    SELECT attempt_id, job_id, endpoint, account, system, lower(hex(digest)), sent_at, settled_at,
+        state, error, attempts.status, cost_usd, reserved_usd, {body}
+    FROM attempts JOIN jobs USING (job_id) {bodies} ORDER BY attempt_id
+"""
+
+FROM_THE_SERVICE = ("error", "body")
+"""Texts that a spreadsheet might take for formulas; all others are ours."""
+
+_Row: TypeAlias = tuple[Any, ...]
+
+
+class _Writer(Protocol):
+    def write_batch(self, batch: pa.RecordBatch) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool = False) -> int:
+    """Write all attempts to a file, by its suffix Parquet or CSV; return how many there are.
+
+    The file comes into its place when it is whole.
+
+    Args:
+        snapshot: the ledger.
+        path: the file.
+        bodies: whether the text of the responses is wanted too.
+        overwrite: whether a file may be replaced.
+
+    Raises:
+        SettingsError: the suffix is another one.
+        OutputError: the file is there already, or cannot be written.
+        LedgerError: the ledger cannot be read.
+    """
+    writers: dict[str, Callable[[Path, pa.Schema], _Writer]]
+    writers = {".parquet": _parquet, ".csv": _Csv}
+    if path.suffix.lower() not in writers:
+        raise SettingsError(f"{path} is of no known kind.", "Name a .parquet or a .csv file.")
+    schema = COLUMNS.append(BODY) if bodies else COLUMNS
+    place = path.resolve()
+    _check(place, snapshot.path, overwrite)
+    written = 0
+    with _translated(path), only_writer(place) as temporary:
+        with closing(writers[path.suffix.lower()](temporary, schema)) as writer:
+            for rows in _batches(snapshot, bodies):
+                writer.write_batch(_batch(rows, schema))
+                written += len(rows)
+        sync(temporary)
+        _check(place, snapshot.path, overwrite)
+        temporary.replace(place)
+        sync(place.parent)
+    return written
+
+
+def _check(place: Path, ledger: Path, overwrite: bool) -> None:
+    if not place.exists():
+        return
+    if not place.is_file():
+        raise OutputError(f"{place} is not a file.", "Name another FILE.")
+    if place.samefile(ledger):
+        raise OutputError(f"{place} is the ledger.", "Name another FILE.")
+    if not overwrite:
+        raise OutputError(f"{place} exists.", "Replace it with --overwrite, or name another FILE.")
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # Arrow's are that too
+        raise OutputError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            "Check the folder, its permissions and the free space, or name another FILE.",
+        ) from error
+
+
+def _batches(snapshot: Snapshot, bodies: bool) -> Iterator[list[_Row]]:
+    """Yield the attempts, so many at a time as can be held."""
+    some: list[_Row] = []
+    size = 0
+    joined = {"body": "body", "bodies": "LEFT JOIN bodies USING (attempt_id)"}
+    query = ATTEMPTS.format(**joined if bodies else {"body": "NULL", "bodies": ""})
+    for *values, packed in snapshot.rows(query):
+        body = None if packed is None else _text(values[0], packed)
+        some.append((*values, body))
+        size += len(body or "")
+        if len(some) == ATTEMPTS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def _text(attempt: int, packed: object) -> str:
+    body = unpacked(attempt, packed)
+    return body.decode(json.detect_encoding(body), "replace")
+
+
+def _batch(rows: list[_Row], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [_array(values, field.type) for values, field in zip(columns, schema, strict=False)]
+    return pa.record_batch(arrays, schema)
+
+
+def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+    try:
+        if kind == TIME:
+            micros = pc.round(pc.multiply(pa.array(values, pa.float64()), 1e6))
+            return micros.cast(pa.int64()).cast(kind)
+        if kind == ARROW_USD:
+            return pa.array(values, pa.string()).cast(kind)
+        return pa.array(values, kind)
+    except pa.ArrowException as error:
+        raise LedgerError(
+            f"The ledger holds what is no value for a table: {error}.",
+            "See which attempts are wrong: tender-pipeline ledger verify.",
+        ) from error
+
+
+def _parquet(path: Path, schema: pa.Schema) -> _Writer:
+    alike = [name for name in schema.names if name not in ("text_sha256", "body")]
+    writer: _Writer = pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=alike)
+    return writer
+
+
+class _Csv:
+    """A CSV file being written: times as ISO 8601, money in plain notation, nothing for null."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._file = path.open("w", newline="", encoding="utf-8")
+        self._rows = csv.writer(self._file, lineterminator="\n")
+        self._rows.writerow(schema.names)
+
+    def write_batch(self, batch: pa.RecordBatch) -> None:
+        columns = map(_cells, batch.schema.names, batch.columns)
+        self._rows.writerows(zip(*columns, strict=True))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _cells(name: str, column: pa.Array) -> list[Any]:
+    if column.type == TIME:
+        return _times(column)
+    values: list[Any] = column.to_pylist()
+    if column.type == ARROW_USD:
+        return [None if usd is None else _plain(usd) for usd in values]
+    return [cell(value) for value in values] if name in FROM_THE_SERVICE else values
+
+
+def _times(column: pa.Array) -> list[str | None]:
+    """Write times as ISO 8601; Arrow takes ten times as long if it has to think of the zone."""
+    texts = column.cast(pa.timestamp("us")).cast(pa.string())
+    written: list[str | None] = pc.binary_join_element_wise(texts, "Z", "").to_pylist()
+    return written
+
+
+@lru_cache(4096)
+def _plain(usd: Decimal) -> str:
+    return plain(usd)

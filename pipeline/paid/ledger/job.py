@@ -1,0 +1,235 @@
+"""One job in the ledger: which row carries which call, and how its calls stand."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pipeline.answers import System
+from pipeline.money import ZERO, known_total, total
+from pipeline.paid.ledger.bodies import unpacked
+from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Owned
+from pipeline.paid.ledger.counting import COUNTS, LOST, Counting
+from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.money import JobMoney, job_money
+from pipeline.paid.ledger.tally import amount
+
+__all__ = ["CallCount", "Job"]
+
+ROWS_AT_ONCE = 20_000
+"""Rows forgotten in one transaction: other processes' writes wait that long."""
+
+FORGET_SOME = """
+    DELETE FROM first_rows WHERE job_id = ? AND (system, digest) IN
+    (SELECT system, digest FROM first_rows WHERE job_id = ? LIMIT ?)
+"""
+
+FIRST_ROWS = """
+    SELECT digest, row_number FROM first_rows
+    WHERE job_id = ? AND system = ? AND digest IN (:digests)
+"""
+
+OWNED = f"""
+    SELECT attempt_id, digest, attempts.status, body
+    FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    JOIN bodies USING (attempt_id)
+    WHERE {COUNTS} AND system = ? AND digest IN (:digests) ORDER BY attempt_id
+"""  # noqa: S608 - a constant
+
+CALLS = f"""
+    SELECT system, CASE
+        WHEN EXISTS (
+            SELECT 1 FROM attempts INDEXED BY attempts_of_call
+            JOIN jobs ON jobs.job_id = attempts.job_id
+            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
+            AND {COUNTS}
+        ) THEN 'owned'
+        WHEN (
+            SELECT count(*) FROM attempts INDEXED BY attempts_of_call
+            JOIN jobs ON jobs.job_id = attempts.job_id
+            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
+            AND {LOST}
+        ) >= ? THEN 'held'
+        ELSE 'to buy'
+    END AS stands, count(*)
+    FROM first_rows WHERE job_id = ? GROUP BY system, stands
+"""  # noqa: S608 - a constant
+
+COSTS = """
+    SELECT digest, cost_usd FROM attempts INDEXED BY attempts_of_call
+    WHERE job_id = ? AND state != 'free' AND system = ? AND digest IN (:digests)
+"""
+
+UNATTRIBUTED = """
+    SELECT cost_usd FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
+    AND NOT EXISTS (
+        SELECT 1 FROM first_rows
+        WHERE first_rows.job_id = attempts.job_id AND first_rows.system = attempts.system
+        AND first_rows.digest = attempts.digest
+    )
+"""
+
+ERRORS = """
+    SELECT digest, state, error FROM attempts INDEXED BY attempts_of_call
+    WHERE job_id = ? AND system = ? AND digest IN (:digests) ORDER BY attempt_id
+"""
+
+UNCONFIRMED = f"""
+    SELECT digest, count(*) FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    WHERE {LOST} AND system = ? AND digest IN (:digests) GROUP BY digest
+"""  # noqa: S608 - a constant
+
+PRICES = """
+    SELECT DISTINCT cost_usd FROM attempts
+    WHERE job_id = ? AND cost_usd IS NOT NULL AND state != 'billed'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """How many distinct calls a job's table has in one system.
+
+    Attributes:
+        distinct: all of them.
+        to_buy: those that the ledger cannot answer yet.
+        held: those that it cannot answer either, and whose answers were lost so often that
+            they are not bought again.
+    """
+
+    distinct: int
+    to_buy: int
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An open job; `Ledger.open_job` gives it. Every method may raise a `LedgerError`.
+
+    Attributes:
+        database: the ledger's file.
+        endpoint: the canonical base URL.
+        number: what the job is called in the ledger.
+        opened_at: when it was opened, seconds since 1970.
+        now: the time, seconds since 1970.
+        counting: which responses answer its calls.
+        rows_of: the number under which its first rows are noted: its own, but for a plan of it.
+    """
+
+    database: Database
+    endpoint: str
+    number: int
+    opened_at: float
+    now: Callable[[], float]
+    counting: Counting
+    rows_of: int
+
+    def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> int:
+        """Note the first row of calls (system, digest, row); return how many had none before."""
+        noted = sorted((self.rows_of, *row) for row in rows)  # neighbours share pages
+        with self.database.transaction() as connection:
+            before = connection.total_changes
+            connection.executemany(
+                "INSERT INTO first_rows VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", noted
+            )
+            return connection.total_changes - before
+
+    def forget_rows(self) -> None:
+        """Forget the first rows, before the table is planned anew."""
+        found = ROWS_AT_ONCE
+        while found == ROWS_AT_ONCE:
+            with self.database.transaction() as connection:
+                values = (self.rows_of, self.rows_of, ROWS_AT_ONCE)
+                found = connection.execute(FORGET_SOME, values).rowcount
+
+    def close(self) -> None:
+        """Note that the output is in its place; the first rows have served their purpose."""
+        with self.database.transaction() as connection:
+            closing = (self.now(), self.number)
+            connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", closing)
+        self.forget_rows()
+
+    def delete(self) -> None:
+        """Take a plan, or a job that sent nothing, out of the ledger, as if it had not been.
+
+        Raises:
+            ValueError: it sent something, which the ledger keeps for ever.
+        """
+        if job_money(self.database, self.rows_of).attempts:
+            raise ValueError(f"Job {self.number} has sent something.")
+        self.forget_rows()
+        with self.database.transaction() as connection:
+            connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.rows_of,))
+
+    def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
+        """Return the responses that answer calls for good; of several the last."""
+        found = self.database.rows_of(digests, OWNED, *self._counting(), system)
+        return {
+            digest: Owned(status, unpacked(attempt, body))
+            for attempt, digest, status, body in found
+        }
+
+    def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
+        """Return the rows that carry calls: there they are bought, and there stands their cost."""
+        return dict(self.database.rows_of(digests, FIRST_ROWS, self.rows_of, system))
+
+    def calls(self, most_lost: int) -> dict[System, CallCount]:
+        """Count the distinct calls of the rows noted so far.
+
+        Args:
+            most_lost: after so many lost answers a call is not bought again.
+        """
+        values = (*self._counting(), *self._lost(), most_lost, self.rows_of)
+        counts: dict[System, Counter[str]] = defaultdict(Counter)
+        for system, stands, calls in self.database.rows(CALLS, *values):
+            counts[system][stands] = calls
+        return {
+            system: CallCount(count.total(), count["to buy"], count["held"])
+            for system, count in counts.items()
+        }
+
+    def costs(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Decimal | None]:
+        """Return what this job paid for calls, over all their attempts, US dollars.
+
+        None means that nobody knows: no price is known, and there may be one. Of a call with
+        known and unknown prices it is what is known.
+        """
+        paid: dict[bytes, list[Decimal | None]] = defaultdict(list)
+        for digest, cost in self.database.rows_of(digests, COSTS, self.number, system):
+            paid[digest].append(None if cost is None else amount(cost))
+        return {digest: known_total(prices) for digest, prices in paid.items()}
+
+    def unattributed(self) -> Decimal:
+        """Return what this job paid for calls that have no row any more, US dollars."""
+        found = self.database.rows(UNATTRIBUTED, self.number)
+        return total(amount(cost) for (cost,) in found)
+
+    def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
+        """Return why calls have no lasting answer from this job: the error of the last attempt."""
+        found = self.database.rows_of(digests, ERRORS, self.number, system)
+        last = {digest: (state, error) for digest, state, error in found}
+        return {
+            digest: error or INTERRUPTED
+            for digest, (state, error) in last.items()
+            if state not in LASTING
+        }
+
+    def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
+        """Count the attempts of calls, of any job, whose answer was lost; no entry means none."""
+        return dict(self.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
+
+    def highest_price(self) -> Decimal:
+        """Return the highest price that a response to this job stated, US dollars."""
+        found = self.database.rows(PRICES, self.number)
+        return max((amount(cost) for (cost,) in found), default=ZERO)
+
+    def money(self) -> JobMoney:
+        """Add up the attempts so far."""
+        return job_money(self.database, self.number)
+
+    def _counting(self) -> tuple[str, int, float, float]:
+        return self.counting.values(self.endpoint, self.number, self.opened_at)
+
+    def _lost(self) -> tuple[str, int, float]:
+        return self.counting.lost_values(self.endpoint, self.number, self.opened_at)

@@ -1,0 +1,268 @@
+"""Writes attempts down, many with one sync of the disk, and tells each when it is safe."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias, TypeVar
+
+from pipeline.paid.ledger.bodies import packed
+from pipeline.paid.ledger.calls import Call, LastingState, PassingState
+from pipeline.paid.ledger.job import Job
+from pipeline.paid.ledger.limits import Limits, Note
+from pipeline.paid.ledger.past import Lesson
+from pipeline.paid.ledger.room import Reserve
+from pipeline.paid.ledger.unwritten import Patience, Unwritten
+
+__all__ = ["CallEnded", "CallOpen", "Journal", "Restraint", "Settlement"]
+
+T = TypeVar("T")
+Write: TypeAlias = Callable[[sqlite3.Connection], T]
+
+INSERT = """
+    INSERT INTO attempts (job_id, system, digest, account, sent_at, reserved_usd, state)
+    VALUES (?, ?, ?, ?, ?, ?, 'sent')
+"""
+
+SETTLE = """
+    UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
+    WHERE attempt_id = ? AND state = 'sent'
+"""
+
+LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """The end of an attempt that ends its call.
+
+    Attributes:
+        state: what the response is.
+        status: its HTTP status.
+        body: its bytes, which are kept.
+        cost_usd: the price that it stated; None if it stated none.
+        error: the error type, for everything but an answer.
+    """
+
+    state: LastingState
+    status: int
+    body: bytes
+    cost_usd: Decimal | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallOpen:
+    """The end of an attempt that leaves its call open.
+
+    Attributes:
+        state: whether it may have been billed.
+        error: the error type.
+        status: the HTTP status, if there was a response.
+    """
+
+    state: PassingState
+    error: str
+    status: int | None = None
+
+
+Settlement: TypeAlias = CallEnded | CallOpen
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A write that waits for its group, with the end that it writes down, if it is one."""
+
+    write: Write[Any]
+    done: asyncio.Future[Any]
+    end: Settlement | None
+
+    def tell(self, result: Any) -> None:
+        if self.done.done():  # who waited for it was cancelled
+            return
+        if isinstance(result, Exception):
+            self.done.set_exception(result)
+        else:
+            self.done.set_result(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Restraint:
+    """How a throttle holds itself back after a refusal; the ledger keeps it for the next run.
+
+    Attributes:
+        slots: how many of the limit's slots stay in use.
+        pause: for how long from now on nothing is sent, seconds.
+    """
+
+    slots: int
+    pause: float
+
+
+class Journal:
+    """A job's attempts as the workers write them: what they wait for is on the disk.
+
+    While one group of writes is being synced the next one gathers, so that any number of
+    workers costs one sync at a time. What was handed over is written even if the worker that
+    waits for it is cancelled.
+
+    An end that cannot be written is an answer that was paid for. It gets the space in reserve, and
+    where that does not help it is kept and tried again, while nothing new is written as sent. As
+    a context manager it says at last how many were lost nevertheless.
+
+    Args:
+        job: the job the attempts belong to.
+        account: the fingerprint of the key that pays.
+        reserve: space on the disk for ends alone.
+        limits: where other ledgers' runs with this key look what it used of its limit.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        account: str,
+        reserve: Reserve | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._job = job
+        self._account = account
+        self._reserve = reserve or Reserve()
+        self._limits = limits
+        self._notes: list[Note] = []
+        self._lesson: Lesson | None = None
+        self._waiting: list[_Waiting] = []
+        self._flushing: asyncio.Task[None] | None = None
+        self._no_room: Exception | None = None
+        self._patience = Patience()
+        self._unwritten = Unwritten()
+
+    async def __aenter__(self) -> Journal:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        """Write what waits still, and say what could not be written.
+
+        Raises:
+            LedgerError: there is an answer that could not be written.
+        """
+        self.give_up()
+        while self._flushing is not None and not self._flushing.done():
+            await asyncio.wait([self._flushing])
+        if lost := self._unwritten.error():
+            raise lost from error
+
+    def give_up(self) -> None:
+        """Try what waits to be written once more, and what comes from now on only once."""
+        self._patience.end()
+
+    async def sent(self, call: Call, reserved_usd: Decimal) -> int:
+        """Write down that an attempt is about to be sent; return its number.
+
+        Raises:
+            LedgerError: it could not be written, so it must not be sent.
+        """
+        attempt = (self._job.number, call.system, call.digest, self._account)
+        reserved = str(reserved_usd)
+
+        def write(connection: sqlite3.Connection) -> int:
+            now = self._job.now()
+            number = connection.execute(INSERT, (*attempt, now, reserved)).lastrowid or 0
+            self._notes.append(Note(number, now, "sent"))
+            return number
+
+        return await self._written(write, None)
+
+    async def settled(
+        self, attempt: int, end: Settlement, restraint: Restraint | None = None
+    ) -> None:
+        """Write down how an attempt ended, once, and what the throttle learned from it.
+
+        Raises:
+            LedgerError: it could not be written; `Ledger.recover` will find the attempt.
+        """
+        cost = body = None
+        if isinstance(end, CallEnded):
+            cost, body = end.cost_usd, end.body
+        values = (end.state, end.status, _storable(end.error), None if cost is None else str(cost))
+
+        def write(connection: sqlite3.Connection) -> None:
+            now = self._job.now()
+            ending = (*values, now, attempt)
+            unsent = end.state == "free" and end.status is None
+            self._notes.append(Note(attempt, now, None if unsent else end.state))
+            if connection.execute(SETTLE, ending).rowcount != 1:
+                raise ValueError(f"Attempt {attempt} is not under way.")
+            if body is not None:
+                kept = (attempt, packed(body))
+                connection.execute("INSERT INTO bodies VALUES (?, ?)", kept)
+            if restraint is not None:
+                self._learn(connection, restraint)
+
+        await self._written(write, end)
+
+    def _learn(self, connection: sqlite3.Connection, restraint: Restraint) -> None:
+        now = self._job.now()
+        self._lesson = lesson = Lesson(restraint.slots, now + restraint.pause, now)
+        values = (lesson.slots, lesson.paused_until, lesson.learned_at)
+        connection.execute(LEARN, (self._job.endpoint, self._account, *values))
+
+    async def _written(self, write: Write[T], end: Settlement | None) -> T:
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(write, done, end))
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush())
+        return await done
+
+    async def _flush(self) -> None:
+        while self._waiting:
+            group, self._waiting = self._waiting, []
+            try:
+                results = await asyncio.to_thread(self._commit, group)
+            except Exception as error:  # every waiter must hear of it
+                await self._keep(group, error)
+            else:
+                self._patience.written()
+                for one, result in zip(group, results, strict=True):
+                    one.tell(result)
+
+    def _commit(self, group: list[_Waiting]) -> list[Any]:
+        """Write a group; of it the ends alone, if the ledger is gone or the reserve used up."""
+        database = self._job.database
+        refusal = database.lost or self._no_room
+        if refusal and not any(one.end for one in group):
+            return [refusal] * len(group)
+        self._notes, self._lesson = [], None
+        with database.transaction(wherever=True) as connection:
+            told = [one.write(connection) if one.end or not refusal else refusal for one in group]
+        if self._limits:
+            self._limits.note(self._notes, self._lesson)
+        return told
+
+    async def _keep(self, group: list[_Waiting], error: Exception) -> None:
+        """Let attempts that were not sent go; have ends tried again, as long as that may help."""
+        ends = [one for one in group if one.end]
+        for one in group:
+            if not one.end:
+                one.tell(error)
+        if not ends:
+            return
+        if self._reserve.release():
+            self._no_room = error
+            self._waiting[:0] = ends
+        elif await self._patience.outlasts(error, len(ends)):
+            self._waiting[:0] = ends
+        else:
+            for one in ends:
+                if isinstance(one.end, CallEnded):
+                    self._unwritten.add(one.end.cost_usd, error)
+                one.tell(error)
+
+
+def _storable(error: str | None) -> str | None:
+    """Half a surrogate pair in a service's error would make SQLite refuse the whole group."""
+    return error and error.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,180 @@
+"""What one key has used of its limit lately, whichever ledgers its attempts stand in."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.files.directories import machine_folder
+from pipeline.files.sqlite import connect, has_log, transaction
+from pipeline.paid.ledger.calls import State
+from pipeline.paid.ledger.past import Lesson, PastAttempt
+
+__all__ = ["Limits", "Note"]
+
+T = TypeVar("T")
+
+PATIENCE_S = 10.0
+
+NOTES_BETWEEN_CLEANINGS = 1000
+
+# Of the lesson it is kept when it was learned by the clock of then, which may have been wrong:
+# a ledger that tells of the same one tells nothing new.
+SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS attempts (number INTEGER, sent_at REAL, settled_at REAL, "
+    "state TEXT, PRIMARY KEY (number, sent_at)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS lesson (one INTEGER PRIMARY KEY CHECK (one = 1), slots INTEGER, "
+    "paused_until REAL, learned_at REAL, first_learned_at REAL)",
+)
+READ = "SELECT sent_at, settled_at, state, number FROM attempts"
+SETTLE = "UPDATE attempts SET settled_at = ?, state = ? WHERE number = ? AND settled_at IS NULL"
+FORGET = "DELETE FROM attempts WHERE number = ? AND settled_at IS NULL"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that happened to an attempt.
+
+    Attributes:
+        number: the attempt's, in its ledger.
+        at: when, seconds since 1970.
+        state: how it stands now; None: it never left this machine.
+    """
+
+    number: int
+    at: float
+    state: State | None
+
+
+class Limits:
+    """One small file of this user on this machine for each key at an endpoint.
+
+    Only the key's one buyer writes it. A process may be killed at any moment and nothing is lost;
+    a machine that loses its power may lose the last seconds, which stand in the ledger. Where the
+    file cannot be used nothing depends on it: a warning says so, and the ledger alone is asked.
+
+    Args:
+        endpoint: the canonical base URL.
+        account: the fingerprint of the key.
+        keep: how long attempts matter after their end, seconds.
+    """
+
+    def __init__(self, endpoint: str, account: str, keep: float) -> None:
+        self._keep = keep
+        self._notes = 0
+        self._connection: sqlite3.Connection | None = None
+        name = sha256(f"{endpoint}\n{account}".encode()).hexdigest()[:16]
+        self._tried(lambda: self._open(machine_folder() / "limits" / f"{name}.db"), None)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def attempts(self) -> list[PastAttempt]:
+        """Return the attempts that are known."""
+        rows = self._rows(READ)
+        return [PastAttempt(*row) for row in rows if _are_numbers(row[0], row[1] or 0.0, row[3])]
+
+    def lesson(self) -> tuple[Lesson, float] | None:
+        """Return what the last refusal taught, and when by the clock of then; None if nothing."""
+        query = "SELECT slots, paused_until, learned_at, first_learned_at FROM lesson"
+        for slots, paused_until, learned_at, first in self._rows(query):
+            if _are_numbers(slots, paused_until, learned_at, first):
+                return Lesson(slots, paused_until, learned_at), first
+        return None
+
+    def replace(self, attempts: Iterable[PastAttempt], lesson: Lesson | None, first: float) -> None:
+        """Take these for all that is known."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM attempts")
+            rows = ((one.number, one.sent_at, one.settled_at, one.state) for one in attempts)
+            connection.executemany("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)", rows)
+            if lesson is not None:
+                _learn(connection, lesson, first)
+
+        self._written(write)
+
+    def note(self, notes: Sequence[Note], lesson: Lesson | None) -> None:
+        """Write down what happened.
+
+        Args:
+            notes: to attempts, in this order.
+            lesson: what a refusal taught, if there was one.
+        """
+
+        def write(connection: sqlite3.Connection) -> None:
+            for one in notes:
+                if one.state == "sent":
+                    row = (one.number, one.at, None, "sent")
+                    connection.execute("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)", row)
+                elif one.state is None:
+                    connection.execute(FORGET, (one.number,))
+                else:
+                    connection.execute(SETTLE, (one.at, one.state, one.number))
+            if lesson is not None:
+                _learn(connection, lesson, lesson.learned_at)
+            self._notes += len(notes)
+            if self._notes > NOTES_BETWEEN_CLEANINGS:
+                self._notes = 0
+                before = notes[-1].at - self._keep
+                connection.execute(
+                    "DELETE FROM attempts WHERE settled_at < ? AND sent_at < ?", (before, before)
+                )
+
+        self._written(write)
+
+    def _open(self, place: Path) -> None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = connect(place, PATIENCE_S)
+        has_log(self._connection, PATIENCE_S)
+        # The ledger has it durably; an end of the process alone loses nothing here either.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        for statement in SCHEMA:
+            self._connection.execute(statement)
+
+    def _rows(self, query: str) -> list[Any]:
+        connection = self._connection
+        if connection is None:
+            return []
+        return self._tried(lambda: connection.execute(query).fetchall(), [])
+
+    def _written(self, write: Callable[[sqlite3.Connection], None]) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+
+        def written() -> None:
+            with transaction(connection):
+                write(connection)
+
+        self._tried(written, None)
+
+    def _tried(self, do: Callable[[], T], otherwise: T) -> T:
+        try:
+            return do()
+        except (sqlite3.Error, OSError) as error:
+            log.warning(
+                f"What this key uses of its limit cannot be kept for other ledgers: {error}. "
+                f"Make {machine_folder() / 'limits'} writable, or delete what is in it."
+            )
+            self.close()
+            return otherwise
+
+
+def _learn(connection: sqlite3.Connection, lesson: Lesson, first: float) -> None:
+    row = (lesson.slots, lesson.paused_until, lesson.learned_at, first)
+    connection.execute("INSERT OR REPLACE INTO lesson VALUES (1, ?, ?, ?, ?)", row)
+
+
+def _are_numbers(*values: object) -> bool:
+    return all(isinstance(value, int | float) for value in values)

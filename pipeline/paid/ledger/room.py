@@ -1,0 +1,123 @@
+"""Sees that the disk has room for what is bought: an answer that cannot be written was paid for."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger.source import Source
+
+__all__ = ["Reserve", "check_room", "reserved"]
+
+PER_ATTEMPT = 1024
+"""Bytes that an attempt takes with its places in the indexes, beside its response."""
+
+TYPICAL_RESPONSE = 3072
+"""Bytes, compressed, as long as the ledger has none to go by: more than twenty matches take."""
+
+LATEST = (
+    "SELECT avg(length(body)) FROM (SELECT body FROM bodies ORDER BY attempt_id DESC LIMIT 1000)"
+)
+
+SMALLEST_RESERVE, RESERVE_PER_WORKER = 1 << 20, 1 << 16
+"""Bytes: room for the ends of all attempts under way, with the pages that SQLite writes anew."""
+
+
+def check_room(ledger: Path, source: Source, calls: int, workers: int) -> None:
+    """Look, before anything is bought, whether its disk has room for it.
+
+    Args:
+        ledger: the ledger's file.
+        source: the same, open.
+        calls: how many are to be bought.
+        workers: how many attempts may be under way at once.
+
+    Raises:
+        LedgerError: it has not.
+    """
+    ((found,),) = source.rows(LATEST)
+    needed = calls * (PER_ATTEMPT + int(found or TYPICAL_RESPONSE)) + _size(workers)
+    free = shutil.disk_usage(ledger.resolve().parent).free
+    if free < needed:
+        raise LedgerError(
+            f"The disk of the ledger {ledger} has {_megabytes(free)} free, but the {calls:,} calls "
+            f"to buy need about {_megabytes(needed)}. Nothing was sent.",
+            "Free some space, name a ledger on another disk (--ledger PATH), or buy less at a time "
+            "(--limit-rows N).",
+        )
+
+
+class Reserve:
+    """Space on the ledger's disk that is given up when the ledger needs it.
+
+    Args:
+        file: what takes the space; None: there is none.
+    """
+
+    def __init__(self, file: IO[bytes] | None = None) -> None:
+        self._file = file
+
+    def release(self) -> bool:
+        """Give the space up; say whether there was any left."""
+        file, self._file = self._file, None
+        if file is None:
+            return False
+        file.close()  # it has no name, so its space is free now
+        return True
+
+
+@contextmanager
+def reserved(ledger: Path, workers: int) -> Iterator[Reserve]:
+    """Keep room for the ends of the attempts under way, whatever else fills the disk.
+
+    The file has no name: a killed process leaves nothing behind.
+
+    Args:
+        ledger: the ledger's file.
+        workers: how many attempts may be under way at once.
+
+    Raises:
+        LedgerError: there is no room even for that.
+    """
+    try:
+        file = TemporaryFile(dir=ledger.resolve().parent, buffering=0)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise _no_room(ledger, error) from error
+    reserve = Reserve(file)
+    try:
+        try:
+            left = os.urandom(_size(workers))  # which no file system can compress
+            while left:  # what does not fit is first written in part
+                left = left[file.write(left) or 0 :]
+            os.fsync(file.fileno())
+        except OSError as error:
+            raise _no_room(ledger, error) from error
+        yield reserve
+    finally:
+        reserve.release()
+
+
+def _size(workers: int) -> int:
+    return SMALLEST_RESERVE + workers * RESERVE_PER_WORKER
+
+
+def _no_room(ledger: Path, error: OSError) -> LedgerError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return LedgerError(
+        f"The folder of the ledger {ledger} has no room: {error.strerror or error}. "
+        "Nothing was sent.",
+        "Free some space on the disk, or name another ledger: --ledger PATH."
+        if full
+        else "Make the folder writable, or name another ledger: --ledger PATH.",
+    )
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"

@@ -1,0 +1,79 @@
+"""Settles unconfirmed attempts: a user knows from the account whether they were billed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Literal, TypeAlias
+
+from pipeline.errors import SettingsError
+from pipeline.money import ARROW_USD, plain
+from pipeline.paid.ledger.database import Database
+
+__all__ = ["Verdict", "settle"]
+
+Verdict: TypeAlias = Decimal | Literal["free"]
+"""What an attempt was billed, US dollars, or that it was not."""
+
+RESOLVE = """
+    UPDATE attempts SET state = ?, cost_usd = ?, resolved_at = ?
+    WHERE attempt_id = ? AND state = 'unconfirmed'
+"""
+
+
+def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> None:
+    """Write down what became of unconfirmed attempts: of all of them, or of none.
+
+    Their calls are open again: the next run that needs them buys them.
+
+    Args:
+        database: the ledger's file.
+        verdicts: what each attempt was billed.
+        now: the time, seconds since 1970.
+
+    Raises:
+        SettingsError: an attempt is not unconfirmed, or an amount is none.
+        LedgerError: the ledger cannot be written.
+    """
+    with database.transaction() as connection:
+        for attempt, verdict in verdicts.items():
+            state = "free" if verdict == "free" else "billed"
+            cost = None if verdict == "free" else str(_checked(attempt, verdict))
+            if connection.execute(RESOLVE, (state, cost, now, attempt)).rowcount != 1:
+                raise _refusal(connection, attempt)
+
+
+def _checked(attempt: int, amount: Decimal) -> Decimal:
+    """Return an amount that every output can hold."""
+    exponent = amount.as_tuple().exponent
+    if (
+        not isinstance(exponent, int)
+        or amount.is_signed()
+        or exponent < -ARROW_USD.scale
+        or amount.adjusted() >= ARROW_USD.precision - ARROW_USD.scale
+    ):
+        raise SettingsError(
+            f"Attempt {attempt} cannot have cost {amount} USD.",
+            "Give the amount that the account was charged, such as 0.000105.",
+        )
+    return Decimal(plain(amount))
+
+
+def _refusal(connection: sqlite3.Connection, attempt: int) -> SettingsError:
+    query = "SELECT state FROM attempts WHERE attempt_id = ?"
+    found = connection.execute(query, (attempt,)).fetchone()
+    if found is None:
+        return SettingsError(
+            f"The ledger has no attempt {attempt}.",
+            "Name attempts that it lists as unconfirmed.",
+        )
+    if found[0] == "sent":
+        return SettingsError(
+            f"Attempt {attempt} is under way, or was when its run was killed.",
+            "Run its job again: what nobody waits for any more is unconfirmed then.",
+        )
+    return SettingsError(
+        f"Attempt {attempt} is {found[0]}, and only unconfirmed ones can be settled.",
+        "Name attempts that the ledger lists as unconfirmed.",
+    )

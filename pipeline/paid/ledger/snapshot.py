@@ -1,0 +1,129 @@
+"""The ledger to be looked at: as it stood at one moment, while others may go on writing it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger.database import PATIENCE_S, translated
+from pipeline.paid.ledger.schema import version_of
+
+__all__ = ["Snapshot"]
+
+CACHE_KIB = 32 * 1024
+
+_ANOTHER = "or name another ledger: --ledger PATH."
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: "Try again when the program that holds it is done.",
+    sqlite3.SQLITE_CANTOPEN: f"Make the file readable and its folder writable, {_ANOTHER}",
+    sqlite3.SQLITE_PERM: f"Make the file readable and its folder writable, {_ANOTHER}",
+    sqlite3.SQLITE_NOTADB: f"Check that the path is the right one, {_ANOTHER}",
+    sqlite3.SQLITE_CORRUPT: f"Put a copy of it in its place, {_ANOTHER}",
+}
+_OTHER_ADVICE = f"Check the disk, {_ANOTHER}"
+
+
+class Snapshot:
+    """One ledger file as it stands when this is opened; nothing is made and nothing changed.
+
+    It may be of this version of the tool or an older one. While it is open the write-ahead log of
+    a run that is buying grows, so it is closed as soon as may be. A context manager.
+
+    Args:
+        path: the file.
+
+    Raises:
+        LedgerError: there is no file, it is damaged or of another kind, or may not be read; every
+            method may raise it too.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.resolve()  # where SQLite has its files beside
+        if not path.exists():
+            raise LedgerError(
+                f"There is no ledger {path}.",
+                "The first paid run makes one; name the right one with --ledger PATH.",
+            )
+        if not path.is_file():
+            raise LedgerError(f"{path} is not a file.", "Name another ledger: --ledger PATH.")
+        with self._translated():
+            self._connection = _connected(self._file)
+            try:
+                version = version_of(self._connection, path)
+            except BaseException:
+                self._connection.close()
+                raise
+        if version == 0:
+            self._connection.close()
+            raise LedgerError(
+                f"{path} is empty: it is no ledger yet.",
+                "The first paid run makes one; name the right one with --ledger PATH.",
+            )
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk, with what is written but not yet moved into the file itself."""
+        places = (self._file, _log_of(self._file))
+        return sum(place.stat().st_size for place in places if place.exists())
+
+    def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Read."""
+        with self._translated():
+            yield from self._connection.execute(query, values)
+
+    def one(self, query: str, *values: Any) -> tuple[Any, ...]:
+        """Read what is a single row."""
+        (row,) = self.rows(query, *values)
+        return row
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        with translated(f"The ledger {self.path} cannot be read", _ADVICE, _OTHER_ADVICE):
+            yield
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Open the file and read once, which fixes the moment.
+
+    Readers and writers share an index of the write-ahead log beside the file. Where this user
+    may not make that and nobody has it, nobody is writing either.
+    """
+    try:
+        return _begun(path, "mode=ro")
+    except sqlite3.OperationalError:
+        if _log_of(path).exists():
+            raise
+        return _begun(path, "mode=ro&immutable=1")
+
+
+def _begun(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?{how}", timeout=PATIENCE_S, isolation_level=None, uri=True
+    )
+    try:
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")

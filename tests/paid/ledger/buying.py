@@ -1,0 +1,62 @@
+"""Attempts, made and ended in a word."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+
+from pipeline.paid.ledger import (
+    Call,
+    CallEnded,
+    CallOpen,
+    Job,
+    Journal,
+    Restraint,
+    Settlement,
+    text_digest,
+)
+
+ENDPOINT = "https://service.example"
+ACCOUNT = "key-1"
+RESERVED = Decimal("0.0003")
+PRICE = Decimal("0.00010499999999999999")
+
+ROAD = Call("cpv", "road")
+ROAD_DIGEST = text_digest("road")
+
+ANSWERED = CallEnded("answered", 200, b'{"success": true}', PRICE)
+SILENT = CallEnded("answered", 200, b"{}", None)
+REFUSED = CallEnded("refused", 400, b"no", None, "VALIDATION_ERROR")
+UNREADABLE = CallEnded("unreadable", 200, b"\xff", None, "MALFORMED_RESPONSE")
+FREE = CallOpen("free", "INTERNAL_ERROR", 503)
+LOST = CallOpen("unconfirmed", "TIMEOUT")
+
+
+class Clock:
+    """Stands still until it is told otherwise."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def send(journal: Journal, call: Call = ROAD) -> int:
+    return asyncio.run(journal.sent(call, RESERVED))
+
+
+def settle(
+    journal: Journal, attempt: int, end: Settlement, restraint: Restraint | None = None
+) -> None:
+    asyncio.run(journal.settled(attempt, end, restraint))
+
+
+def buy(journal: Journal, end: Settlement = ANSWERED, call: Call = ROAD) -> int:
+    attempt = send(journal, call)
+    settle(journal, attempt, end)
+    return attempt
+
+
+def note(job: Job, *texts: str) -> int:
+    return job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))

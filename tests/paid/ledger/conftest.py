@@ -1,0 +1,38 @@
+"""What the ledger's tests share: a file in a temporary folder and a clock that nobody waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.paid.ledger import Job, Journal, Ledger
+from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, Clock
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "ledger.sqlite"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def ledger(path: Path, clock: Clock) -> Iterator[Ledger]:
+    opened = Ledger(path, ENDPOINT, clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def job(ledger: Ledger) -> Job:
+    return ledger.open_job("tenders")
+
+
+@pytest.fixture
+def journal(job: Job) -> Journal:
+    return Journal(job, ACCOUNT)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pipeline.paid.ledger import Call, Journal, Ledger, Settlement
+from pipeline.paid.ledger.attempts import STATES, Attempt, Picked, Wanted, attempts
+from pipeline.paid.ledger.snapshot import Snapshot
+from tests.paid.ledger.buying import (
+    ACCOUNT,
+    ANSWERED,
+    ENDPOINT,
+    FREE,
+    LOST,
+    PRICE,
+    REFUSED,
+    RESERVED,
+    ROAD,
+    ROAD_DIGEST,
+    UNREADABLE,
+    Clock,
+    buy,
+    send,
+)
+
+
+def numbers(path: Path, picked: Picked, most: int = 100) -> list[int]:
+    with Snapshot(path) as snapshot:
+        return [one.number for one in attempts(snapshot, picked, most)]
+
+
+def test_an_attempt_is_told_with_all_that_is_known_of_it(path: Path, journal: Journal) -> None:
+    buy(journal)
+    with Snapshot(path) as snapshot:
+        (found,) = attempts(snapshot, Picked(), 1)
+    assert found == Attempt(
+        number=1,
+        job=1,
+        endpoint=ENDPOINT,
+        system="cpv",
+        digest=ROAD_DIGEST,
+        account=ACCOUNT,
+        sent_at=1_000.0,
+        settled_at=1_000.0,
+        state="answered",
+        error=None,
+        status=200,
+        cost_usd=PRICE,
+        reserved_usd=RESERVED,
+    )
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        ((), [6, 5, 4, 3, 2, 1]),
+        (("answered",), [1]),
+        (("unconfirmed",), [4]),
+        (("sent",), [6]),
+        (("failed",), [5, 3, 2]),
+        (("failed", "unconfirmed", "sent"), [6, 5, 4, 3, 2]),
+        (("pruned",), []),
+    ],
+)
+def test_attempts_are_picked_by_how_they_stand_the_latest_first(
+    path: Path, journal: Journal, states: Sequence[Wanted], expected: list[int]
+) -> None:
+    ends: list[Settlement] = [ANSWERED, REFUSED, UNREADABLE, LOST, FREE]
+    for place, end in enumerate(ends):
+        buy(journal, end, Call("cpv", f"text {place}"))
+    send(journal, Call("cpv", "text 5"))
+    assert numbers(path, Picked(states)) == expected
+
+
+def test_every_state_can_be_asked_for(path: Path, journal: Journal) -> None:
+    buy(journal)
+    assert [state for state in STATES if numbers(path, Picked((state,)))] == ["answered"]
+
+
+def test_what_went_well_later_has_not_failed(
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock
+) -> None:
+    buy(journal, FREE)
+    again = buy(journal, FREE)
+    assert numbers(path, Picked(("failed",))) == [again]  # once a call, not once a try
+    other = buy(journal, FREE, Call("psc", "road"))
+    elsewhere = Ledger(path, "http://localhost:8000", clock)
+    buy(Journal(elsewhere.open_job("tenders"), ACCOUNT), ANSWERED, ROAD)
+    elsewhere.close()
+    assert numbers(path, Picked(("failed",))) == [other, again]
+    buy(journal, ANSWERED)
+    assert numbers(path, Picked(("failed",))) == [other]
+
+
+def test_attempts_are_picked_by_system_time_and_number(
+    path: Path, journal: Journal, clock: Clock
+) -> None:
+    buy(journal)
+    clock.now = 2_000.0
+    buy(journal, LOST, Call("psc", "road"))
+    buy(journal, ANSWERED, Call("naics", "road"))
+    assert numbers(path, Picked(systems=("cpv", "psc"))) == [2, 1]
+    assert numbers(path, Picked(since=2_000.0)) == [3, 2]
+    assert numbers(path, Picked(("unconfirmed", "failed"), ("psc",), 1_500.0)) == [2]
+    assert numbers(path, Picked(), most=2) == [3, 2]

@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger import Call, Job, Journal, Ledger, database, schema
+from tests.paid.ledger.buying import ENDPOINT, RESERVED, buy, note, send
+
+
+def refusal(path: Path) -> LedgerError:
+    with pytest.raises(LedgerError) as caught:
+        Ledger(path, ENDPOINT)
+    assert caught.value.exit_code == 8
+    return caught.value
+
+
+def test_a_file_of_another_kind_is_refused_and_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"description\nroad\n" * 100)
+    error = refusal(path)
+    assert "is not a database" in error.message
+    assert (
+        error.hint == "Check that the path is the right one, or name another ledger: --ledger PATH."
+    )
+    assert path.read_bytes() == b"description\nroad\n" * 100
+
+
+def test_a_database_of_another_kind_is_refused_and_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("CREATE TABLE people (name TEXT)")
+    other.close()
+    before = path.read_bytes()
+    error = refusal(path)
+    assert error.message == f"{path} is a database, but not a ledger."
+    assert error.hint == "Name another file: --ledger PATH."
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_of_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
+    with closing(sqlite3.connect(path)) as newer, newer:
+        newer.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    newer.close()
+    error = refusal(path)
+    assert "newer version" in error.message
+    assert error.hint.startswith("Update tender-pipeline")
+
+
+def test_a_damaged_ledger_is_refused(path: Path, ledger: Ledger, job: Job) -> None:
+    note(job, *map(str, range(2_000)))
+    ledger.close()
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+    damaged = Ledger(path, ENDPOINT)
+    with pytest.raises(LedgerError) as caught:
+        damaged.open_job("tenders")
+    assert caught.value.hint.startswith("Put a copy of it in its place")
+    damaged.close()
+
+
+def test_a_ledger_that_another_program_holds_is_said_to_be_locked(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "PATIENCE_S", 0.01)
+    ledger = Ledger(path, ENDPOINT)
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError) as caught:
+        ledger.open_job("tenders")
+    assert "locked" in caught.value.message
+    assert caught.value.hint.startswith("End the program that holds it")
+    Ledger(path, ENDPOINT).close()  # opening and reading go on meanwhile
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert ledger.open_job("tenders").number == 1
+    ledger.close()
+
+
+def test_a_file_that_is_locked_from_the_start_is_said_to_be_locked(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "PATIENCE_S", 0.05)
+    path.parent.mkdir()
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert "locked" in refusal(path).message
+    holder.close()
+
+
+def test_a_full_disk_is_named_and_nothing_of_the_group_stays(job: Job) -> None:
+    note(job, "road")
+    with job.database.transaction() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(LedgerError) as caught:
+        note(job, *map(str, range(10_000)))
+    assert "full" in caught.value.message
+    assert caught.value.hint == (
+        "Free some space on the disk, then run the same command: it continues."
+    )
+    connection.execute("PRAGMA max_page_count = 1000000")
+    assert job.calls(2)["cpv"].distinct == 1
+    assert note(job, "road", "bridge") == 1
+
+
+def test_a_ledger_that_became_read_only_says_so(job: Job) -> None:
+    with job.database.transaction() as connection:
+        connection.execute("PRAGMA query_only = ON")
+    with pytest.raises(LedgerError) as caught:
+        note(job, "road")
+    assert "readonly" in caught.value.message
+    assert caught.value.hint.startswith("Make the file and its folder writable")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_named(path: Path) -> None:
+    path.parent.mkdir()
+    path.parent.chmod(0o500)
+    assert refusal(path).hint.startswith("Make the file and its folder writable")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_file_is_named(path: Path, ledger: Ledger) -> None:
+    ledger.close()
+    path.chmod(0o400)
+    reading = Ledger(path, ENDPOINT)
+    with pytest.raises(LedgerError) as caught:
+        reading.open_job("tenders")
+    assert caught.value.hint.startswith("Make the file and its folder writable")
+    reading.close()
+
+
+def test_a_folder_in_the_ledgers_place_is_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path).hint.startswith("Make the file and its folder writable")
+
+
+def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert refusal(tmp_path / "file" / "ledger").hint.startswith("Check the disk")
+
+
+def test_a_ledger_cannot_be_held_in_memory_only() -> None:
+    assert refusal(Path(":memory:")).hint == "Name a ledger on a local disk: --ledger PATH."
+
+
+def test_reading_cannot_change_anything(job: Job) -> None:
+    with pytest.raises(LedgerError, match="readonly"):
+        list(job.database.rows("DELETE FROM jobs"))
+
+
+def test_a_closed_ledger_is_an_error_and_not_a_crash(ledger: Ledger, job: Job) -> None:
+    ledger.close()
+    with pytest.raises(LedgerError, match="closed"):
+        job.money()
+
+
+def test_many_may_make_the_same_ledger_at_once(tmp_path: Path) -> None:
+    def number(path: Path) -> int:
+        ledger = Ledger(path, ENDPOINT)
+        try:
+            return ledger.open_job("tenders").number
+        finally:
+            ledger.close()
+
+    for attempt in range(10):
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(number, [tmp_path / f"{attempt}.sqlite"] * 8))
+        assert found == [1] * 8
+
+
+def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: Job) -> None:
+    other = Ledger(path, ENDPOINT)
+    second = Journal(other.open_job("others"), "key-2")
+    first = Journal(job, "key-1")
+
+    async def main() -> None:
+        texts = [Call("cpv", str(number)) for number in range(50)]
+        pairs = [(journal, call) for call in texts for journal in (first, second)]
+        await asyncio.gather(*(journal.sent(call, RESERVED) for journal, call in pairs))
+
+    asyncio.run(main())
+    assert (job.money().attempts, other.open_job("others").money().attempts) == (50, 50)
+    other.close()
+
+
+def test_writes_of_several_threads_do_not_mix(ledger: Ledger, job: Job) -> None:
+    journal = Journal(job, "key-1")
+
+    def opened(number: int) -> int:
+        return ledger.open_job(f"job {number % 5}").number
+
+    with ThreadPoolExecutor(4) as threads:
+        numbers = threads.map(opened, range(40))
+        for _ in range(20):
+            buy(journal)
+        assert len(set(numbers)) == 5
+    send(journal)
+    assert job.money().attempts == 21

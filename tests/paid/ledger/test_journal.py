@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import asyncio
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger import Call, CallOpen, Job, Journal, Ledger, PastAttempt
+from tests.paid.ledger.buying import (
+    ACCOUNT,
+    ANSWERED,
+    ENDPOINT,
+    RESERVED,
+    ROAD,
+    ROAD_DIGEST,
+    buy,
+    send,
+    settle,
+)
+
+SEND_AND_HANG = f"""
+import asyncio, pathlib, sys
+from pipeline.paid.ledger import Call, Journal, Ledger
+from tests.paid.ledger.buying import RESERVED
+
+async def main():
+    job = Ledger(pathlib.Path(sys.argv[1]), {ENDPOINT!r}).open_job("tenders")
+    print(await Journal(job, {ACCOUNT!r}).sent(Call("cpv", "road"), RESERVED), flush=True)
+    await asyncio.sleep(3600)
+
+asyncio.run(main())
+"""
+
+
+def calls(count: int) -> list[Call]:
+    return [Call("cpv", f"text {number}") for number in range(count)]
+
+
+def test_what_sent_returned_survives_kill_9(path: Path) -> None:
+    command = [sys.executable, "-c", SEND_AND_HANG, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        attempt = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    ledger = Ledger(path, ENDPOINT)
+    assert attempt == 1
+    assert [past.state for past in ledger.attempts_since(ACCOUNT, 0)] == ["sent"]
+    assert ledger.recover(ACCOUNT) == 1
+    ledger.close()
+
+
+def test_every_commit_is_synced(job: Job) -> None:
+    with job.database.transaction() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_sent_returns_after_the_commit_and_not_before(
+    ledger: Ledger, job: Job, journal: Journal, path: Path
+) -> None:
+    async def main() -> None:
+        with sqlite3.connect(path, isolation_level=None) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            waiter = asyncio.create_task(journal.sent(ROAD, RESERVED))
+            await asyncio.sleep(0.05)
+            assert not waiter.done()
+            holder.execute("ROLLBACK")
+            await waiter
+        holder.close()
+
+    asyncio.run(main())
+    assert len(ledger.attempts_since(ACCOUNT, 0)) == 1
+
+
+def test_concurrent_attempts_share_a_commit(job: Job, journal: Journal) -> None:
+    statements: list[str] = []
+
+    async def main() -> list[int]:
+        return await asyncio.gather(*(journal.sent(call, RESERVED) for call in calls(100)))
+
+    with job.database.transaction() as connection:
+        connection.set_trace_callback(statements.append)
+    attempts = asyncio.run(main())
+    connection.set_trace_callback(None)
+    assert len(set(attempts)) == 100
+    assert statements.count("COMMIT") == 1 + 1  # the test's own and theirs
+
+
+def test_readers_do_not_see_what_is_not_committed(ledger: Ledger, job: Job) -> None:
+    buy(Journal(job, ACCOUNT))
+    with pytest.raises(KeyboardInterrupt), job.database.transaction() as connection:
+        connection.execute("UPDATE attempts SET cost_usd = '99'")
+        assert str(job.money().confirmed) == "0.00010499999999999999"
+        raise KeyboardInterrupt
+    assert str(job.money().confirmed) == "0.00010499999999999999"
+
+
+def test_a_failure_reaches_every_waiter_and_the_next_write_works(
+    ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    async def main() -> list[int | BaseException]:
+        sending = (journal.sent(call, RESERVED) for call in calls(5))
+        return await asyncio.gather(*sending, return_exceptions=True)
+
+    with job.database.transaction() as connection:
+        pass
+    connection.execute("PRAGMA query_only = ON")
+    failures = asyncio.run(main())
+    assert [type(failure) for failure in failures] == [LedgerError] * 5
+    connection.execute("PRAGMA query_only = OFF")
+    assert ledger.attempts_since(ACCOUNT, 0) == []
+    assert send(journal) == 1
+
+
+def test_a_cancelled_waiter_does_not_disturb_the_others(ledger: Ledger, journal: Journal) -> None:
+    async def main() -> list[int | BaseException]:
+        tasks = [asyncio.create_task(journal.sent(call, RESERVED)) for call in calls(3)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, second, third = asyncio.run(main())
+    assert (first, third) == (1, 3)
+    assert isinstance(second, asyncio.CancelledError)
+    assert len(ledger.attempts_since(ACCOUNT, 0)) == 3
+
+
+def test_what_comes_while_a_group_is_written_goes_with_the_next(job: Job, journal: Journal) -> None:
+    statements: list[str] = []
+
+    async def main() -> None:
+        with job.database.transaction() as connection:
+            connection.set_trace_callback(statements.append)
+            first = asyncio.create_task(journal.sent(ROAD, RESERVED))
+            await asyncio.sleep(0.01)  # it is on its way, and cannot be written yet
+            rest = [asyncio.create_task(journal.sent(call, RESERVED)) for call in calls(5)]
+            await asyncio.sleep(0.01)
+        assert sorted(await asyncio.gather(first, *rest)) == [1, 2, 3, 4, 5, 6]
+        connection.set_trace_callback(None)
+
+    asyncio.run(main())
+    assert statements.count("COMMIT") == 1 + 2  # the test's own and theirs
+
+
+def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
+    attempt = buy(journal)
+    with pytest.raises(ValueError, match="not under way"):
+        settle(journal, attempt, CallOpen("unconfirmed", "TIMEOUT"))
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+
+
+def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:
+    buy(journal, ANSWERED)
+    assert ledger.attempts_since(ACCOUNT, 0) == [PastAttempt(1_000.0, 1_000.0, "answered")]
+
+
+def test_an_error_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:
+    buy(journal, CallOpen("free", "ODD\ud800"))
+    assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "ODD\\ud800"}

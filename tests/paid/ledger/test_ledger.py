@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from pipeline.paid.ledger import (
+    Call,
+    CallCount,
+    CallEnded,
+    Counting,
+    Job,
+    Journal,
+    Ledger,
+    Lesson,
+    Owned,
+    PastAttempt,
+    Prices,
+    Restraint,
+)
+from pipeline.paid.ledger.calls import text_digest
+from tests.paid.ledger.buying import (
+    ACCOUNT,
+    ANSWERED,
+    ENDPOINT,
+    FREE,
+    LOST,
+    PRICE,
+    REFUSED,
+    ROAD_DIGEST,
+    SILENT,
+    UNREADABLE,
+    Clock,
+    buy,
+    note,
+    send,
+    settle,
+)
+
+
+def test_an_answer_is_owned_by_every_job_and_after_reopening(
+    path: Path, ledger: Ledger, journal: Journal
+) -> None:
+    buy(journal)
+    other = Ledger(path, ENDPOINT)
+    owned = other.open_job("others").owned("cpv", [ROAD_DIGEST])
+    assert owned == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
+    other.close()
+
+
+def test_an_answer_is_owned_for_its_system_and_endpoint_alone(
+    path: Path, job: Job, journal: Journal
+) -> None:
+    buy(journal)
+    assert job.owned("psc", [ROAD_DIGEST]) == {}
+    rehearsal = Ledger(path, "http://localhost:8000")
+    assert rehearsal.open_job("others").owned("cpv", [ROAD_DIGEST]) == {}
+    assert rehearsal.prices() is None
+    assert rehearsal.attempts_since(ACCOUNT, 0) == []
+    rehearsal.close()
+
+
+@pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
+def test_a_lasting_failure_is_owned_unless_it_is_to_be_tried_again(
+    ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
+) -> None:
+    buy(journal, end)
+    owned = {ROAD_DIGEST: Owned(end.status, end.body)}
+    assert ledger.open_job("others").owned("cpv", [ROAD_DIGEST]) == owned
+    again = ledger.open_job("again", Counting(retry_failed=True))
+    assert again.owned("cpv", [ROAD_DIGEST]) == {}
+    clock.now += 1
+    buy(journal, end)
+    assert again.owned("cpv", [ROAD_DIGEST]) == owned
+
+
+@pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
+def test_a_job_does_not_retry_what_failed_in_it(ledger: Ledger, end: CallEnded) -> None:
+    job = ledger.open_job("again", Counting(retry_failed=True))
+    buy(Journal(job, ACCOUNT), end)
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+
+
+@pytest.mark.parametrize("end", [ANSWERED, REFUSED])
+def test_what_was_too_old_when_the_job_opened_is_not_owned(
+    ledger: Ledger, journal: Journal, clock: Clock, end: CallEnded
+) -> None:
+    buy(journal, end)
+    clock.now += 60
+    job = ledger.open_job("fresh", Counting(max_age=60))
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    clock.now += 1
+    assert ledger.open_job("fresh", Counting(max_age=60)) == job  # however long it takes
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    fresh = ledger.open_job("fresher", Counting(max_age=60))
+    assert fresh.owned("cpv", [ROAD_DIGEST]) == {}
+    clock.now -= 3_600  # a clock that is set back
+    buy(Journal(fresh, ACCOUNT), end)
+    assert list(fresh.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+
+
+def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
+    ledger: Ledger, job: Job, journal: Journal, clock: Clock
+) -> None:
+    note(job, "road")
+    buy(journal, REFUSED)
+    buy(journal, LOST, Call("cpv", "bridge"))
+    clock.now += 60
+    plan = ledger.open_plan("tenders", Counting(max_age=1, retry_failed=True))
+    note(plan, "road", "bridge", "tunnel")
+    assert plan.calls(1) == {"cpv": CallCount(3, 1, 1)}
+    assert job.calls(1) == {"cpv": CallCount(1, 0)}
+    plan.delete()
+    assert job.calls(1) == {"cpv": CallCount(1, 0)}
+    assert list(job.database.rows("SELECT identity FROM jobs")) == [("tenders",)]
+    stranger = ledger.open_plan("others", Counting(max_age=1))
+    note(stranger, "road")
+    assert stranger.calls(1) == {"cpv": CallCount(1, 1)}
+    stranger.delete()
+
+
+def test_of_several_lasting_responses_the_last_counts(job: Job, journal: Journal) -> None:
+    buy(journal, REFUSED)
+    buy(journal, ANSWERED)
+    assert job.owned("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
+
+
+def test_what_was_sent_or_failed_in_passing_is_not_owned(job: Job, journal: Journal) -> None:
+    send(journal)
+    buy(journal, FREE)
+    buy(journal, LOST)
+    assert job.owned("cpv", [ROAD_DIGEST]) == {}
+
+
+def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal) -> None:
+    buy(journal)
+    texts = [text_digest(str(number)) for number in range(40_000)]
+    assert list(job.owned("cpv", [*texts, ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert job.owned("cpv", []) == {}
+
+
+def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal: Journal) -> None:
+    assert ledger.prices() is None
+    for cost in ("9E-5", "0.00010", "0.00002"):
+        buy(journal, CallEnded("answered", 200, b"", Decimal(cost)))
+    buy(journal, SILENT)
+    assert ledger.prices() == Prices(Decimal("0.00002"), Decimal("0.00010"))
+    assert ledger.prices(Decimal("0.00009")) == Prices(Decimal("0.00002"), Decimal("9E-5"))
+    assert ledger.prices(Decimal("0.00001")) is None
+
+
+def test_a_refusal_that_was_free_says_nothing_of_prices(ledger: Ledger, journal: Journal) -> None:
+    buy(journal, CallEnded("refused", 400, b"", Decimal(0), "VALIDATION_ERROR"))
+    assert ledger.prices() is None
+    buy(journal, CallEnded("refused", 400, b"", Decimal("0.0004"), "VALIDATION_ERROR"))
+    assert ledger.prices() == Prices(Decimal("0.0004"), Decimal("0.0004"))
+
+
+def test_a_crash_leaves_attempts_that_recovery_makes_unconfirmed(
+    ledger: Ledger, journal: Journal, job: Job, clock: Clock
+) -> None:
+    send(journal)
+    send(journal, Call("cpv", "bridge"))
+    buy(journal, FREE, Call("cpv", "tunnel"))
+    clock.now = 5_000.0
+    assert ledger.recover(ACCOUNT) == 2
+    assert ledger.recover(ACCOUNT) == 0
+    assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "INTERRUPTED"}
+    recovered = PastAttempt(1_000.0, 5_000.0, "unconfirmed")
+    assert ledger.attempts_since(ACCOUNT, 4_000.0) == [recovered, recovered]
+
+
+def test_recovery_leaves_other_accounts_and_endpoints_alone(
+    path: Path, ledger: Ledger, journal: Journal, job: Job
+) -> None:
+    send(journal)
+    rehearsal = Ledger(path, "http://localhost:8000")
+    assert rehearsal.recover(ACCOUNT) == 0
+    rehearsal.close()
+    assert ledger.recover("key-2") == 0
+    assert ledger.recover(ACCOUNT) == 1
+
+
+def test_the_limiter_hears_of_attempts_that_ended_late_or_not_yet(
+    ledger: Ledger, journal: Journal, job: Job, clock: Clock
+) -> None:
+    buy(journal)
+    clock.now = 1_060.0
+    send(journal)
+    buy(journal, LOST)
+    buy(Journal(job, "key-2"))
+    assert ledger.attempts_since(ACCOUNT, 1_000.5) == [
+        PastAttempt(1_060.0, None, "sent"),
+        PastAttempt(1_060.0, 1_060.0, "unconfirmed"),
+    ]
+    assert len(ledger.attempts_since(ACCOUNT, 1_000.0)) == 3
+
+
+def test_the_same_identity_is_the_same_job_until_it_is_closed(
+    path: Path, ledger: Ledger, job: Job
+) -> None:
+    again = Ledger(path, ENDPOINT)
+    assert again.open_job("tenders").number == job.number
+    assert again.open_job("others").number != job.number
+    rehearsal = Ledger(path, "http://localhost:8000")
+    assert rehearsal.open_job("tenders").number != job.number
+    job.close()
+    assert again.open_job("tenders").number != job.number
+    again.close()
+    rehearsal.close()
+
+
+def test_money_comes_back_to_the_last_digit(ledger: Ledger, journal: Journal) -> None:
+    buy(journal)
+    assert str((ledger.prices() or Prices(PRICE, PRICE)).high) == "0.00010499999999999999"
+
+
+def test_what_a_refusal_taught_is_kept_with_the_refusal(
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock
+) -> None:
+    assert ledger.lesson(ACCOUNT) is None
+    attempt = send(journal)
+    settle(journal, attempt, FREE, Restraint(75, 60.0))
+    other = Ledger(path, ENDPOINT)
+    assert other.lesson(ACCOUNT) == Lesson(75, 1_060.0, 1_000.0)
+    clock.now = 2_000.0
+    settle(journal, send(journal), FREE, Restraint(56, 7.5))
+    buy(journal)
+    assert other.lesson(ACCOUNT) == Lesson(56, 2_007.5, 2_000.0)
+    assert other.lesson("key-2") is None
+    other.close()
+    rehearsal = Ledger(path, "http://localhost:8000")
+    assert rehearsal.lesson(ACCOUNT) is None
+    rehearsal.close()

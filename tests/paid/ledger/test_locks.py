@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from pipeline.errors import LedgerError
+from pipeline.files.directories import machine_folder
+from pipeline.paid.ledger import Ledger, buyer_lock, job_lock, ledger_lock
+from tests.paid.ledger.buying import ACCOUNT, ENDPOINT
+
+HOLD = """
+import sys
+from pathlib import Path
+from pipeline.paid.ledger import buyer_lock, job_lock, ledger_lock
+
+lock, *names = sys.argv[1:]
+with {"key": buyer_lock, "job": job_lock, "ledger": ledger_lock}[lock](
+    *(Path(name) if name.startswith("/") else name for name in names), wait=False
+):
+    print("buying", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def another(lock: str, *names: object) -> Iterator[subprocess.Popen[str]]:
+    """Hold a lock in another process, which is killed at the end if it was not before."""
+    command = [sys.executable, "-c", HOLD, lock, *map(str, names)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "buying\n"
+        yield process
+        process.kill()
+
+
+def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_is_killed() -> None:
+    with (
+        another("key", ENDPOINT, ACCOUNT),
+        pytest.raises(LedgerError) as caught,
+        buyer_lock(ENDPOINT, ACCOUNT, wait=False),
+    ):
+        pass
+    assert caught.value.message == "Another run is buying with this key."
+    assert "--wait" in caught.value.hint
+    with buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+        pass
+
+
+def test_a_second_buyer_for_the_same_ledger_is_refused_until_the_first_is_killed(
+    path: Path, ledger: Ledger
+) -> None:
+    with another("ledger", path, ENDPOINT):
+        with pytest.raises(LedgerError) as caught, ledger_lock(path, ENDPOINT, wait=False):
+            pass
+        with ledger_lock(path, "http://localhost:8000", wait=False):
+            pass
+    said = f"Another process holds the ledger {path} for {ENDPOINT}: a run with another key, "
+    assert caught.value.message.startswith(said)
+    assert "--wait" in caught.value.hint
+    assert "another ledger: --ledger" in caught.value.hint
+    with ledger_lock(path, ENDPOINT, wait=False):
+        pass
+
+
+def test_a_ledger_is_the_same_by_any_path_and_for_any_user(
+    path: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user's"))
+    with (
+        another("ledger", path, ENDPOINT),
+        pytest.raises(LedgerError, match="Another process"),
+        ledger_lock(link, ENDPOINT, wait=False),
+    ):
+        pass
+
+
+def test_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: Ledger) -> None:
+    path.chmod(0o664)
+    with ledger_lock(path, ENDPOINT, wait=False):
+        (lock,) = path.parent.glob("*.lock")
+        assert lock.stat().st_mode & 0o777 == 0o664
+    assert "example" not in lock.name
+
+
+def test_a_second_run_of_a_job_is_refused(path: Path) -> None:
+    with another("job", path, ENDPOINT, "tenders"):
+        with (
+            pytest.raises(LedgerError, match="at this job") as caught,
+            job_lock(path, ENDPOINT, "tenders", wait=False),
+        ):
+            pass
+        with job_lock(path, ENDPOINT, "others", wait=False):
+            pass
+    assert "--wait" in caught.value.hint
+
+
+@pytest.mark.parametrize("lock", ["key", "job"])
+def test_a_lock_holds_whatever_folder_the_environment_names_for_state(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
+) -> None:
+    names = (ENDPOINT, ACCOUNT) if lock == "key" else (path, ENDPOINT, "tenders")
+    with another(lock, *names):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+        taken = (
+            buyer_lock(ENDPOINT, ACCOUNT, wait=False)
+            if lock == "key"
+            else job_lock(path, ENDPOINT, "tenders", wait=False)
+        )
+        with pytest.raises(LedgerError, match="Another run is"), taken:
+            pass
+
+
+def test_other_keys_and_endpoints_do_not_wait() -> None:
+    with (
+        buyer_lock(ENDPOINT, ACCOUNT, wait=False),
+        buyer_lock(ENDPOINT, "key-2", wait=False),
+        buyer_lock("http://localhost:8000", ACCOUNT, wait=False),
+    ):
+        pass
+
+
+def test_a_buyer_that_waits_says_so_and_begins_when_the_first_is_done(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    order: list[str] = []
+    caplog.set_level("INFO")
+
+    def second() -> None:
+        with buyer_lock(ENDPOINT, ACCOUNT, wait=True):
+            order.append("second")
+
+    with buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+        thread = Thread(target=second)
+        thread.start()
+        thread.join(0.1)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    assert "Another run is buying with this key. Waiting for it." in caplog.text
+
+
+def test_an_error_while_buying_lets_the_lock_go() -> None:
+    with pytest.raises(KeyError), buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+        raise KeyError
+    with buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+        pass
+
+
+def test_neither_the_key_nor_the_address_stands_in_a_files_name() -> None:
+    with buyer_lock(ENDPOINT, "secret", wait=False):
+        names = [place.name for place in machine_folder().rglob("*")]
+    assert names
+    assert not [name for name in names if "secret" in name or "example" in name]
+
+
+def test_a_place_that_cannot_hold_locks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with pytest.raises(LedgerError) as caught, buyer_lock(ENDPOINT, ACCOUNT, wait=True):
+        pass
+    assert "HOME" in caught.value.hint
+    ledger = tmp_path / "file" / "ledger.db"
+    with pytest.raises(LedgerError) as caught, job_lock(ledger, ENDPOINT, "tenders", wait=True):
+        pass
+    assert "--ledger PATH" in caught.value.hint

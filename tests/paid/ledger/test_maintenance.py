@@ -1,0 +1,133 @@
+"""Changes by hand and the runs that are in their way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from pipeline.answers import SYSTEMS
+from pipeline.errors import LedgerError, SettingsError
+from pipeline.paid.ledger import Job, Journal, Ledger
+from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
+from pipeline.paid.ledger.pruning import Old
+from tests.paid.ledger.buying import ENDPOINT, LOST, RESERVED, buy, send
+
+BILLED = Decimal("0.0001")
+OLD = Old(2_000.0, SYSTEMS)
+
+HOLD = """
+import sys
+from pathlib import Path
+from pipeline.paid.ledger import job_lock, ledger_lock
+
+kind, path, *names = sys.argv[1:]
+with {"job": job_lock, "ledger": ledger_lock}[kind](Path(path), *names, wait=False):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def run(kind: str, path: Path, *names: str) -> Iterator[None]:
+    """Hold a lock as a run does, in a process of its own."""
+    command = [sys.executable, "-c", HOLD, kind, str(path), *names]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def settle(path: Path, *attempts: int) -> None:
+    settle_by_hand(path, dict.fromkeys(attempts, BILLED), now=3_000.0, wait=False)
+
+
+def test_several_attempts_are_settled(path: Path, job: Job, journal: Journal) -> None:
+    settle(path, buy(journal, LOST), buy(journal, LOST))
+    assert (job.money().confirmed, job.money().at_risk) == (2 * BILLED, Decimal(0))
+
+
+def test_an_attempt_that_a_killed_run_left_as_sent_is_settled(
+    path: Path, job: Job, journal: Journal
+) -> None:
+    killed, other = send(journal), send(journal)
+    settle(path, killed)
+    money = job.money()
+    assert (money.confirmed, money.unconfirmed, money.at_risk) == (BILLED, 1, RESERVED)
+    settle(path, other)
+    assert job.money().confirmed == 2 * BILLED
+
+
+def test_an_attempt_that_is_under_way_is_not_settled(
+    path: Path, job: Job, journal: Journal
+) -> None:
+    attempt = send(journal)
+    for lock in (("ledger", path, ENDPOINT), ("job", path, ENDPOINT, "tenders")):
+        with run(*lock), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
+            settle(path, attempt)
+        assert "--wait" in caught.value.hint
+    assert job.money().confirmed == 0
+
+
+def test_what_another_job_buys_does_not_matter_to_a_lost_answer(
+    path: Path, ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    ledger.open_job("others")
+    attempt = buy(journal, LOST)
+    with run("job", path, ENDPOINT, "others"), run("ledger", path, ENDPOINT):
+        settle(path, attempt)
+    assert job.money().confirmed == BILLED
+
+
+def test_the_money_of_a_job_does_not_change_under_its_run(
+    path: Path, job: Job, journal: Journal
+) -> None:
+    attempt = buy(journal, LOST)
+    with run("job", path, ENDPOINT, "tenders"), pytest.raises(LedgerError, match="at this job"):
+        settle(path, attempt)
+    job.close()
+    with run("job", path, ENDPOINT, "tenders"):  # its successor
+        settle(path, attempt)
+
+
+def test_an_attempt_that_is_not_there_is_named(path: Path, journal: Journal) -> None:
+    buy(journal, LOST)
+    with pytest.raises(SettingsError, match="no attempt 7"):
+        settle(path, 1, 7)
+
+
+@pytest.mark.parametrize("kind", ["job", "ledger"])
+def test_nothing_is_pruned_under_a_run(
+    path: Path, ledger: Ledger, job: Job, journal: Journal, kind: str
+) -> None:
+    buy(journal)
+    job.close()
+    ledger.open_job("others")
+    names = [ENDPOINT, "others"] if kind == "job" else [ENDPOINT]
+    with (
+        run(kind, path, *names),
+        pytest.raises(LedgerError, match=r"Another (run|process)") as caught,
+    ):
+        prune_by_hand(path, OLD, now=3_000.0, wait=False)
+    assert "--wait" in caught.value.hint
+
+    assert prune_by_hand(path, OLD, now=3_000.0, wait=False).answers == 1
+
+
+def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        settle(path, 1)
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        prune_by_hand(path, OLD, now=3_000.0, wait=False)
+    assert list(tmp_path.iterdir()) == []

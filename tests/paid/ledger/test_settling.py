@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from pipeline.errors import SettingsError
+from pipeline.paid.ledger import (
+    Call,
+    CallCount,
+    Job,
+    JobMoney,
+    Journal,
+    Ledger,
+    PastAttempt,
+    Verdict,
+)
+from tests.paid.ledger.buying import (
+    ACCOUNT,
+    ANSWERED,
+    FREE,
+    LOST,
+    PRICE,
+    REFUSED,
+    RESERVED,
+    ROAD_DIGEST,
+    Clock,
+    buy,
+    note,
+    send,
+)
+
+BRIDGE = Call("cpv", "bridge")
+BILLED = Decimal("0.00012")
+
+
+def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
+    ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    note(job, "road")
+    billed, free, left = buy(journal, LOST), buy(journal, LOST), buy(journal, LOST)
+    gone = buy(journal, LOST, BRIDGE)
+    ledger.settle({billed: BILLED, free: "free", gone: BILLED})
+    assert job.money() == JobMoney(4, 2, BILLED * 2, 1, 0, RESERVED)
+    assert job.costs("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: BILLED}
+    assert job.unattributed() == BILLED
+    ledger.settle({left: "free"})
+    assert job.money() == JobMoney(4, 2, BILLED * 2, 0, 0, Decimal(0))
+
+
+@pytest.mark.parametrize("verdict", [BILLED, "free"])
+def test_a_call_whose_doubt_is_resolved_is_bought_again(
+    ledger: Ledger, job: Job, journal: Journal, verdict: Verdict
+) -> None:
+    note(job, "road")
+    attempt = buy(journal, LOST)
+    assert job.calls(1) == {"cpv": CallCount(1, 0, 1)}
+    ledger.settle({attempt: verdict})
+    assert job.unconfirmed("cpv", [ROAD_DIGEST]) == {}
+    assert job.owned("cpv", [ROAD_DIGEST]) == {}
+    assert job.calls(1) == {"cpv": CallCount(1, 1)}
+
+
+@pytest.mark.parametrize("verdict", [BILLED, "free"])
+def test_the_limiter_still_knows_that_it_was_sent_and_lost(
+    ledger: Ledger, journal: Journal, clock: Clock, verdict: Verdict
+) -> None:
+    attempt = buy(journal, LOST)
+    clock.now += 5
+    ledger.settle({attempt: verdict})
+    assert ledger.attempts_since(ACCOUNT, 0) == [PastAttempt(1_000.0, 1_000.0, "unconfirmed")]
+
+
+def test_an_amount_that_a_user_gave_is_no_price_of_the_service(
+    ledger: Ledger, journal: Journal
+) -> None:
+    ledger.settle({buy(journal, LOST): Decimal(5)})
+    assert ledger.prices() is None
+
+
+def test_only_unconfirmed_attempts_can_be_settled(
+    ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    lost = buy(journal, LOST)
+    settled = buy(journal, LOST)
+    ledger.settle({settled: BILLED})
+    before = job.money()
+    refused = {
+        buy(journal, ANSWERED): "is answered",
+        buy(journal, REFUSED, BRIDGE): "is refused",
+        buy(journal, FREE): "is free",
+        settled: "is billed",
+        send(journal): "is under way",
+        99: "has no attempt 99",
+    }
+    for attempt, said in refused.items():
+        with pytest.raises(SettingsError, match=said) as caught:
+            ledger.settle({lost: "free", attempt: BILLED})
+        assert "unconfirmed" in caught.value.hint
+    assert job.money().unconfirmed == before.unconfirmed + 1  # the one under way: none was settled
+    assert job.money().confirmed == before.confirmed + PRICE
+
+
+@pytest.mark.parametrize("amount", ["-1", "NaN", "Infinity", "1E-25", "1E+14"])
+def test_an_amount_that_no_output_could_hold_is_refused(
+    ledger: Ledger, journal: Journal, amount: str
+) -> None:
+    attempt = buy(journal, LOST)
+    with pytest.raises(SettingsError, match="cannot have cost") as caught:
+        ledger.settle({attempt: Decimal(amount)})
+    assert "0.000105" in caught.value.hint
+    ledger.settle({attempt: Decimal("99999999999999.000000000000000000000001")})

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger import Call, CallEnded, Job, Journal, Ledger, Settlement
+from pipeline.paid.ledger import totals as books
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.tally import Tally
+from pipeline.paid.ledger.totals import PriceRange, Spent, open_jobs, read_books
+from tests.paid.ledger.buying import (
+    ACCOUNT,
+    ANSWERED,
+    ENDPOINT,
+    FREE,
+    LOST,
+    PRICE,
+    REFUSED,
+    RESERVED,
+    SILENT,
+    Clock,
+    buy,
+    note,
+    send,
+)
+
+DAY = 86400.0
+
+
+def priced(price: str) -> CallEnded:
+    return CallEnded("answered", 200, b"{}", Decimal(price))
+
+
+def test_money_is_added_by_day_and_system(
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock
+) -> None:
+    buy(journal)
+    buy(journal, ANSWERED, Call("psc", "road"))
+    clock.now = DAY - 0.001
+    buy(journal)
+    clock.now = DAY
+    buy(journal, LOST)
+    with Snapshot(path) as snapshot:
+        found = read_books(snapshot)
+    assert found.spent == {
+        Spent(ENDPOINT, "1970-01-01", "cpv"): Tally(2, PRICE * 2),
+        Spent(ENDPOINT, "1970-01-01", "psc"): Tally(1, PRICE),
+        Spent(ENDPOINT, "1970-01-02", "cpv"): Tally(1, Decimal(0), 1, 0, RESERVED),
+    }
+    assert found.totals(lambda spent: spent.system) == {
+        "cpv": Tally(3, PRICE * 2, 1, 0, RESERVED),
+        "psc": Tally(1, PRICE),
+    }
+
+
+def test_money_of_two_endpoints_is_never_added_together(
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock
+) -> None:
+    buy(journal)
+    other = Ledger(path, "http://localhost:8000", clock)
+    buy(Journal(other.open_job("tenders"), ACCOUNT), priced("5"))
+    other.close()
+    with Snapshot(path) as snapshot:
+        totals = read_books(snapshot).totals(lambda spent: spent.endpoint)
+    assert totals == {ENDPOINT: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
+
+
+@pytest.mark.parametrize(
+    ("end", "tally"),
+    [
+        (ANSWERED, Tally(1, PRICE)),
+        (SILENT, Tally(1, Decimal(0), 0, 1, RESERVED)),
+        (REFUSED, Tally(1, Decimal(0), 0, 1, RESERVED)),
+        (LOST, Tally(1, Decimal(0), 1, 0, RESERVED)),
+        (FREE, Tally(1)),
+        (None, Tally(1, Decimal(0), 1, 0, RESERVED)),
+    ],
+)
+def test_what_is_certain_and_what_is_not_are_counted_apart_as_a_job_does(
+    path: Path, job: Job, journal: Journal, end: Settlement | None, tally: Tally
+) -> None:
+    attempt = send(journal) if end is None else buy(journal, end)
+    assert attempt == 1
+    with Snapshot(path) as snapshot:
+        assert read_books(snapshot).jobs == {job.number: tally}
+    money = job.money()
+    assert tally == Tally(
+        money.attempts, money.confirmed, money.unconfirmed, money.unknown, money.at_risk
+    )
+
+
+def test_what_a_user_settled_is_certain(path: Path, ledger: Ledger, journal: Journal) -> None:
+    ledger.settle({buy(journal, LOST): Decimal("0.0002"), buy(journal, LOST): "free"})
+    with Snapshot(path) as snapshot:
+        assert read_books(snapshot).jobs == {1: Tally(2, Decimal("0.0002"))}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 9)), max_size=30), st.integers(1, 7)
+)
+def test_however_many_are_counted_at_once_the_sums_and_prices_are_the_same(
+    attempts: list[tuple[str, int]], at_once: int
+) -> None:
+    rows = [(1, 0, system, "answered", f"0.{price}", "1") for system, price in attempts]
+    one, other = books.Books(), books.Books()
+    books._book(one, {1: ENDPOINT}, rows)
+    for start in range(0, len(rows), at_once):
+        books._book(other, {1: ENDPOINT}, rows[start : start + at_once])
+    assert one == other
+    for system in {system for system, _ in attempts}:
+        prices = [Decimal(price) / 10 for name, price in attempts if name == system]
+        where = Spent(ENDPOINT, "1970-01-01", system)
+        assert one.prices[where] == PriceRange(min(prices), max(prices), prices[-1])
+        assert one.spent[where] == Tally(len(prices), sum(prices, Decimal(0)))
+
+
+def test_the_price_history_has_the_days_on_which_prices_changed(
+    path: Path, journal: Journal, clock: Clock
+) -> None:
+    for day, prices in enumerate([["1", "3", "2"], ["1", "3", "2"], ["4"], ["1", "3", "2"]]):
+        clock.now = (day + 0.5) * DAY
+        for price in prices:
+            buy(journal, priced(price))
+        buy(journal, priced("3"), Call("psc", "road"))
+        buy(journal, REFUSED)  # free is no price
+    with Snapshot(path) as snapshot:
+        changes = list(read_books(snapshot).changed_prices())
+    usual = PriceRange(Decimal(1), Decimal(3), Decimal(2))
+    four, three = (PriceRange(Decimal(price), Decimal(price), Decimal(price)) for price in (4, 3))
+    assert changes == [
+        (Spent(ENDPOINT, "1970-01-01", "cpv"), usual),
+        (Spent(ENDPOINT, "1970-01-01", "psc"), three),
+        (Spent(ENDPOINT, "1970-01-03", "cpv"), four),
+        (Spent(ENDPOINT, "1970-01-04", "cpv"), usual),
+    ]
+
+
+def test_open_jobs_are_those_without_an_output_and_no_plans(
+    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
+) -> None:
+    ledger.open_job("done").close()
+    note(ledger.open_plan("tenders"), "road")
+    note(job, "road", "bridge")
+    clock.now = 2_000.0
+    buy(journal)
+    ledger.open_job("just begun")
+    with Snapshot(path) as snapshot:
+        found = open_jobs(snapshot)
+    assert [(one.opened_at, one.calls, one.last_sent_at) for one in found] == [
+        (1_000.0, 2, 2_000.0),
+        (2_000.0, 0, None),
+    ]
+    assert found[0].number == job.number
+
+
+def test_a_ledger_with_wrong_money_says_how_to_find_it(path: Path, journal: Journal) -> None:
+    buy(journal)
+    with journal._job.database.transaction() as connection:
+        connection.execute("UPDATE attempts SET cost_usd = 'much'")
+    with Snapshot(path) as snapshot, pytest.raises(LedgerError, match="'much'") as caught:
+        read_books(snapshot)
+    assert "ledger verify" in caught.value.hint
+
+
+def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None:
+    buy(journal)
+    with journal._job.database.transaction() as connection:
+        connection.execute("UPDATE attempts SET sent_at = 1e18")
+    with Snapshot(path) as snapshot:
+        assert set(read_books(snapshot).spent) == {Spent(ENDPOINT, "no date", "cpv")}

@@ -1,0 +1,175 @@
+"""Values that no run writes: every command says where they are, and none ends in a traceback."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pipeline.answers import SYSTEMS
+from pipeline.cli import main
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger import CallEnded, Journal, Ledger
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.ledger.usable import check_usable
+from pipeline.paid.matcher import LedgerMatcher
+from pipeline.paid.verify import problems
+from tests.paid.ledger.buying import ACCOUNT, LOST, PRICE, Clock, buy, note
+from tests.paid.serving import nobody_there
+
+BODY = b'{"success": true, "data": [], "metadata": {"cost": {"apiCost": %s}}}' % str(PRICE).encode()
+
+MONEY = ("'abc'", "'NaN'", "'Infinity'", "'-0.1'", "x'00ff'", "'1e999999'", "'1e-99'", "''")
+TIMES = ("'noon'", "x'00'", "-1", "9e999", "1e300")
+SPOILT = [
+    *[("attempts", column, value) for column in ("cost_usd", "reserved_usd") for value in MONEY],
+    *[("attempts", column, value) for column in ("sent_at", "settled_at") for value in TIMES],
+    *[("attempts", "system", value) for value in ("'cpc'", "5", "x'637076'")],
+    *[("attempts", "digest", value) for value in ("'road'", "5", "x'00'")],
+    *[("attempts", "state", value) for value in ("'answred'", "5", "x'00'")],
+    *[("attempts", "account", value) for value in ("x'00'",)],
+    *[("attempts", "error", value) for value in ("x'00'",)],
+    *[("attempts", "status", value) for value in ("'ok'", "x'00'", "-5")],
+    *[("jobs", "opened_at", value) for value in TIMES],
+    *[("jobs", "endpoint", value) for value in ("x'00'",)],
+]
+COMMANDS = (
+    ("run", "in.csv", "--yes"),
+    ("plan", "in.csv"),
+    ("ledger", "show"),
+    ("ledger", "calls"),
+    ("ledger", "export", "attempts.csv"),
+    ("ledger", "verify"),
+)
+
+
+@pytest.fixture(scope="module")
+def address() -> str:
+    return nobody_there()
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory, address: str) -> Path:
+    """A ledger with an answer and a loss."""
+    path, clock = tmp_path_factory.mktemp("sound") / "ledger.db", Clock()
+    clock.now = time.time() - 100
+    with closing(Ledger(path, address, clock)) as ledger:
+        journal = Journal(ledger.open_job("tenders"), ACCOUNT)
+        buy(journal, CallEnded("answered", 200, BODY, PRICE))
+        buy(journal, LOST)
+    return path
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, sound: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """A folder with a copy of it, whose commands are about that copy."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "ledger.db")
+    monkeypatch.setenv("TENDER_PIPELINE_BASE_URL", address)
+    shutil.copy(sound, "ledger.db")
+    Path("in.csv").write_text("description\nroad\n")
+    yield tmp_path
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def spoil(ledger: Path, table: str, column: str, value: str) -> None:
+    with closing(sqlite3.connect(ledger)) as connection, connection:
+        connection.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = 1")
+
+
+def exit_code(monkeypatch: pytest.MonkeyPatch, *command: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["tender-pipeline", *command])
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    return int(exit_.value.code or 0)
+
+
+@pytest.mark.parametrize(("table", "column", "value"), SPOILT)
+def test_a_value_that_no_run_writes_is_found_and_named(
+    folder: Path, table: str, column: str, value: str
+) -> None:
+    spoil(folder / "ledger.db", table, column, value)
+    with Snapshot(folder / "ledger.db") as snapshot:
+        with pytest.raises(LedgerError) as caught:
+            check_usable(snapshot)
+        assert list(problems(snapshot, time.time()))
+    assert f"{table[:-1]} 1 " in caught.value.message
+    assert column in caught.value.message
+    assert "ledger verify" in caught.value.hint
+    assert caught.value.exit_code == 8
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_refuses_it(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [])  # those of other tests have closed streams
+    for table, column, value in SPOILT[::5]:
+        shutil.copy(folder / "ledger.db", folder / "sound.db")
+        spoil(folder / "ledger.db", table, column, value)
+        assert exit_code(monkeypatch, *command) == 8
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        assert f"{table[:-1]} 1 " in out + err
+        shutil.copy(folder / "sound.db", folder / "ledger.db")
+
+
+@pytest.mark.parametrize("command", COMMANDS[1:])
+def test_a_sound_ledger_is_refused_by_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    assert exit_code(monkeypatch, *command) == 0
+
+
+@pytest.mark.parametrize("value", ["'abc'", "x'00'", "5"])
+def test_a_body_that_is_none_is_an_error_of_the_ledger(
+    folder: Path, address: str, value: str
+) -> None:
+    spoil(folder / "ledger.db", "bodies", "body", value)
+    with closing(Ledger(folder / "ledger.db", address)) as ledger:
+        job = ledger.open_job("tenders")
+        note(job, "road")
+        with pytest.raises(LedgerError, match="body of attempt 1 cannot be unpacked"):
+            list(LedgerMatcher(job, SYSTEMS, 2).answers([["road"]]))
+
+
+@pytest.mark.parametrize("value", MONEY)
+def test_money_that_is_spoilt_while_a_run_reads_is_an_error_of_the_ledger(
+    folder: Path, address: str, value: str
+) -> None:
+    with closing(Ledger(folder / "ledger.db", address)) as ledger:
+        job = ledger.open_job("tenders")
+        note(job, "road")
+        spoil(folder / "ledger.db", "attempts", "cost_usd", value)
+        for read in (ledger.prices, job.money, job.highest_price, job.unattributed):
+            if read == job.unattributed:
+                job.forget_rows()
+            with pytest.raises(LedgerError, match="where an amount of money should stand"):
+                read()
+        note(job, "road")
+        with pytest.raises(LedgerError, match="where an amount of money should stand"):
+            list(LedgerMatcher(job, SYSTEMS, 2).answers([["road"]]))
+
+
+@pytest.mark.parametrize("column", ["slots", "paused_until", "learned_at"])
+def test_what_a_refusal_taught_is_looked_at_too(folder: Path, address: str, column: str) -> None:
+    with closing(Ledger(folder / "ledger.db", address)) as ledger:
+        with closing(sqlite3.connect(folder / "ledger.db")) as connection, connection:
+            connection.execute("INSERT INTO lessons VALUES (?, ?, 1, 2.0, 3.0)", (address, ACCOUNT))
+            connection.execute(f"UPDATE lessons SET {column} = 'abc'")
+        with pytest.raises(LedgerError, match="what a refusal taught"):
+            ledger.lesson(ACCOUNT)
