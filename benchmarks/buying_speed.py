@@ -37,8 +37,8 @@ import aiohttp
 import httpx
 
 from benchmarks.texts import made_texts
-from pipeline import job
-from pipeline.outputs import FileTarget
+from pipeline.classification import job
+from pipeline.classification.sink import FileTarget
 from pipeline.paid import Purchase, PurchaseSettings
 from pipeline.paid.client.urls import canonical, endpoint
 from pipeline.paid.ledger import database

@@ -11,24 +11,24 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from pipeline import job
 from pipeline.answers import SYSTEMS
 from pipeline.boundary import in_python, python_words
+from pipeline.classification import job
+from pipeline.classification.plan import Forecast
+from pipeline.classification.result import Result
+from pipeline.classification.scan import Plan
+from pipeline.classification.source import Data, Given, given
+from pipeline.classification.summary import Summary
+from pipeline.classification.text_columns import few_words
 from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
 from pipeline.engine.learned import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
-from pipeline.forecast import Forecast
-from pipeline.given import Data, Given, given
 from pipeline.interruption import Interruption
 from pipeline.paid import PaidService, Purchase, PurchaseSettings
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress
-from pipeline.report import Summary
-from pipeline.results import Result
-from pipeline.scan import Plan
 from pipeline.settings import CsvOptions, EngineName, Settings, check_flag, parse_systems
-from pipeline.text_columns import few_words
 
 __all__ = ["Forecast", "PaidService", "Result", "classify", "classify_async", "plan"]
 

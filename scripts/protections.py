@@ -30,7 +30,7 @@ PROTECTIONS = (
         "text columns without words are told before anything is bought",
         "    seen(found)\n    if purchase:\n",
         "    if purchase:\n",
-        "tests/test_text_columns.py",
+        "tests/classification/test_text_columns.py",
     ),
     Protection(
         "an attempt is written down before it is sent",
@@ -258,25 +258,25 @@ PROTECTIONS = (
         "an output is put in its place at once",
         "self.temporary.replace(self.place)",
         "self.place.write_bytes(self.temporary.read_bytes())",
-        "tests/test_outputs.py::test_who_has_the_old_output_open_reads_it_to_its_end",
+        "tests/classification/test_sink.py::test_who_has_the_old_output_open_reads_it_to_its_end",
     ),
     Protection(
         "an output is on the disk before it is put in its place",
         "os.fsync(descriptor)",
         "pass",
-        "tests/test_outputs.py::test_output_and_manifest_are_synced_before_they_are_in_place",
+        "tests/classification/test_sink.py::test_output_and_manifest_are_synced_before_they_are_in_place",
     ),
     Protection(
         "an input that changes meanwhile gives no output",
         "if reader.fingerprint() != fingerprint:",
         "if False:",
-        "tests/test_job.py::test_an_input_that_changes_meanwhile_gives_no_output",
+        "tests/classification/test_job.py::test_an_input_that_changes_meanwhile_gives_no_output",
     ),
     Protection(
         "a file that this tool did not write is kept",
         "if not self.overwrite and not written_by_us(place):",
         "if False:",
-        "tests/test_job.py::test_an_output_that_somebody_changed_is_kept",
+        "tests/classification/test_job.py::test_an_output_that_somebody_changed_is_kept",
     ),
     Protection(
         "a sample takes the place of no full table",
@@ -294,7 +294,7 @@ PROTECTIONS = (
         "one writer for each output",
         "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
         "pass",
-        "tests/test_job.py::test_two_runs_do_not_write_one_output_at_once",
+        "tests/classification/test_job.py::test_two_runs_do_not_write_one_output_at_once",
     ),
     Protection(
         "a text of the service is no formula",

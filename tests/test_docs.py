@@ -11,6 +11,7 @@ import click
 import pytest
 
 from pipeline.answers import SYSTEMS
+from pipeline.classification.columns import new_fields
 from pipeline.cli.accounts import accounts
 from pipeline.cli.evaluate import evaluate
 from pipeline.cli.run import run
@@ -18,7 +19,6 @@ from pipeline.cli.serve import serve
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.cli.telling import COMPLETE, WITH_FAILED_ROWS
 from pipeline.codes.shipped import shipped
-from pipeline.columns import new_fields
 from pipeline.errors import LedgerError
 from pipeline.service.bodies import MAX_CHARACTERS, METADATA
 from pipeline.service.faults import FORMS, KINDS, read_script

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.classification.provenance import manifest_path
+from pipeline.classification.sink import FileTarget, default_output
 from pipeline.errors import OutputError
-from pipeline.outputs import FileTarget, default_output
-from pipeline.provenance import manifest_path
 from pipeline.settings import Settings
+from tests.classification.test_job import run, write_csv
 from tests.test_cli import Command, command, table
-from tests.test_job import run, write_csv
 
 __all__ = ["command", "table"]
 

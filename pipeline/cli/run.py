@@ -14,8 +14,11 @@ from typing import Any, TypeAlias
 
 import click
 
-from pipeline import job
 from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.classification import job
+from pipeline.classification.manifest import Files
+from pipeline.classification.sink import FileTarget, Target, default_output
+from pipeline.classification.summary import Summary
 from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import (
@@ -31,12 +34,9 @@ from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.cli.telling import exit_code, report, warn_of_few_words
 from pipeline.engine import embedded
 from pipeline.engine.learned import ModelFolder, opened
-from pipeline.manifest import Files
-from pipeline.outputs import FileTarget, Target, default_output
 from pipeline.paid import Purchase, PurchaseSettings
 from pipeline.paid.identity import of_contents, of_files
 from pipeline.progress import Progress, bar, log_lines
-from pipeline.report import Summary
 from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems
 from pipeline.tables import Reader, format_of, open_reader, output_format_of
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.classification.sink import Draft
+from pipeline.classification.writing import Writing
 from pipeline.cli.options import silence
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.atomic import translated
-from pipeline.outputs import Draft
 from pipeline.settings import Format
 from pipeline.tables import Reader, open_writer, spooled
-from pipeline.writing import Writing
 
 __all__ = ["StandardOutput", "from_standard_input"]
 
@@ -50,7 +50,7 @@ def from_standard_input() -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class StandardOutput:
-    """Standard output as a `pipeline.outputs.Target`.
+    """Standard output as a `pipeline.classification.sink.Target`.
 
     A pipe cannot be taken back, so the table is made in a temporary file and sent when it is
     complete: a run that fails sends nothing. There is no manifest.
@@ -85,7 +85,7 @@ class StandardOutput:
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
-        """Open a temporary file; see `pipeline.outputs.Target.draft`.
+        """Open a temporary file; see `pipeline.classification.sink.Target.draft`.
 
         Raises:
             OutputError: it cannot be written.

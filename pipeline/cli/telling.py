@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import click
 
+from pipeline.classification.scan import Plan
+from pipeline.classification.summary import Summary
+from pipeline.classification.text_columns import few_words, first_rows
 from pipeline.cli.options import say
 from pipeline.errors import OutputError
-from pipeline.report import Summary
-from pipeline.scan import Plan
 from pipeline.settings import Settings
 from pipeline.tables import Reader
-from pipeline.text_columns import few_words, first_rows
 
 __all__ = ["exit_code", "report", "warn_of_few_words"]
 

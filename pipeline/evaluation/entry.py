@@ -10,14 +10,14 @@ import pandas as pd
 
 from pipeline.answers import System
 from pipeline.boundary import in_python
+from pipeline.classification.frames import text_table
+from pipeline.classification.source import Data, given
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.evaluating import Stopped, evaluated
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.labelled import check_columns
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.subjects import Paid, Subject, is_address, offline
-from pipeline.frames import text_table
-from pipeline.given import Data, given
 from pipeline.paid import PaidService, Purchase, PurchaseSettings
 from pipeline.paid.progress import buying_bar, silent_buying
 from pipeline.progress import bar, silent

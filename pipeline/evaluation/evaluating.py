@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from pipeline.answers import Matcher
+from pipeline.classification.scan import scan
 from pipeline.codes import CodeTable, load
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
@@ -24,7 +25,6 @@ from pipeline.paid.identity import of_contents
 from pipeline.paid.result import Paid as Payments
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress
-from pipeline.scan import scan
 from pipeline.settings import Settings
 from pipeline.tables import ArrowBatch, Reader
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.answers import Answer, Matched, System
-from pipeline.columns import status
+from pipeline.classification.columns import status
 from pipeline.evaluation.truths import STATED, Depth, code_of, depths
 from pipeline.settings import MAX_TOP
 

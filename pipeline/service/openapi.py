@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from pipeline.answers import System
-from pipeline.manifest import VERSIONS
+from pipeline.classification.manifest import VERSIONS
 from pipeline.service.bodies import failure
 from pipeline.service.examples import DESCRIPTION, nothing_found, response
 from pipeline.service.pricing import HIGHEST, LOWEST, MAX_MATCHES

@@ -19,13 +19,13 @@ from typing import Any
 
 import uvicorn
 
-from pipeline import job
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
-from pipeline.outputs import FileTarget
+from pipeline.classification import job
+from pipeline.classification.sink import FileTarget
+from pipeline.classification.summary import Summary
 from pipeline.paid import Estimate, Purchase, PurchaseSettings
 from pipeline.paid.client.urls import canonical
 from pipeline.progress import silent
-from pipeline.report import Summary
 from pipeline.service import Accounts, Opened, create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader

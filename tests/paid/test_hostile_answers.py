@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import job
-from pipeline.outputs import FileTarget
+from pipeline.classification import job
+from pipeline.classification.sink import FileTarget
+from pipeline.classification.summary import Summary
 from pipeline.paid import Purchase, backoff
 from pipeline.progress import silent
-from pipeline.report import Summary
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.paid.serving import Buyer, buyer, serving

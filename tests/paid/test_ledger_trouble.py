@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipeline import job
+from pipeline.classification import job
+from pipeline.classification.sink import FileTarget
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.outputs import FileTarget
 from pipeline.paid import Purchase
 from pipeline.paid.ledger import unwritten
 from pipeline.paid.ledger.database import Database

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.outputs import FileTarget
+from pipeline.classification.sink import FileTarget
 from tests.paid.serving import ROOT, Gate, Service, Sluice, serving
 
 TEXTS = [f"text number {number}" for number in range(12)]

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from pipeline import job
 from pipeline.answers import SYSTEMS, Matched
+from pipeline.classification import job
+from pipeline.classification.sink import FileTarget
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, LedgerError
-from pipeline.outputs import FileTarget
 from pipeline.paid import Purchase, pool
 from pipeline.paid.budget import TYPICAL_HIGH
 from pipeline.progress import silent

@@ -20,8 +20,8 @@ import click
 from click.testing import CliRunner
 
 import pipeline
+from pipeline.classification.columns import new_fields
 from pipeline.cli.app import app
-from pipeline.columns import new_fields
 from pipeline.paid.ledger import Ledger
 from pipeline.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.columns import check_free, new_fields
+from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError
 from pipeline.money import ARROW_USD, plain
 from pipeline.settings import Settings

@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pipeline.report import Summary
-from pipeline.scan import Plan
+from pipeline.classification.scan import Plan
+from pipeline.classification.summary import Summary
 from pipeline.settings import CsvOptions, Format, Settings
 
 __all__ = ["VERSIONS", "Files", "manifest"]

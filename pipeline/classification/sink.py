@@ -14,9 +14,15 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from pipeline.classification.provenance import (
+    has_manifest,
+    holds_full_table,
+    manifest_path,
+    written_by_us,
+)
+from pipeline.classification.writing import Writing
 from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
-from pipeline.provenance import has_manifest, holds_full_table, manifest_path, written_by_us
 from pipeline.settings import Format
 from pipeline.tables import (
     ArrowWriter,
@@ -26,7 +32,6 @@ from pipeline.tables import (
     sha256_of,
     split_suffixes,
 )
-from pipeline.writing import Writing
 
 __all__ = ["Draft", "FileTarget", "MemoryTarget", "Target", "default_output"]
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import pipeline
+from pipeline.classification.text_columns import few_words, first_rows, has_words, likeliest
 from pipeline.tables import ArrowReader
-from pipeline.text_columns import few_words, first_rows, has_words, likeliest
 
 TABLE = {
     "id": [str(number * 17) for number in range(9)],

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from pipeline.answers import BatchAnswers, Matcher, System
-from pipeline.back_off import backed_off
-from pipeline.columns import cost, new_columns, status
+from pipeline.classification.columns import cost, new_columns, status
+from pipeline.classification.rollup import backed_off
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Writer

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.classification.provenance import manifest_path
+from pipeline.classification.sink import FileTarget
 from pipeline.errors import OutputError
 from pipeline.files.atomic import only_writer
-from pipeline.outputs import FileTarget
-from pipeline.provenance import manifest_path
 from pipeline.tables import open_reader
 from pipeline.tables.parquet_writer import ParquetWriter
-from tests.test_job import run, write_csv
+from tests.classification.test_job import run, write_csv
 
 
 def test_who_has_the_old_output_open_reads_it_to_its_end(tmp_path: Path) -> None:

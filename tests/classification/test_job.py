@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline import job
 from pipeline.answers import SYSTEMS, System
+from pipeline.classification import job
+from pipeline.classification.provenance import manifest_path
+from pipeline.classification.sink import FileTarget, MemoryTarget
+from pipeline.classification.summary import Summary
 from pipeline.errors import InputChangedError, InputError, OutputError, SettingsError
-from pipeline.outputs import FileTarget, MemoryTarget
 from pipeline.progress import silent
-from pipeline.provenance import manifest_path
-from pipeline.report import Summary
 from pipeline.settings import CsvOptions, Format, Settings
 from pipeline.tables import ArrowReader, open_reader
 from pipeline.tables.csv_writer import CsvWriter

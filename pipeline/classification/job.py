@@ -9,20 +9,20 @@ from itertools import islice
 from pathlib import Path
 
 from pipeline.answers import Matcher
-from pipeline.columns import check_free, new_fields
+from pipeline.classification.columns import check_free, new_fields
+from pipeline.classification.manifest import Files, manifest
+from pipeline.classification.plan import Forecast
+from pipeline.classification.scan import Plan, scan
+from pipeline.classification.sink import Target
+from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.classification.write import Tally, write
 from pipeline.errors import InputChangedError
-from pipeline.forecast import Forecast
-from pipeline.manifest import Files, manifest
 from pipeline.money import plain, total
-from pipeline.outputs import Target
 from pipeline.paid import Estimate, Purchase
 from pipeline.paid.result import Paid, Parked
 from pipeline.progress import Progress
-from pipeline.report import Summary, SystemSummary
-from pipeline.scan import Plan, scan
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Reader
-from pipeline.write import Tally, write
 
 __all__ = ["plan", "run"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from pipeline.classification.text_columns import has_words
 from pipeline.tables import Batch
-from pipeline.text_columns import has_words
 
 __all__ = ["Plan", "scan"]
 

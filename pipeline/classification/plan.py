@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pipeline.classification.scan import Plan
 from pipeline.paid import Estimate
-from pipeline.scan import Plan
 
 __all__ = ["Forecast"]
 

@@ -10,9 +10,9 @@ from typing import Protocol
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.frames import arrow_of, frame_of, with_columns
-from pipeline.manifest import Files
-from pipeline.report import Summary
+from pipeline.classification.frames import arrow_of, frame_of, with_columns
+from pipeline.classification.manifest import Files
+from pipeline.classification.summary import Summary
 from pipeline.settings import Settings
 from pipeline.tables import read_table
 

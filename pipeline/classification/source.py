@@ -11,17 +11,17 @@ from typing import Any, Protocol, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.columns import new_fields
+from pipeline.classification.columns import new_fields
+from pipeline.classification.frames import text_sample, text_table
+from pipeline.classification.manifest import Files
+from pipeline.classification.result import InFile, InFrame, InMemory, Place
+from pipeline.classification.sink import FileTarget, MemoryTarget, Target
+from pipeline.classification.summary import Summary
+from pipeline.classification.text_columns import first_rows
 from pipeline.errors import InputError, SettingsError
-from pipeline.frames import text_sample, text_table
-from pipeline.manifest import Files
-from pipeline.outputs import FileTarget, MemoryTarget, Target
 from pipeline.paid import identity
-from pipeline.report import Summary
-from pipeline.results import InFile, InFrame, InMemory, Place
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import ArrowReader, Reader, format_of, open_reader, output_format_of
-from pipeline.text_columns import first_rows
 
 __all__ = ["Data", "Given", "given"]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import manifest
+from pipeline.classification import manifest
+from pipeline.classification.scan import Plan
+from pipeline.classification.summary import Summary
 from pipeline.money import ZERO
-from pipeline.report import Summary
-from pipeline.scan import Plan
 from pipeline.settings import CsvOptions, Settings
 
 JOB = (Path("in.csv"), "abc", Settings(), Plan(2, 1), Summary(2, {}, ZERO, 1.0))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.paid.result import Paid, Parked
-from pipeline.report import Summary, SystemSummary
 
 SUMMARY = Summary(
     rows=1234,

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.answers import Answer, Explained, Failed, Match, Matched, Pending, System
-from pipeline.back_off import BackOff, backed_off
+from pipeline.classification.rollup import BackOff, backed_off
 from pipeline.codes import load
 from pipeline.settings import Settings
 from tests.fakes import ScriptedMatcher

@@ -1,0 +1,1 @@
+"""One job from beginning to end: read, plan, buy, write."""
