@@ -9,6 +9,7 @@ result.to_pandas()
 TYPE_CHECKING = False  # as typing has it, whose import would take longer than all of this
 if TYPE_CHECKING:
     from pipeline.answers import SYSTEMS
+    from pipeline.api import Forecast, PaidService, Result, classify, classify_async, plan
     from pipeline.classification.summary import Summary, SystemSummary
     from pipeline.errors import (
         CodeTableError,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         SettingsError,
     )
     from pipeline.evaluation import Evaluation, evaluate
-    from pipeline.interface import Forecast, PaidService, Result, classify, classify_async, plan
     from pipeline.settings import CsvOptions
 
 __all__ = [
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    HOMES = ("answers", "errors", "classification.summary", "settings", "interface", "evaluation")
+    HOMES = ("answers", "errors", "classification.summary", "settings", "api", "evaluation")
     """Where the names are; the last two need pandas, Arrow and SciPy, which take a second."""
     WORKING = HOMES[-2:]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pipeline.aligned import aligned
 from pipeline.money import plain, total
+from pipeline.text_table import aligned
 
 if TYPE_CHECKING:  # its packages are an extra
     from pipeline.service.accounts import Account, ApiKey, DailyUse, Entry

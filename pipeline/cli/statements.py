@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pipeline.aligned import aligned
 from pipeline.money import plain
 from pipeline.paid.ledger.attempts import Attempt
 from pipeline.paid.ledger.tally import Tally
 from pipeline.paid.ledger.totals import Books, OpenJob, PriceRange, Spent
+from pipeline.text_table import aligned
 
 __all__ = [
     "attempt_figures",

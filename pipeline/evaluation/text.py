@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipeline.aligned import aligned
 from pipeline.evaluation.figures import TOPS, LanguageFigures, told_depths, told_pairs
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.usable import LeftOut
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.money import plain
+from pipeline.text_table import aligned
 
 __all__ = ["left_out_lines", "lines", "tongue"]
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pipeline.aligned import aligned
+from pipeline.text_table import aligned
 
 
 def test_words_stand_at_the_left_and_numbers_at_the_right() -> None:
