@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.engine.noise import said
+from pipeline.engine.text.cleaning import said
 
 __all__ = ["GRAM", "STOCK_NUMBER", "Knows", "names", "shares_known"]
 

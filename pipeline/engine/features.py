@@ -10,8 +10,8 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.noise import readable, said
-from pipeline.engine.reasons import Parts
+from pipeline.engine.text.attribution import Parts
+from pipeline.engine.text.cleaning import readable, said
 
 __all__ = ["FEATURES", "parts", "term_counts", "words"]
 

@@ -12,11 +12,11 @@ from scipy import sparse
 
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
-from pipeline.engine.buying_words import BUYING_WORDS
 from pipeline.engine.evidence import shares_known
 from pipeline.engine.features import parts, term_counts, words
 from pipeline.engine.index import Index, weighted
-from pipeline.engine.reasons import Reasons, named, strongest
+from pipeline.engine.text.attribution import Reasons, named, strongest
+from pipeline.engine.text.buying_words import BUYING_WORDS
 
 __all__ = ["LexicalRanker"]
 

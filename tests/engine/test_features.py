@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engine.buying_words import BUYING_WORDS
 from pipeline.engine.features import (
     FEATURES,
     HALF_AT_WORD,
@@ -15,7 +14,8 @@ from pipeline.engine.features import (
     term_counts,
     words,
 )
-from pipeline.engine.noise import MAX_CHARS
+from pipeline.engine.text.buying_words import BUYING_WORDS
+from pipeline.engine.text.cleaning import MAX_CHARS
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pipeline.engine.learned.encoder import AT_ONCE
 from pipeline.engine.learned.features import count, parts, tokens
 from pipeline.engine.learned.network import softmax
 from pipeline.engine.learned.scorer import Blend, Scorer, Scores
-from pipeline.engine.reasons import Reasons, strongest
+from pipeline.engine.text.attribution import Reasons, strongest
 
 __all__ = ["explain"]
 

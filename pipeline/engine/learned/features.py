@@ -13,9 +13,9 @@ from scipy import sparse
 
 from pipeline.engine.evidence import STOCK_NUMBER
 from pipeline.engine.learned.arrays import Ints
-from pipeline.engine.learned.exceptions import clauses
-from pipeline.engine.noise import said
-from pipeline.engine.reasons import Parts
+from pipeline.engine.text.attribution import Parts
+from pipeline.engine.text.cleaning import said
+from pipeline.engine.text.negation import clauses
 
 __all__ = ["BITS", "BLOCKS", "Counts", "count", "named", "parts", "tokens"]
 

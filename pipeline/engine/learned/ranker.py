@@ -17,7 +17,7 @@ from pipeline.engine.learned.explain import explain
 from pipeline.engine.learned.model import Model
 from pipeline.engine.learned.repeats import hashes
 from pipeline.engine.learned.untaught import Untaught
-from pipeline.engine.reasons import named
+from pipeline.engine.text.attribution import named
 
 __all__ = ["LearnedRanker"]
 

@@ -9,7 +9,7 @@ from pipeline.engine.learned.explain import _pulls, explain
 from pipeline.engine.learned.features import count, parts, tokens
 from pipeline.engine.learned.network import softmax
 from pipeline.engine.learned.stored import own
-from pipeline.engine.reasons import strongest
+from pipeline.engine.text.attribution import strongest
 from tests.engine.learned.lessons import learned, taught
 
 PLACES = {"03111000": 0, "45233140": 1, "90910000": 2}

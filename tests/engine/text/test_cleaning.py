@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.engine import boilerplate, noise
-from pipeline.engine.noise import ENOUGH, LONGEST, MAX_CHARS, TITLE, meaning, readable
+from pipeline.engine.text import boilerplate
+from pipeline.engine.text import cleaning as noise
+from pipeline.engine.text.cleaning import ENOUGH, LONGEST, MAX_CHARS, TITLE, meaning, readable
 
 WANTED = (
     "Twelve drum kits, four pairs of cymbals and two xylophones for the brass band of the naval "

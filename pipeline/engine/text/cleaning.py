@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from pipeline.engine.bidding_words import PROCEDURE, SUPPORT
-from pipeline.engine.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
+from pipeline.engine.text.bidding_words import PROCEDURE, SUPPORT
+from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
 
 __all__ = ["MAX_CHARS", "meaning", "readable", "said"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.engine.noise import MAX_CHARS
+from pipeline.engine.text.cleaning import MAX_CHARS
 
 __all__ = ["Parts", "Reasons", "named", "strongest"]
 

@@ -1,6 +1,6 @@
 """The phrases by which notices say how to bid rather than what is wanted.
 
-All of them as `pipeline.engine.noise` reads texts: without case and accents.
+All of them as `pipeline.engine.text.cleaning` reads texts: without case and accents.
 """
 
 from __future__ import annotations

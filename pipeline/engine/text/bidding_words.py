@@ -1,6 +1,6 @@
 """The words of bidding and awarding, and those that every text has, in nine languages.
 
-All of them as `pipeline.engine.noise` reads texts: without case and accents.
+All of them as `pipeline.engine.text.cleaning` reads texts: without case and accents.
 """
 
 from __future__ import annotations
