@@ -17,7 +17,7 @@ from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
 from pipeline.engine.evidence import names
-from pipeline.engine.features import FEATURES, GRAM_LENGTHS, term_counts, words
+from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS, term_counts, words
 from pipeline.errors import SettingsError
 from pipeline.files.directories import cache_folder
 

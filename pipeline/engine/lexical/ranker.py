@@ -13,8 +13,8 @@ from scipy import sparse
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
 from pipeline.engine.evidence import shares_known
-from pipeline.engine.features import parts, term_counts, words
-from pipeline.engine.index import Index, weighted
+from pipeline.engine.lexical.features import parts, term_counts, words
+from pipeline.engine.lexical.index import Index, weighted
 from pipeline.engine.text.attribution import Reasons, named, strongest
 from pipeline.engine.text.buying_words import BUYING_WORDS
 

@@ -1,0 +1,1 @@
+"""Ranks codes by the wording of their titles."""
