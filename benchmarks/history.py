@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from pipeline.engine.learned.calibrate import calibration_error
+from pipeline.engine.model.calibration import calibration_error
 
 SEED = 12345
 

@@ -22,7 +22,7 @@ from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
-from pipeline.engine.learned import opened
+from pipeline.engine.model import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.interruption import Interruption
 from pipeline.paid import PaidService, Purchase, PurchaseSettings

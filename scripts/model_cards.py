@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipeline.engine.learned import shipped_models
+from pipeline.engine.model import shipped_models
 
 __all__: list[str] = []
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.engine.learned import model_folder, save
-from tests.engine.learned.lessons import history, taught
+from pipeline.engine.model import model_folder, save
+from tests.engine.model.lessons import history, taught
 from tests.evaluation.labels import ROWS, csv_file, table
 from tests.test_cli_train import Command, command
 

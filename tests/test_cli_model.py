@@ -15,8 +15,8 @@ import pytest
 import pipeline
 from pipeline.answers import Explained, Matched, System
 from pipeline.engine import Engine
-from pipeline.engine.learned import ModelFolder, model_folder, save
-from tests.engine.learned.lessons import taught
+from pipeline.engine.model import ModelFolder, model_folder, save
+from tests.engine.model.lessons import taught
 from tests.test_cli_train import Command, command
 
 __all__ = ["command"]

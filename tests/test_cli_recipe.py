@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engine.learned import load_model, model_folder
-from tests.engine.learned.lessons import history
+from pipeline.engine.model import load_model, model_folder
+from tests.engine.model.lessons import history
 from tests.test_cli_train import Command, command
 
 __all__ = ["command"]

@@ -14,8 +14,8 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.codes import load
-from pipeline.engine.learned import load_model, model_folder
-from tests.engine.learned.lessons import history
+from pipeline.engine.model import load_model, model_folder
+from tests.engine.model.lessons import history
 
 Command = Callable[..., int]
 

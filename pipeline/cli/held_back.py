@@ -9,9 +9,9 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.codes import levels
-from pipeline.engine.learned import Trained
-from pipeline.engine.learned.arrays import Bools
-from pipeline.engine.learned.calibrate import calibration_error
+from pipeline.engine.model import Trained
+from pipeline.engine.model.arrays import Bools
+from pipeline.engine.model.calibration import calibration_error
 
 __all__ = ["by_level", "by_source"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pipeline.codes import Retired
-from pipeline.engine.learned import Lessons
+from pipeline.engine.model import Lessons
 
 __all__ = ["left_out", "retired_codes"]
 

@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, phrases, shipped, titles_by_language
-from pipeline.engine.learned import (
+from pipeline.engine.model import (
     Course,
     Examples,
     Lessons,
     NetworkSettings,
     Recipe,
 )
-from pipeline.engine.learned.arrays import Floats
+from pipeline.engine.model.arrays import Floats
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import read_toml
 from pipeline.tables import open_reader

@@ -33,7 +33,7 @@ from pipeline.cli.paid import buying, described, paid_options, planned, purchase
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.cli.telling import exit_code, report, warn_of_few_words
 from pipeline.engine import embedded
-from pipeline.engine.learned import ModelFolder, opened
+from pipeline.engine.model import ModelFolder, opened
 from pipeline.paid import Purchase, PurchaseSettings
 from pipeline.paid.identity import of_contents, of_files
 from pipeline.progress import Progress, bar, log_lines

@@ -17,7 +17,7 @@ from pipeline.cli.left_out import left_out, retired_codes
 from pipeline.cli.options import labelled_columns, log_to_stderr, say
 from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load, retirements
-from pipeline.engine.learned import (
+from pipeline.engine.model import (
     Course,
     Lessons,
     Recipe,
@@ -30,9 +30,7 @@ from pipeline.engine.learned import (
     shipped_models,
     work,
 )
-from pipeline.engine.learned import (
-    train as learn,
-)
+from pipeline.engine.training import train as learn
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
 from pipeline.progress import bar, log_lines

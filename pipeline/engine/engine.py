@@ -11,8 +11,8 @@ from typing import TypeAlias
 from loky import ProcessPoolExecutor
 
 from pipeline.answers import BatchAnswers, Explained, Matched, System
-from pipeline.engine.learned import ModelFolder
-from pipeline.engine.learned.encoder import portions
+from pipeline.engine.model import ModelFolder
+from pipeline.engine.model.encoder import portions
 from pipeline.engine.rankers import Ranker, ranker
 from pipeline.errors import EngineError
 from pipeline.settings import EngineName, Settings

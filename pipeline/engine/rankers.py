@@ -8,10 +8,10 @@ from typing import Protocol
 
 from pipeline.answers import Match, System
 from pipeline.codes import load
-from pipeline.engine.learned import ModelFolder, load_model, shipped_models
-from pipeline.engine.learned.ranker import LearnedRanker
 from pipeline.engine.lexical.index import kept_index
 from pipeline.engine.lexical.ranker import LexicalRanker
+from pipeline.engine.model import ModelFolder, load_model, shipped_models
+from pipeline.engine.model.ranker import LearnedRanker
 from pipeline.settings import EngineName
 
 __all__ = ["Ranker", "ranker"]

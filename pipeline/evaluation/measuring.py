@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pipeline.codes import CodeTable
 from pipeline.codes.levels import cut, written
-from pipeline.engine.learned.calibrate import BINS, calibration_error
+from pipeline.engine.model.calibration import BINS, calibration_error
 from pipeline.evaluation.figures import (
     TOPS,
     Bin,

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from pipeline.answers import Matcher, System
 from pipeline.engine import Engine
-from pipeline.engine.learned import ModelFolder, opened
+from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import SettingsError
 from pipeline.paid import PurchaseSettings
 from pipeline.settings import MAX_TOP, EngineName

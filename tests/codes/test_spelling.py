@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.codes import load, spelt
-from pipeline.engine.learned.lessons import learnable
+from pipeline.engine.training.dataset import learnable
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import load
-from pipeline.engine.learned import load_model, shipped_models
-from pipeline.engine.learned.folder import checksum
-from pipeline.engine.learned.stored import own
+from pipeline.engine.model import load_model, shipped_models
+from pipeline.engine.model.folder import checksum
+from pipeline.engine.model.stored import own
 from pipeline.engine.rankers import ranker
 
 FOLDER = shipped_models().path

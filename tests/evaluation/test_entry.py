@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import pipeline
-from pipeline.engine.learned import save
-from tests.engine.learned.lessons import taught
+from pipeline.engine.model import save
+from tests.engine.model.lessons import taught
 from tests.evaluation.labels import ROWS, csv_file, table
 
 

@@ -1,0 +1,74 @@
+"""Turns texts into short dense vectors: what all the systems of a model share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scipy import sparse
+
+from pipeline.engine.evidence import shares_known
+from pipeline.engine.model.arrays import Bools, Floats, Ints
+from pipeline.engine.model.features import Counts, count, named
+from pipeline.engine.model.product_quantization import Codebook
+from pipeline.engine.model.vocabulary import Vocabulary
+from pipeline.engine.training.network import compact
+
+__all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
+
+AT_ONCE = 256
+"""Texts scored in one matrix; bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoder:
+    """The features that a model knows and their weights.
+
+    Attributes:
+        vocabulary: the features.
+        weights: features x dimensions.
+    """
+
+    vocabulary: Vocabulary
+    weights: Codebook
+
+    def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Return (texts x dimensions, share of each text's features that is known)."""
+        vectors, used, known = self.compact(counts)
+        return vectors @ self.weights.rows(used), known
+
+    def compact(self, counts: Counts) -> tuple[sparse.csr_matrix, Ints, Floats]:
+        """Return (texts x known features that occur, which those are, share known)."""
+        vectors, known = self.vocabulary.vectors(counts)
+        return *compact(vectors), known
+
+    def knows(self, names: Sequence[str]) -> Bools:
+        """Tell which words and parts of words are known; see `pipeline.engine.evidence`."""
+        return self.vocabulary.knows(named(names))
+
+
+@lru_cache(maxsize=1)
+def counted(texts: tuple[str, ...]) -> Counts:
+    """Count texts once for all the models that are asked about them."""
+    return count(texts)
+
+
+@lru_cache(maxsize=2)
+def encoded(encoder: Encoder, texts: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """Return `Encoder.hidden` of texts, found once for all the systems that are asked about them.
+
+    Two are kept, for the shipped model and one of a history beside it.
+    """
+    return encoder.hidden(counted(texts))
+
+
+@lru_cache(maxsize=2)
+def words_known(encoder: Encoder, texts: tuple[str, ...]) -> Floats:
+    """Return how much of the words of texts an encoder knows, found once for all the systems."""
+    return shares_known(texts, encoder.knows)
+
+
+def portions(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return texts in portions whose scores fit in one matrix."""
+    return [tuple(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)]

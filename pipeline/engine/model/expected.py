@@ -1,0 +1,199 @@
+"""What the arrays and values of a model must be, so that none can crash what answers by it.
+
+A checksum says that a file is as it was written, and not that an honest program wrote it. The
+bounds are several times what training makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.answers import SYSTEMS
+from pipeline.engine.model.features import BITS, BLOCKS
+from pipeline.engine.model.product_quantization import CENTRES
+
+__all__ = [
+    "ENCODER",
+    "Sizes",
+    "array_names",
+    "check_encoder",
+    "check_shapes",
+    "check_system",
+    "check_values",
+]
+
+_Array: TypeAlias = npt.NDArray[Any]
+Sizes: TypeAlias = dict[str, int]
+"""How long the sides of arrays are that must agree."""
+
+ENCODER: Mapping[str, tuple[str, ...]] = {
+    "features": ("u4", "features"),
+    "rarity": ("f2", "features"),
+    "places": ("u1", "features", "parts"),
+    "lengths": ("f2", "features"),
+    "centres": ("f2", "parts", "typical parts", "columns"),
+}
+"""The type of each array that the systems share, and what its sides count."""
+
+OWN: Mapping[str, tuple[str, ...]] = {
+    "codes": ("S8", "codes"),
+    "directions": ("i1", "codes", "width"),
+    "direction_scales": ("f4", "codes"),
+    "prior": ("f4", "codes"),
+    "repeat_hashes": ("u8", "repeats"),
+    "repeat_codes": ("S8", "repeats"),
+    "repeat_usual": ("u4", "repeats"),
+    "repeat_seen": ("u4", "repeats"),
+}
+MEMORY: Mapping[str, tuple[str, ...]] = {
+    "memory": ("u1", "vectors", "packed width"),
+    "memory_scales": ("f2", "vectors"),
+    "memory_labels": ("u2 u4", "vectors"),
+    "memory_texts": ("f4", "vectors"),
+}
+"""The same of a system's own arrays; those of the memory are there together or not at all."""
+
+LONGEST = {
+    "features": BLOCKS << BITS,
+    "parts": 1_024,
+    "typical parts": CENTRES,
+    "columns": 1_024,
+    "codes": 250_000,
+    "repeats": 20_000_000,
+    "vectors": 1_000_000,
+}
+UNPACKED = 2**28
+"""Numbers that an array may have once it is unpacked: a GiB."""
+
+WIDEST = 1_024
+LARGEST = 1e6
+"""No weight is near it; beyond, sums of them are not finite."""
+
+SHARES = ("trust", "spread", "unseen")
+CALIBRATION = 4
+
+
+def array_names(systems: Sequence[str]) -> set[str]:
+    """Return the names that the arrays of a model of some systems may have."""
+    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY)}
+    return own | {f"encoder.{name}" for name in ENCODER}
+
+
+def check_values(values: Any) -> None:
+    """Check what of a system stands in a model's JSON.
+
+    Raises:
+        ValueError: it is not what training writes.
+    """
+    weight = values.get("weight", "none") if isinstance(values, dict) else "none"
+    if weight == "none" or not isinstance(values.get("only_history"), bool):
+        raise ValueError("what it says of a system is not what training writes")
+    calibration = values.get("calibration")
+    if not isinstance(calibration, list) or len(calibration) != CALIBRATION:
+        raise ValueError(f"a calibration has {CALIBRATION} numbers")
+    for number in calibration:
+        _check_number("calibration", number, -LARGEST, LARGEST)
+    for name in SHARES:
+        _check_number(name, values.get(name), 0, 1)
+    if weight is not None:
+        _check_number("weight", weight, 0, 1)
+
+
+def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
+    """Check types and sides of the arrays of a part; nothing of them is read.
+
+    Args:
+        arrays: by their names.
+        part: a system, or what all share.
+        sizes: the sides that are known already; the others are put there.
+
+    Raises:
+        ValueError: one is missing, of another type or of another size.
+    """
+    wanted = OWN if part in SYSTEMS else ENCODER
+    if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
+        wanted = {**wanted, **MEMORY}
+    for name, (kinds, *sides) in wanted.items():
+        if name not in arrays:
+            raise ValueError(f"it has no array {part}.{name}")
+        array = arrays[name]
+        fits = array.dtype.str[1:] in kinds.split() and array.ndim == len(sides)
+        if not fits or not all(map(_fits, sides, array.shape, [sizes] * len(sides))):
+            raise ValueError(f"{part}.{name} has a type or a size that it cannot have")
+
+
+def _fits(side: str, length: int, sizes: Sizes) -> bool:
+    least = 0 if side == "repeats" else 1
+    if side == "typical parts" and length != CENTRES:
+        return False
+    return least <= length <= LONGEST.get(side, WIDEST) and sizes.setdefault(side, length) == length
+
+
+def check_encoder(arrays: Mapping[str, _Array], sizes: Sizes) -> None:
+    """Check what stands in the arrays that the systems share.
+
+    Raises:
+        ValueError: something that no training writes.
+    """
+    if sizes["parts"] * sizes["columns"] > WIDEST:
+        raise ValueError("its vectors are too wide")
+    _check_ascending("encoder.features", arrays["features"])
+    _check("encoder.features", arrays["features"], 0, (BLOCKS << BITS) - 1)
+    _check("encoder.rarity", arrays["rarity"], 1e-3, LARGEST)
+    _check("encoder.lengths", arrays["lengths"], 0, LARGEST)
+    _check("encoder.centres", arrays["centres"], -16, 16)
+
+
+def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> None:
+    """Check what stands in a system's own arrays.
+
+    Raises:
+        ValueError: something that no training writes.
+    """
+    if max(sizes["codes"], sizes.get("vectors", 0)) * sizes["width"] > UNPACKED:
+        raise ValueError(f"the model of {system} is too large")
+    codes = arrays["codes"].astype("U8")
+    if not np.char.isalnum(codes).all() or len(np.unique(codes)) != len(codes):
+        raise ValueError(f"{system}.codes are not codes, each once")
+    if not np.isin(arrays["repeat_codes"], arrays["codes"]).all():
+        raise ValueError(f"{system}.repeat_codes has a code that the model does not give")
+    _check_ascending(f"{system}.repeat_hashes", arrays["repeat_hashes"])
+    if not (arrays["repeat_usual"] <= arrays["repeat_seen"]).all():
+        raise ValueError(f"{system}.repeat_usual is more than repeat_seen")
+    for name, (low, high) in _bounds(sizes).items():
+        if name in arrays:
+            _check(f"{system}.{name}", arrays[name], low, high)
+
+
+def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
+    return {
+        "direction_scales": (0, LARGEST),
+        "prior": (-LARGEST, LARGEST),
+        "repeat_usual": (1, 2**32 - 2),
+        "repeat_seen": (1, 2**32 - 2),
+        "memory_scales": (0, LARGEST),
+        "memory_labels": (0, sizes["codes"] - 1),
+        "memory_texts": (0, 1e9),
+    }
+
+
+def _check_number(name: str, number: Any, low: float, high: float) -> None:
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if not (is_number and low <= number <= high):  # NaN is in no bounds
+        raise ValueError(f"{name} is no number from {low:g} to {high:g}")
+
+
+def _check(name: str, array: _Array, low: float, high: float) -> None:
+    with np.errstate(all="ignore"):
+        inside = not array.size or (float(array.min()) >= low and float(array.max()) <= high)
+    if not inside:  # NaN is in no bounds
+        raise ValueError(f"{name} holds a value that is not from {low:g} to {high:g}")
+
+
+def _check_ascending(name: str, array: _Array) -> None:
+    if not (array[1:] > array[:-1]).all():
+        raise ValueError(f"{name} does not ascend")

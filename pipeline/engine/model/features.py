@@ -1,0 +1,143 @@
+"""Turns texts into hashed counts of words, word pairs and character n-grams."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from scipy import sparse
+
+from pipeline.engine.evidence import STOCK_NUMBER
+from pipeline.engine.model.arrays import Ints
+from pipeline.engine.text.attribution import Parts
+from pipeline.engine.text.cleaning import said
+from pipeline.engine.text.negation import clauses
+
+__all__ = ["BITS", "BLOCKS", "Counts", "count", "named", "parts", "tokens"]
+
+BITS = 22
+"""Features of each kind are hashed into this many bits; no vocabulary of words is kept."""
+
+BLOCKS = 3
+"""Words, pairs of neighbours, character n-grams: the bits above `BITS` say which."""
+
+GRAM_LENGTHS = (3, 4, 5)
+
+MAX_TOKENS = 250
+
+HALF_AT_TOKEN = 20
+"""The token at this place counts half as much as the first: a notice says first what it wants."""
+
+EXCLUDED = "except "
+"""Begins the tokens of an exception: "bakeries (except retail)" has nothing in common with retail,
+and its own features say what is excluded. No n-grams of them are counted."""
+
+TOKEN = re.compile(STOCK_NUMBER.pattern + r"|[^\W\d_]{2,40}|(?<!\d)\d{1,4}(?!\d)")
+"""NATO stock numbers; words; numbers of up to four digits."""
+
+
+class Counts(NamedTuple):
+    """Counted features of some texts.
+
+    Attributes:
+        matrix: texts x features that are present in any of them.
+        present: which features those are, ascending.
+    """
+
+    matrix: sparse.csr_matrix
+    present: Ints
+
+
+def tokens(text: str) -> list[str]:
+    """Return words and short numbers of what says what is wanted, without case and accents.
+
+    Short numbers alone say nothing of it. What is excluded is marked; see `EXCLUDED`.
+    """
+    found = [
+        EXCLUDED + token if excluded else token
+        for clause, excluded in clauses(said(text))
+        for token in TOKEN.findall(clause)
+    ][:MAX_TOKENS]
+    return found if any(len(token) > 4 or not token.isdigit() for token in found) else []
+
+
+def count(texts: Sequence[str]) -> Counts:
+    """Count the features of texts, those of earlier tokens more than those of later ones."""
+    vocabulary: dict[str, int] = {}
+    places = [[vocabulary.setdefault(t, len(vocabulary)) for t in tokens(text)] for text in texts]
+    ends = np.cumsum([0, *map(len, places)])
+    ids = np.fromiter((place for line in places for place in line), np.int64, ends[-1])
+    row = np.repeat(np.arange(len(texts)), np.diff(ends))
+    weights = HALF_AT_TOKEN / (HALF_AT_TOKEN + np.arange(len(ids)) - ends[row])
+    shape = (len(texts), len(vocabulary))
+    by_token = sparse.csr_matrix((weights.astype(np.float32), ids, ends), shape)
+
+    # Each distinct token is spelt once, however often it occurs.
+    spellings = [_spelling(token) for token in vocabulary]
+    spelling_ends = np.cumsum([0, *map(len, spellings)])
+    within = row[1:] == row[:-1]
+    pairs = _pairs(vocabulary, ids[:-1][within], ids[1:][within])
+    columns = np.concatenate([np.empty(0, np.uint32), *spellings, pairs])
+    present, local = np.unique(columns, return_inverse=True)
+    inner = len(columns) - len(pairs)
+    spelt = sparse.csr_matrix(
+        (np.ones(inner, np.float32), local[:inner], spelling_ends), (len(vocabulary), len(present))
+    )
+    by_pair = (weights[1:][within].astype(np.float32), (row[1:][within], local[inner:]))
+    paired = sparse.csr_matrix(by_pair, (len(texts), len(present)))
+    return Counts((by_token @ spelt + paired).tocsr(), present)
+
+
+def _pairs(vocabulary: Iterable[str], left: Ints, right: Ints) -> Ints:
+    """Return the features of neighbouring tokens, given by their places in the vocabulary."""
+    hashes = np.array([crc32(token.encode()) for token in vocabulary], np.uint64)
+    mixed = (hashes[left] * np.uint64(0x9E3779B1)) ^ (
+        hashes[right] * np.uint64(0x85EBCA77) + np.uint64(0x1234567)
+    )
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    features = (mixed >> np.uint64(40)) % np.uint64(1 << BITS) + np.uint64(1 << BITS)
+    found: Ints = features.astype(np.uint32)
+    return found
+
+
+@lru_cache(maxsize=200_000)
+def _spelling(token: str) -> Ints:
+    """Return the features of a token: itself and, of a word, its n-grams with borders marked."""
+    if len(token) > 4 and token[0].isdigit():
+        return np.array([_feature(f"nsn{token[:4]}"), _feature(f"nsg{token[:2]}")], np.uint32)
+    features = [_feature(f"={token}")]
+    if not token[0].isdigit() and not token.startswith(EXCLUDED):
+        marked = f"<{token}>"
+        features += [
+            _feature(marked[start : start + length], 2)
+            for length in GRAM_LENGTHS
+            for start in range(len(marked) - length + 1)
+        ]
+    return np.array(features, np.uint32)
+
+
+def named(names: Sequence[str]) -> Ints:
+    """Return the features of words and of parts of words; see `pipeline.engine.evidence`."""
+    return np.array([_feature(name, 0 if name[0] == "=" else 2) for name in names], np.uint32)
+
+
+def _feature(name: str, block: int = 0) -> int:
+    return crc32(name.encode()) % (1 << BITS) + (block << BITS)
+
+
+def parts(text: str) -> Parts:
+    """Take a text apart: what `count` counts of it, and from which token; a pair's is halved."""
+    found = tokens(text)
+    places = np.arange(len(found))
+    weights = (HALF_AT_TOKEN / (HALF_AT_TOKEN + places)).astype(np.float32)
+    spellings = [_spelling(token) for token in found]
+    own = np.repeat(places, [len(spelling) for spelling in spellings])
+    pairs = _pairs(found, places[:-1], places[1:])
+    owners = np.concatenate([own, places[:-1], places[1:]])
+    halves = np.tile(weights[1:] / 2, 2)
+    features = np.concatenate([np.empty(0, np.uint32), *spellings, pairs, pairs])
+    return Parts(found, features, owners, np.concatenate([weights[own], halves]))

@@ -1,0 +1,133 @@
+"""Maps the arrays of a model into memory, and refuses a model that is not whole."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pipeline.answers import System
+from pipeline.engine.model import stored
+from pipeline.engine.model.array_file import mapped
+from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.expected import Sizes, check_encoder, check_shapes, check_system
+from pipeline.engine.model.folder import (
+    SHARED,
+    SHIPPED,
+    About,
+    ModelFolder,
+    checksum,
+    damaged,
+    model_folder,
+    read_about,
+    shipped_models,
+)
+from pipeline.engine.model.model import Model
+from pipeline.engine.model.scorer import Scores
+from pipeline.engine.model.stored import Arrays
+from pipeline.errors import SettingsError
+
+__all__ = ["load_model", "opened"]
+
+log = logging.getLogger(__name__)
+
+
+def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, ModelFolder]:
+    """Return the models in some folders, after having loaded each once to see that it is whole.
+
+    Args:
+        folders: at most one a system.
+        systems: those that are asked for.
+
+    Raises:
+        SettingsError: one is no model, damaged, or not of a system that is asked for.
+    """
+    models: dict[System, ModelFolder] = {}
+    for name in folders:
+        folder = model_folder(Path(name))
+        asked = [system for system in folder.systems if system in systems]
+        if not asked:
+            raise SettingsError(
+                f"{name} is a model of {', '.join(folder.systems)}, which is not asked for.",
+                f"Ask for it (--systems {','.join(folder.systems)}), or leave the model out.",
+            )
+        for system in asked:
+            if system in models:
+                raise SettingsError(
+                    f"{models[system].path} and {name} are both models of {system}.",
+                    "Give one model a system: --model DIR.",
+                )
+            load_model(folder, system)
+            models[system] = folder
+    return models
+
+
+@cache
+def load_model(folder: ModelFolder, system: System) -> Model:
+    """Map one system of a model into memory, once a process; its head and memory are unpacked.
+
+    Raises:
+        SettingsError: it is damaged, or was replaced since it was opened.
+    """
+    about = read_about(folder.path)
+    if about.sha256 != folder.sha256:
+        raise SettingsError(
+            f"The model {folder.path} was replaced meanwhile.", "Run the command again."
+        )
+    values = about.values[system]
+    try:
+        encoder = _encoder(folder)
+        arrays = _own(folder, about, system, encoder.weights.width)
+    except ValueError as error:
+        raise damaged(folder.path, str(error)) from error
+    return stored.model(system, arrays, values, encoder, _beside(folder, system, values))
+
+
+def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> Scores | None:
+    """Return the shipped model's scores, for a model that answers together with them."""
+    if values["weight"] is None:
+        return None
+    shipped = shipped_models()
+    if values.get("beside") != shipped.sha256:
+        log.warning(
+            "the model %s was trained beside other models of the package than this version's: "
+            "its confidence may be off, until it is trained again",
+            folder.path,
+        )
+    return load_model(shipped, system).scores
+
+
+@cache
+def _encoder(folder: ModelFolder) -> Encoder:
+    """Return what the systems of a model share."""
+    sizes: Sizes = {}
+    arrays = _read(folder, read_about(folder.path), SHARED, sizes)
+    check_encoder(arrays, sizes)
+    return stored.encoder(arrays)
+
+
+def _own(folder: ModelFolder, about: About, system: System, width: int) -> Arrays:
+    """Return a system's own arrays."""
+    sizes = {"width": width, "packed width": (width + 1) // 2}
+    arrays = _read(folder, about, system, sizes)
+    check_system(system, arrays, sizes)
+    return arrays
+
+
+def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
+    """Map the arrays of a system, or those that all share; a shipped model is taken as it is.
+
+    (A test compares its checksums, and reading 40 MB first would take longer than most runs.)
+    """
+    arrays = {
+        name.partition(".")[2]: mapped(folder.path / f"{name}.npy")
+        for name in about.checksums
+        if name.startswith(f"{part}.")
+    }
+    check_shapes(arrays, part, sizes)
+    for name, array in arrays.items():
+        if folder.path != SHIPPED and checksum(array) != about.checksums[f"{part}.{name}"]:
+            raise ValueError(f"{part}.{name}.npy is not as it was written")
+    return arrays

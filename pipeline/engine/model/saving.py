@@ -1,0 +1,124 @@
+"""Keeps models as a folder of arrays, which is complete or not there."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.engine.model import stored
+from pipeline.engine.model.folder import (
+    ABOUT,
+    FORM,
+    KIND,
+    SHARED,
+    checksum,
+    is_model,
+    shipped_models,
+)
+from pipeline.engine.model.model import Model
+from pipeline.errors import OutputError
+from pipeline.files.atomic import sync, translated
+
+__all__ = ["check_free", "save"]
+
+
+def check_free(folder: Path, overwrite: bool) -> None:
+    """Refuse a place for a model that holds something else, before anything is done.
+
+    Raises:
+        OutputError: it does.
+    """
+    place = folder.resolve()
+    if place == Path.cwd() or place in Path.cwd().parents:
+        raise OutputError(f"{folder} is where you are.", "Give a folder of its own: --output DIR.")
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{folder} is a file.", "Give a folder of its own: --output DIR.")
+    if place.exists() and any(place.iterdir()) and not (overwrite or is_model(place)):
+        raise OutputError(
+            f"{folder} is no model of this tool.",
+            "Write elsewhere (--output DIR), or replace it and all that is in it with --overwrite.",
+        )
+
+
+def save(
+    models: Sequence[Model], folder: Path, about: Mapping[str, Any], overwrite: bool = False
+) -> None:
+    """Write models beside their place and move them there at once; older ones are replaced.
+
+    Args:
+        models: what to keep: one a system, with one encoder.
+        folder: where.
+        about: JSON types to keep with it, such as how it was trained.
+        overwrite: whether a folder that is no model may be replaced.
+
+    Raises:
+        OutputError: the folder may not or cannot be written.
+    """
+    check_free(folder, overwrite)
+    place = folder.resolve()
+    with translated(folder):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        rubbish = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    try:
+        with translated(folder):
+            draft = rubbish / "new"
+            draft.mkdir()
+            _write(models, draft, about)
+            _put(draft, place, rubbish / "old")
+            sync(place.parent)
+    finally:
+        shutil.rmtree(rubbish, ignore_errors=True)
+
+
+def _put(draft: Path, place: Path, old: Path) -> None:
+    """Move a folder into its place; what stood there comes back if that fails."""
+    if place.exists():
+        place.replace(old)
+    try:
+        draft.replace(place)
+    except OSError:
+        if old.exists():
+            old.replace(place)
+        raise
+
+
+def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> None:
+    """Write one array a file, so that each can be mapped into memory."""
+    shared = stored.encoder_arrays(stored.own(models[0]).encoder)
+    arrays = {f"{SHARED}.{name}": array for name, array in shared.items()}
+    for model in models:
+        its_own = stored.model_arrays(model)
+        arrays |= {f"{model.system}.{name}": array for name, array in its_own.items()}
+    for name, array in arrays.items():
+        _keep(array, folder / f"{name}.npy")
+    text = {
+        "kind": KIND,
+        "form": FORM,
+        "systems": {model.system: _values(model) for model in models},
+        "about": dict(about),
+        "arrays": {name: checksum(array) for name, array in arrays.items()},
+    }
+    (folder / ABOUT).write_text(json.dumps(text, indent=1) + "\n", "utf-8")
+    sync(folder / ABOUT)
+    folder.chmod(0o755)
+
+
+def _keep(array: npt.NDArray[Any], path: Path) -> None:
+    """Write an array; by itself numpy says of a full disk only how many bytes it wrote."""
+    whole = io.BytesIO()
+    np.save(whole, array)
+    path.write_bytes(whole.getvalue())
+    sync(path)
+
+
+def _values(model: Model) -> dict[str, Any]:
+    values = stored.model_values(model)
+    return values | {"beside": shipped_models().sha256} if values["weight"] is not None else values

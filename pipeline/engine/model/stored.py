@@ -1,0 +1,148 @@
+"""Models as arrays for files, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.answers import System
+from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.calibration import Calibration
+from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.exact_matches import Repeats
+from pipeline.engine.model.int4 import pack, unpack
+from pipeline.engine.model.model import Model
+from pipeline.engine.model.product_quantization import Codebook
+from pipeline.engine.model.prototypes import Memory, unit
+from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
+from pipeline.engine.model.vocabulary import Vocabulary
+
+__all__ = ["Arrays", "encoder", "encoder_arrays", "model", "model_arrays", "model_values", "own"]
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+def own(model: Model) -> Scorer:
+    """Return what a model learned itself, without the shipped model that stands beside it."""
+    scores = model.scores.own if isinstance(model.scores, Blend) else model.scores
+    if not isinstance(scores, Scorer):
+        raise TypeError(f"a model is kept by its network, not by {type(scores).__name__}")
+    return scores
+
+
+def encoder_arrays(encoder: Encoder) -> Arrays:
+    """Return what the systems of a model share."""
+    return {
+        "features": encoder.vocabulary.features.astype(np.uint32),
+        "rarity": encoder.vocabulary.rarity.astype(np.float16),
+        "places": encoder.weights.places,
+        "lengths": encoder.weights.lengths,
+        "centres": encoder.weights.centres.astype(np.float16),
+    }
+
+
+def encoder(arrays: Arrays) -> Encoder:
+    """Return an encoder from its arrays; the large ones stay where they are."""
+    centres = arrays["centres"].astype(np.float32)
+    return Encoder(
+        Vocabulary(arrays["features"], arrays["rarity"]),
+        Codebook(arrays["places"], arrays["lengths"], centres),
+    )
+
+
+def model_arrays(model: Model) -> Arrays:
+    """Return what is a system's own."""
+    scorer = own(model)
+    levels, scales = _bytes(scorer.directions)
+    arrays = {
+        "codes": scorer.codes.astype("S8"),
+        "directions": levels,
+        "direction_scales": scales,
+        "prior": scorer.prior.astype(np.float32),
+        "repeat_hashes": model.repeats.hashes.astype(np.uint64),
+        "repeat_codes": model.codes[model.repeats.labels].astype("S8"),
+        "repeat_usual": model.repeats.usual.astype(np.uint32),
+        "repeat_seen": model.repeats.seen.astype(np.uint32),
+    }
+    if scorer.memory is not None:
+        memory, memory_scales = pack(scorer.memory.vectors)
+        arrays |= {
+            "memory": memory,
+            "memory_scales": memory_scales,
+            "memory_labels": scorer.memory.labels.astype(np.uint32),
+            "memory_texts": scorer.memory.texts.astype(np.float32),
+        }
+    return arrays
+
+
+def model_values(model: Model) -> dict[str, Any]:
+    """Return what of a model fits in JSON."""
+    if model.calibration is None:
+        raise ValueError("a model is calibrated before it is kept")
+    return {
+        "only_history": model.only_history,
+        "trust": model.repeats.trust,
+        "calibration": model.calibration.weights.tolist(),
+        "spread": model.calibration.spread,
+        "unseen": model.unseen,
+        "weight": model.scores.weight if isinstance(model.scores, Blend) else None,
+    }
+
+
+def model(
+    system: System,
+    arrays: Arrays,
+    values: Mapping[str, Any],
+    encoder: Encoder,
+    beside: Scores | None,
+) -> Model:
+    """Return a model from its arrays and values; only its head and memory are unpacked.
+
+    Args:
+        system: whose codes it gives.
+        arrays: see `model_arrays`.
+        values: see `model_values`.
+        encoder: makes vectors of texts.
+        beside: the shipped model's scores, for a model that is blended with them.
+    """
+    directions = arrays["directions"].astype(np.float32)
+    scorer = Scorer(
+        encoder,
+        arrays["codes"].astype("U8"),
+        directions * arrays["direction_scales"].astype(np.float32)[:, None],
+        np.asarray(arrays["prior"]),
+        _memory(arrays, directions.shape[1]) if "memory" in arrays else None,
+    )
+    scores = scorer if beside is None else blend(scorer, beside, float(values["weight"]))
+    return Model(
+        system,
+        scores,
+        _repeats(arrays, scores, float(values["trust"])),
+        bool(values["only_history"]),
+        Calibration(np.array(values["calibration"], np.float64), float(values["spread"])),
+        float(values["unseen"]),
+    )
+
+
+def _memory(arrays: Arrays, width: int) -> Memory:
+    vectors = unpack(arrays["memory"], arrays["memory_scales"], width)
+    return Memory(unit(vectors), arrays["memory_labels"].astype(np.intp), arrays["memory_texts"])
+
+
+def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:
+    return Repeats(
+        arrays["repeat_hashes"],
+        places(scores.codes, arrays["repeat_codes"].astype("U8")),
+        arrays["repeat_usual"],
+        arrays["repeat_seen"],
+        trust,
+    )
+
+
+def _bytes(rows: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Return (the rows in a byte each, the scale of each row)."""
+    scales = (np.abs(rows).max(axis=1, initial=0) / 127 + 1e-9).astype(np.float32)
+    return np.rint(rows / scales[:, None]).astype(np.int8), scales

@@ -1,0 +1,86 @@
+"""Which features a model knows and how much each weighs in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from pipeline.engine.model.arrays import Bools, Floats, Ints
+from pipeline.engine.model.features import BITS, BLOCKS, Counts
+
+__all__ = ["Vocabulary", "learn"]
+
+BLOCK_WEIGHTS = (1.0, 0.7, 0.7)
+"""How long the words', pairs' and n-grams' parts of a text are before the whole is made unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The features a model knows.
+
+    Attributes:
+        features: hashed features, ascending.
+        rarity: the weight of each, more the fewer texts have it.
+    """
+
+    features: Ints
+    rarity: Floats
+
+    def vectors(self, counts: Counts) -> tuple[sparse.csr_matrix, Floats]:
+        """Return (texts x known features: rows of unit length, share of a text's counts known)."""
+        matrix, present = counts
+        texts = matrix.shape[0]
+        place = self._places(present)
+        known = self.features[place] == present
+        row = np.repeat(np.arange(texts), np.diff(matrix.indptr))
+        kept = known[matrix.indices]
+        share = _sums(matrix.data * kept, row, texts) / np.maximum(
+            _sums(matrix.data, row, texts), 1e-9
+        )
+        row, column = row[kept], place[matrix.indices[kept]]
+        data = np.log1p(matrix.data[kept]) * self.rarity[column].astype(np.float32)
+        block = row * BLOCKS + (self.features[column] >> BITS)
+        data = data / np.sqrt(_sums(data**2, block, texts * BLOCKS))[block]
+        data *= np.array(BLOCK_WEIGHTS)[block % BLOCKS]
+        data /= np.sqrt(_sums(data**2, row, texts))[row]
+        shape = (texts, len(self.features))
+        return sparse.csr_matrix((data.astype(np.float32), (row, column)), shape), share
+
+    def knows(self, features: Ints) -> Bools:
+        """Tell which features are known."""
+        known: Bools = self.features[self._places(features)] == features
+        return known
+
+    def _places(self, features: Ints) -> Ints:
+        """Return where each feature stands, if it is known at all."""
+        place = np.searchsorted(self.features, features)
+        place[place == len(self.features)] = 0
+        return place
+
+
+def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
+    """Return the vocabulary of the features that stand in most texts.
+
+    Args:
+        parts: the counted texts.
+        at_least: how many texts a feature must stand in.
+        most: how many features are known at most.
+    """
+    texts = sum(part.matrix.shape[0] for part in parts)
+    seen = np.zeros(BLOCKS << BITS, np.int64)
+    for part in parts:
+        seen[part.present] += np.bincount(part.matrix.indices, minlength=len(part.present))
+    features = np.flatnonzero(seen >= at_least)
+    if len(features) > most:
+        often = np.argsort(-seen[features], kind="stable")[:most]
+        features = np.sort(features[often])
+    rarity = np.log1p(texts / (seen[features] + 0.5))
+    return Vocabulary(features.astype(np.uint32), rarity.astype(np.float32))
+
+
+def _sums(values: Floats, group: Ints, groups: int) -> Floats:
+    sums: Floats = np.bincount(group, values, groups).astype(np.float64)
+    return sums

@@ -1,0 +1,1 @@
+"""Trains models from labelled texts."""

@@ -1,0 +1,199 @@
+"""Learns low-rank softmaxes: texts become short dense vectors, codes are directions among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from pipeline.engine.model.arrays import Floats, Ints
+
+__all__ = ["Head", "Lesson", "Network", "Settings", "compact", "fit", "softmax"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Labelled texts of one system.
+
+    Attributes:
+        vectors: texts x features, rows of unit length.
+        labels: the place of each text's code.
+        weights: how much each text counts.
+        shares: how likely a text takes part in an epoch (it then counts for those that did not).
+        tree: codes x traits.
+    """
+
+    vectors: sparse.csr_matrix
+    labels: Ints
+    weights: Floats
+    shares: Floats
+    tree: sparse.csr_matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to learn; rates fall to nothing towards the end.
+
+    Scores of whole texts are multiplied by (1 - dropout) to the power of ``softness``: all features
+    speak in them, and learning heard only those that dropout had left. 1/2 would keep the length of
+    the texts, 1 the mean score.
+    """
+
+    dimensions: int = 128
+    epochs: int = 4
+    batch: int = 512
+    feature_rate: float = 0.3
+    trait_rate: float = 0.05
+    dropout: float = 0.3
+    shrinkage: float = 0.01
+    softness: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is a system's own.
+
+    Attributes:
+        directions: codes x dimensions.
+        prior: what speaks for each code before anything is read.
+    """
+
+    directions: Floats
+    prior: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What was learned.
+
+    Attributes:
+        features: features x dimensions.
+        heads: one for each system.
+    """
+
+    features: Floats
+    heads: tuple[Head, ...]
+
+
+class _Adagrad:
+    """Rows of weights, each with its own falling rate."""
+
+    def __init__(self, weights: Floats, by_row: bool) -> None:
+        self.weights = weights
+        self._by_row = by_row
+        self._squares = np.full(len(weights) if by_row else weights.shape, 1e-6, np.float32)
+
+    def step(self, rows: Ints | slice, gradient: Floats, rate: float) -> None:
+        """Move some rows against their gradient."""
+        if self._by_row:
+            self._squares[rows] += np.einsum("ij,ij->i", gradient, gradient) / gradient.shape[1]
+            scale = (rate / np.sqrt(self._squares[rows]))[:, None]
+        else:
+            self._squares[rows] += gradient * gradient
+            scale = rate / np.sqrt(self._squares[rows])
+        self.weights[rows] -= gradient * scale
+
+
+def softmax(scores: Floats) -> Floats:
+    """Return the rows as shares of one, in place."""
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores
+
+
+def fit(lessons: Sequence[Lesson], settings: Settings, advance: Callable[[int], None]) -> Network:
+    """Learn by stochastic gradients (Adagrad).
+
+    Args:
+        lessons: what to learn, of one system or of several, which then share what they teach of
+            the features; all over the same features.
+        settings: how to learn it.
+        advance: told how many more texts were read.
+    """
+    random = np.random.default_rng(settings.seed)
+    shape = (lessons[0].vectors.shape[1], settings.dimensions)
+    start = random.standard_normal(shape, dtype=np.float32) * np.float32(0.1)
+    features = _Adagrad(start, by_row=True)
+    learners = [_Learner(lesson, features, settings) for lesson in lessons]
+    steps = settings.epochs * sum(each.shares.sum() / settings.batch + 1 for each in lessons)
+    done = 0
+    for _ in range(settings.epochs):
+        for learner, rows in _batches(learners, settings.batch, random):
+            learner.step(rows, max(0.0, 1 - done / steps), random)
+            done += 1
+            advance(len(rows))
+    return Network(features.weights, tuple(learner.head() for learner in learners))
+
+
+class _Learner:
+    """Learns the codes of one system, and the features that it shares with the others."""
+
+    def __init__(self, lesson: Lesson, features: _Adagrad, settings: Settings) -> None:
+        self.lesson = lesson
+        self._features = features
+        self._settings = settings
+        nothing = np.zeros((lesson.tree.shape[1], settings.dimensions), np.float32)
+        self._traits = _Adagrad(nothing, by_row=False)
+        self._prior = _prior(lesson)
+
+    def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
+        """Take one step on some texts, at a share of the full rates."""
+        lesson, settings = self.lesson, self._settings
+        vectors, used = compact(_thinned(lesson.vectors[rows], settings.dropout, random))
+        known = self._features.weights[used]
+        directions = lesson.tree @ self._traits.weights
+        hidden = vectors @ known
+        error = softmax(hidden @ directions.T + self._prior)
+        error[np.arange(len(rows)), lesson.labels[rows]] -= 1
+        error *= (lesson.weights[rows] / lesson.shares[rows])[:, None].astype(np.float32)
+        back = error @ directions
+        by_trait = lesson.tree.T @ (error.T @ hidden)
+        self._traits.step(slice(None), by_trait, rate * settings.trait_rate)
+        gradient = vectors.T.tocsr() @ back + settings.shrinkage * known
+        self._features.step(used, gradient, rate * settings.feature_rate)
+
+    def head(self) -> Head:
+        """Return what was learned of the codes."""
+        softer = np.float32((1 - self._settings.dropout) ** self._settings.softness)
+        return Head(self.lesson.tree @ self._traits.weights * softer, self._prior)
+
+
+def _prior(lesson: Lesson) -> Floats:
+    """Return the log of how often each code is given; one never seen counts as a 20th of a text."""
+    codes = lesson.tree.shape[0]
+    seen = np.bincount(lesson.labels, lesson.weights, codes) + 0.05
+    prior: Floats = np.log(seen / seen.sum()).astype(np.float32)
+    return prior
+
+
+def _batches(
+    learners: Sequence[_Learner], size: int, random: np.random.Generator
+) -> Iterator[tuple[_Learner, Ints]]:
+    """Return the batches of one epoch, those of the systems in turn by chance."""
+    batches: list[tuple[_Learner, Ints]] = []
+    for learner in learners:
+        lesson = learner.lesson
+        taking_part = np.flatnonzero(random.random(len(lesson.labels)) < lesson.shares)
+        order = random.permutation(taking_part)
+        batches += [(learner, order[at : at + size]) for at in range(0, len(order), size)]
+    for place in random.permutation(len(batches)):
+        yield batches[place]
+
+
+def _thinned(
+    vectors: sparse.csr_matrix, dropout: float, random: np.random.Generator
+) -> sparse.csr_matrix:
+    kept = random.random(vectors.nnz, dtype=np.float32) >= dropout
+    ends = np.concatenate([[0], np.cumsum(kept)])[vectors.indptr]
+    return sparse.csr_matrix((vectors.data[kept], vectors.indices[kept], ends), vectors.shape)
+
+
+def compact(vectors: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
+    """Return (texts x features that occur, which those are)."""
+    used, local = np.unique(vectors.indices, return_inverse=True)
+    shape = (vectors.shape[0], len(used))
+    return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape), used

@@ -1,0 +1,170 @@
+"""Trains models from labelled texts, first without those that are to try them, then with all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from loky import ProcessPoolExecutor
+from scipy import sparse
+
+from pipeline.engine.model.arrays import Floats, Texts
+from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.product_quantization import quantised, rotation
+from pipeline.engine.model.prototypes import Memory, remember
+from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.vocabulary import Vocabulary, learn
+from pipeline.engine.training.ensemble import merge
+from pipeline.engine.training.examples import Examples
+from pipeline.engine.training.label_traits import tree
+from pipeline.engine.training.network import Head, Lesson, Network, Settings, fit
+from pipeline.engine.training.task import Course, Recipe
+from pipeline.engine.training.validation import Trained, finished, tried
+from pipeline.errors import InputError
+
+__all__ = ["train", "work"]
+
+Advance = Callable[[int], None]
+
+
+def train(
+    courses: Sequence[Course], recipe: Recipe, advance: Advance, jobs: int = 1
+) -> list[Trained]:
+    """Return a calibrated model for each course; what one teaches of the features serves all.
+
+    What confidence means is learned from models that lack the examples held back; the models that
+    are returned were taught them, too.
+
+    Args:
+        courses: what to learn, one a system.
+        recipe: how.
+        advance: told how many more texts were read, `work` in all.
+        jobs: how many networks learn at once, each in a process of its own if several do.
+
+    Raises:
+        InputError: no text has a word to learn from.
+    """
+    rehearsed = _fitted(courses, recipe, False, advance, jobs)
+    trials = [tried(course, scorer) for course, scorer in zip(courses, rehearsed, strict=True)]
+    whole = _fitted(courses, recipe, True, advance, jobs)
+    return [
+        replace(trial, model=finished(course, scorer, trial.model))
+        for course, scorer, trial in zip(courses, whole, trials, strict=True)
+    ]
+
+
+def work(courses: Sequence[Course], recipe: Recipe) -> int:
+    """Return about how many texts `train` reads, over all networks and epochs."""
+    each = sum(
+        2 * len(course.taught) + len(course.held_back) + 2 * round(course.phrase_shares.sum())
+        for course in courses
+    )
+    epochs = sum(settings.epochs for settings in recipe.networks)
+    return int(each * epochs)
+
+
+def _fitted(
+    courses: Sequence[Course], recipe: Recipe, whole: bool, advance: Advance, jobs: int
+) -> list[Scorer]:
+    """Return what is learned of each system."""
+    taught = [Examples.joined([each.examples(whole), each.phrases]) for each in courses]
+    parts = [part for each in taught for part in each.parts]
+    vocabulary = learn(parts, recipe.at_least, recipe.most_learned)
+    if not len(vocabulary.features):
+        raise InputError(
+            "The texts to learn from have no words.",
+            "Name the columns that say what is bought: --text-column NAME.",
+        )
+    codes = [np.unique(each.codes) for each in taught]
+    lessons = [
+        _lesson(course, vocabulary, each, its_codes)
+        for course, each, its_codes in zip(courses, taught, codes, strict=True)
+    ]
+    use = _use(lessons)
+    network = merge(_networks(lessons, recipe.networks, advance, jobs), use, recipe.width)
+    del lessons
+    encoder, heads = _encoder(vocabulary, network, use, recipe)
+    return [
+        _scorer(course, course.examples(whole), encoder, head, its_codes)
+        for course, head, its_codes in zip(courses, heads, codes, strict=True)
+    ]
+
+
+def _networks(
+    lessons: Sequence[Lesson], networks: Sequence[Settings], advance: Advance, jobs: int
+) -> list[Network]:
+    """Learn networks from different starts, one after the other or several at once."""
+    if jobs == 1:
+        return [fit(lessons, settings, advance) for settings in networks]
+    read = sum(round(each.shares.sum()) for each in lessons)
+    found = []
+    with ProcessPoolExecutor(max_workers=min(jobs, len(networks))) as executor:
+        waiting = [executor.submit(fit, lessons, settings, _unheard) for settings in networks]
+        for settings, network in zip(networks, waiting, strict=True):
+            found.append(network.result())
+            advance(read * settings.epochs)
+    return found
+
+
+def _unheard(read: int) -> None:
+    """Take no notice: another process shows the progress."""
+
+
+def _lesson(course: Course, vocabulary: Vocabulary, taught: Examples, codes: Texts) -> Lesson:
+    own = len(taught) - len(course.phrases)
+    return Lesson(
+        sparse.vstack([vocabulary.vectors(part)[0] for part in taught.parts]).tocsr(),
+        np.searchsorted(codes, taught.codes),
+        np.concatenate([course.weights[:own], course.phrase_weights]).astype(np.float32),
+        np.concatenate([np.ones(own), course.phrase_shares]),
+        tree(course.system, codes.tolist()),
+    )
+
+
+def _use(lessons: Sequence[Lesson]) -> Floats:
+    """Return the root mean square of each feature in the texts, every system counting the same."""
+    squares = [
+        np.bincount(
+            each.vectors.indices, each.vectors.data.astype(np.float64) ** 2, each.vectors.shape[1]
+        )
+        / each.vectors.shape[0]
+        for each in lessons
+    ]
+    use: Floats = np.sqrt(np.mean(squares, axis=0)).astype(np.float32)
+    return use
+
+
+def _encoder(
+    vocabulary: Vocabulary, network: Network, use: Floats, recipe: Recipe
+) -> tuple[Encoder, list[Head]]:
+    """Keep the features that move the texts most (use times length of their weights), in bytes."""
+    moves = use * np.linalg.norm(network.features, axis=1)
+    kept = np.sort(np.argsort(-moves, kind="stable")[: recipe.most_kept])
+    smaller = Vocabulary(vocabulary.features[kept], vocabulary.rarity[kept].astype(np.float16))
+    width = network.features.shape[1]
+    padded = -width % recipe.columns
+    turn = np.pad(rotation(width), ((0, 0), (0, padded)))
+    weights = quantised(network.features[kept] @ turn, recipe.columns, use[kept])
+    heads = [Head(head.directions @ turn, head.prior) for head in network.heads]
+    return Encoder(smaller, weights), heads
+
+
+def _scorer(
+    course: Course, examples: Examples, encoder: Encoder, head: Head, codes: Texts
+) -> Scorer:
+    return Scorer(
+        encoder,
+        codes,
+        head.directions,
+        head.prior,
+        _memory(course, examples, encoder, codes) if course.remembers else None,
+    )
+
+
+def _memory(course: Course, examples: Examples, encoder: Encoder, codes: Texts) -> Memory:
+    taught = Examples.joined([examples, course.phrases])
+    hidden = [encoder.hidden(each.parts[0])[0] for each in taught.portions()]
+    labels = np.searchsorted(codes, taught.codes)
+    weights = np.concatenate([course.weights[: len(examples)], course.phrase_weights])
+    return remember(np.concatenate(hidden), labels, weights)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.engine.model.features import BITS, MAX_TOKENS, count, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("!! a .", []),
+        ("Straßen-Bau &amp; MÜLL", ["strassen", "bau", "mull"]),
+        (
+            "<b>Road</b> marking, see https://x.example/a or me@x.example",
+            ["road", "marking", "see", "or"],
+        ),
+        ("valve 4820-01-234-5678, 12345678 of 2024", ["valve", "4820-01-234-5678", "of", "2024"]),
+        ("Cafés (except mobile) with bars", ["cafes", "except mobile", "with", "bars"]),
+    ],
+)
+def test_tokens_are_words_short_numbers_and_stock_numbers(text: str, found: list[str]) -> None:
+    assert tokens(text) == found
+
+
+def test_what_stands_behind_many_tokens_is_not_read() -> None:
+    assert len(tokens("word " * 1000)) == MAX_TOKENS
+
+
+def test_a_text_is_counted_alike_alone_and_in_company() -> None:
+    texts = ["road marking paint", "", "paint road", "road road marking"]
+    together = count(texts)
+    for row, text in enumerate(texts):
+        alone = count([text])
+        line = together.matrix[row]
+        found = dict(zip(together.present[line.indices].tolist(), line.data.tolist(), strict=True))
+        assert found == pytest.approx(
+            dict(
+                zip(
+                    alone.present[alone.matrix.indices].tolist(),
+                    alone.matrix.data.tolist(),
+                    strict=True,
+                )
+            )
+        )
+
+
+def test_earlier_words_count_more_and_pairs_know_their_order() -> None:
+    one, other = (count([text]) for text in ("road paint", "paint road"))
+    pairs = [set(c.present[(c.present >> BITS) == 1].tolist()) for c in (one, other)]
+    assert pairs[0] != pairs[1]
+    words = one.matrix.toarray()[0][(one.present >> BITS) == 0]
+    assert sorted(words.tolist()) == pytest.approx([20 / 21, 1.0])
+    assert np.all(np.diff(one.present) > 0)
+
+
+def test_what_a_text_excludes_has_nothing_in_common_with_what_it_is_about() -> None:
+    about, excluded = count(["mobile"]), count(["cafes (except mobile)"])
+    assert not set(about.present.tolist()) & set(excluded.present.tolist())
+    alike = count(["bars (except mobile)"])
+    words = [set(c.present[(c.present >> BITS) == 0].tolist()) for c in (excluded, alike)]
+    assert len(words[0] & words[1]) == 1

@@ -1,0 +1,298 @@
+"""Whatever stands in the folder of a model: it answers, or is refused in one sentence.
+
+Every array here has the right checksum unless a test says otherwise: a checksum says that a file
+is as it was written, and not that an honest program wrote it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.codes import load
+from pipeline.engine.model import load_model, model_folder, opened, save
+from pipeline.engine.model.model import Model
+from pipeline.engine.model.ranker import LearnedRanker
+from pipeline.errors import SettingsError
+from tests.engine.model.lessons import taught
+from tests.engine.model.spoiling import (
+    Spoil,
+    a_folder,
+    an_archive,
+    cut,
+    element,
+    file,
+    linked,
+    longer,
+    moved,
+    not_of_system,
+    of_system,
+    pickled,
+    pipe,
+    rewritten,
+    said,
+    sparse,
+    unsaid,
+    with_header,
+    without,
+    written,
+)
+
+TEXTS = ["wheat grain barley", "wheat", "cleaning of office windows", "жюфц", "", "paving " * 300]
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models") / "whole"
+    save([taught().model], folder, {})
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "model"))
+
+
+@pytest.fixture(autouse=True)
+def impatient() -> Iterator[None]:
+    """End a test that waits for ever."""
+
+    def give_up(*_: object) -> None:
+        raise AssertionError("it waits")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+HEADER = "{'descr': '|u1', 'fortran_order': False, 'shape': %s, }"
+PLACES, PRIOR = "encoder.places.npy", "cpv.prior.npy"
+
+SPOILT: dict[str, Spoil] = {
+    # What the folder says of itself.
+    "empty": written(""),
+    "torn": written('{"kind": "tender-pipeline model", "form": 2, "sys'),
+    "nested deeply": written("[" * 200_000),
+    "objects nested deeply": written('{"a":' * 200_000),
+    "no object": written("[1, 2]"),
+    "null": written("null"),
+    "not UTF-8": written(b'{"kind": "\xff"}'),
+    "NaN alone": written("NaN"),
+    "another kind": said("kind", "recipe"),
+    "kind a list": said("kind", []),
+    "no kind": unsaid("kind"),
+    "no form": unsaid("form"),
+    "form a text": said("form", "2"),
+    "form negative": said("form", -2),
+    "form huge": said("form", 10**400),
+    "form of half": said("form", 2.5),
+    "no systems": unsaid("systems"),
+    "systems empty": said("systems", {}),
+    "systems a list": said("systems", ["cpv"]),
+    "systems a text": said("systems", "cpv"),
+    "a system unknown": said("systems", {"\ud800": {}}),
+    "values a list": said("systems", {"cpv": [1]}),
+    "values null": said("systems", {"cpv": None}),
+    "no arrays": unsaid("arrays"),
+    "arrays a list": said("arrays", []),
+    "arrays empty": said("arrays", {}),
+    "an array elsewhere": said("arrays", {"cpv.../../../etc/passwd": "0" * 64}),
+    "a checksum a number": said("arrays", {"cpv.codes": 5}),
+    "json a pipe": file("model.json", pipe),
+    "json a folder": file("model.json", a_folder),
+    "json a loop of links": file("model.json", linked("model.json")),
+    "json a device": file("model.json", linked("/dev/zero")),
+    "json gone": file("model.json", Path.unlink),
+    # The values of a system.
+    "no trust": not_of_system("trust"),
+    "no calibration": not_of_system("calibration"),
+    "no weight": not_of_system("weight"),
+    "no only_history": not_of_system("only_history"),
+    "trust NaN": of_system("trust", float("nan")),
+    "trust negative": of_system("trust", -0.5),
+    "trust a text": of_system("trust", "0.5"),
+    "trust true": of_system("trust", True),
+    "unseen infinite": of_system("unseen", float("inf")),
+    "spread of two": of_system("spread", 2),
+    "spread null": of_system("spread", None),
+    "weight of two": of_system("weight", 2),
+    "weight a list": of_system("weight", [0.5]),
+    "only_history a number": of_system("only_history", 1),
+    "calibration short": of_system("calibration", [1.0, 2.0]),
+    "calibration long": of_system("calibration", [0.0] * 100_000),
+    "calibration nested": of_system("calibration", [[1], [2], [3], [4]]),
+    "calibration NaN": of_system("calibration", [0.0, float("nan"), 0.0, 0.0]),
+    "calibration huge": of_system("calibration", [1e308, 1e308, 1e308, 1e308]),
+    "calibration a huge integer": of_system("calibration", [10**400, 0, 0, 0]),
+    # The files of the arrays.
+    "array a pipe": file(PLACES, pipe),
+    "array a folder": file(PLACES, a_folder),
+    "array a dangling link": file(PLACES, linked("nowhere")),
+    "array a loop of links": file(PLACES, linked(PLACES)),
+    "array a device": file(PLACES, linked("/dev/zero")),
+    "array gone": file(PLACES, Path.unlink),
+    "array empty": file(PLACES, lambda path: path.write_bytes(b"")),
+    "array cut": file(PLACES, cut),
+    "array longer": file(PLACES, longer),
+    "array an archive": file(PLACES, an_archive),
+    "array pickled": file(PLACES, pickled),
+    "array text": file(PLACES, lambda path: path.write_text("1,2,3")),
+    "array sparse": file(PLACES, sparse),
+    "header nested": file(PLACES, with_header("(" * 60_000)),
+    "header code": file(PLACES, with_header("__import__('os').abort()")),
+    "header torn": file(PLACES, with_header("{'descr': '|u1")),
+    "header of objects": file(PLACES, with_header("{'descr': '|O', 'shape': (9,), }")),
+    "header of fields": file(
+        PLACES, with_header(HEADER.replace("'|u1'", "[('a', '<f4')]") % "(9,)")
+    ),
+    "shape huge": file(PLACES, with_header(HEADER % "(999999999999, 999999999999)")),
+    "shape negative": file(PLACES, with_header(HEADER % "(-1, 64)")),
+    "shape nested": file(PLACES, with_header(HEADER % "((1,),)")),
+    "changed": file(PRIOR, lambda p: p.write_bytes(p.read_bytes()[:-4] + bytes(4))),
+    # Arrays of another type or size, with the right checksums.
+    "no codes": without("cpv.codes"),
+    "no centres": without("encoder.centres"),
+    "no features": without("encoder.features"),
+    "half a memory": without("cpv.memory_scales"),
+    "codes none": rewritten("cpv.codes", lambda a: a[:0]),
+    "codes one less": rewritten("cpv.codes", lambda a: a[:-1]),
+    "codes numbers": rewritten("cpv.codes", lambda a: np.arange(len(a))),
+    "codes text of another length": rewritten("cpv.codes", lambda a: a.astype("S3")),
+    "directions narrower": rewritten("cpv.directions", lambda a: a[:, :-1]),
+    "directions flat": rewritten("cpv.directions", lambda a: a.ravel()),
+    "directions floats": rewritten("cpv.directions", lambda a: a.astype("f4")),
+    "scales one more": rewritten("cpv.direction_scales", lambda a: np.append(a, a[:1])),
+    "prior one less": rewritten("cpv.prior", lambda a: a[1:]),
+    "prior a number": rewritten("cpv.prior", lambda a: a[0]),
+    "prior objects": rewritten("cpv.prior", lambda a: a.astype("f8")),
+    "centres fewer": rewritten("encoder.centres", lambda a: a[:, :200]),
+    "centres none": rewritten("encoder.centres", lambda a: a[:, :, :0]),
+    "places one column less": rewritten("encoder.places", lambda a: a[:, 1:]),
+    "features none": rewritten("encoder.features", lambda a: a[:0]),
+    "features negative": rewritten("encoder.features", lambda a: -a.astype("i4")),
+    "rarity shorter": rewritten("encoder.rarity", lambda a: a[1:]),
+    "memory wider": rewritten("cpv.memory", lambda a: np.hstack([a, a])),
+    "memory none": rewritten("cpv.memory", lambda a: a[:0]),
+    "labels shorter": rewritten("cpv.memory_labels", lambda a: a[1:]),
+    "repeats shorter": rewritten("cpv.repeat_codes", lambda a: a[1:]),
+    # Values that no training writes, with the right checksums.
+    "features not ascending": rewritten("encoder.features", lambda a: a[::-1].copy()),
+    "features twice": element("encoder.features", 1, 0),
+    "features too high": element("encoder.features", -1, 2**32 - 1),
+    "rarity NaN": element("encoder.rarity", 0, np.nan),
+    "rarity nothing": element("encoder.rarity", slice(None), 0),
+    "rarity negative": element("encoder.rarity", 0, -1),
+    "lengths infinite": element("encoder.lengths", 0, np.inf),
+    "centres NaN": element("encoder.centres", (0, 0, 0), np.nan),
+    "centres huge": element("encoder.centres", (0, 0, 0), 60_000),
+    "codes of nothing": element("cpv.codes", 0, b""),
+    "codes not ASCII": element("cpv.codes", 0, b"\xff\xfe"),
+    "codes with a sign": element("cpv.codes", 0, b"../x"),
+    "codes twice": element("cpv.codes", 0, b"45233140"),
+    "scales infinite": element("cpv.direction_scales", 0, np.inf),
+    "scales huge": element("cpv.direction_scales", 0, 1e38),
+    "scales negative": element("cpv.direction_scales", 0, -1),
+    "prior NaN": element("cpv.prior", 0, np.nan),
+    "prior infinite": element("cpv.prior", 0, np.inf),
+    "memory scale NaN": element("cpv.memory_scales", 0, np.nan),
+    "memory label of no code": element("cpv.memory_labels", 0, 60_000),
+    "memory of huge counts": element("cpv.memory_texts", 0, 3e38),
+    "memory of negative counts": element("cpv.memory_texts", 0, -1),
+    "repeats not ascending": rewritten("cpv.repeat_hashes", lambda a: a[::-1].copy()),
+    "a repeat of no code": element("cpv.repeat_codes", 0, b"99999999"),
+    "a repeat never seen": element("cpv.repeat_usual", 0, 0),
+    "a repeat seen too often": element("cpv.repeat_seen", 0, 2**32 - 1),
+    "a repeat usual more often than seen": element("cpv.repeat_usual", 0, 2**32 - 2),
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT.keys())
+def test_a_model_that_is_not_as_training_writes_it_is_refused_in_a_sentence(
+    folder: Path, spoil: Spoil
+) -> None:
+    spoil(folder)
+    with pytest.raises(SettingsError) as caught:
+        opened([str(folder)], ["cpv"])
+    assert caught.value.exit_code == 2
+    assert str(folder) in caught.value.message
+    assert "\n" not in caught.value.message
+    assert len(caught.value.message) < len(str(folder)) + 200
+    assert "tender-pipeline train" in caught.value.hint
+    str(caught.value).encode("utf-8")
+
+
+def answer(model: Model) -> None:
+    """Ask a model, and see that each answer is one."""
+    ranks = LearnedRanker(model, load("cpv"), no_titles)
+    for found in ranks.rank(TEXTS, 3):
+        assert all(0 <= match.confidence <= 1 for match in found)
+    best = [found[0].code if found else "" for found in ranks.rank(TEXTS, 1)]
+    assert len(ranks.why(TEXTS, best)) == len(TEXTS)
+
+
+class Titleless:
+    def rank(self, texts: Any, top: int) -> Any:
+        return [()] * len(texts)
+
+    def why(self, texts: Any, codes: Any) -> Any:
+        return [""] * len(texts)
+
+
+def no_titles() -> Titleless:
+    return Titleless()
+
+
+EXTREME: dict[str, Spoil] = {
+    "files that are not the model's": lambda folder: os.mkfifo(folder / "cpv.more.npy"),
+    "a link to an array": file(PRIOR, moved),
+    "no memory": lambda folder: [
+        without(f"cpv.memory{name}")(folder) for name in ("", "_scales", "_labels", "_texts")
+    ],
+    "no repeats": lambda folder: [
+        rewritten(f"cpv.repeat_{name}", lambda a: a[:0])(folder)
+        for name in ("hashes", "codes", "usual", "seen")
+    ],
+    "one code": lambda folder: [
+        rewritten("cpv.memory_labels", lambda a: a * 0)(folder),
+        rewritten("cpv.repeat_codes", lambda a: np.full_like(a, b"03111000"))(folder),
+        *(
+            rewritten(f"cpv.{name}", lambda a: a[:1])(folder)
+            for name in ("codes", "directions", "direction_scales", "prior")
+        ),
+    ],
+    "codes of no table": rewritten("cpv.codes", lambda a: np.array([b"A", b"B", b"0"], "S8")),
+    "weights as large as they may be": lambda folder: [
+        element("encoder.lengths", slice(None), 65_504)(folder),
+        element("encoder.centres", slice(None), 16)(folder),
+        element("cpv.direction_scales", slice(None), 1e6)(folder),
+        element("cpv.prior", 0, -1e6)(folder),
+        element("cpv.memory_texts", slice(None), 1e9)(folder),
+        of_system("calibration", [1e6, -1e6, 1e6, -1e6])(folder),
+    ],
+    "nothing but noughts": lambda folder: [
+        element(name, slice(None), 0)(folder)
+        for name in (
+            *("encoder.lengths", "encoder.centres", "cpv.directions", "cpv.direction_scales"),
+            *("cpv.memory", "cpv.memory_scales", "cpv.memory_texts"),
+        )
+    ],
+    "columns that stand together": rewritten("cpv.directions", np.asfortranarray),
+    "another byte order": rewritten("encoder.features", lambda a: a.astype(">u4")),
+}
+
+
+@pytest.mark.parametrize("spoil", EXTREME.values(), ids=EXTREME.keys())
+def test_a_model_that_is_strange_but_sound_answers(folder: Path, spoil: Spoil) -> None:
+    if spoil is EXTREME["codes of no table"]:
+        rewritten("cpv.repeat_codes", lambda a: np.full_like(a, b"A"))(folder)
+    spoil(folder)
+    answer(load_model(model_folder(folder), "cpv"))

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pipeline.answers import Match, System
+from pipeline.codes import CodeTable, load
+from pipeline.codes.levels import parent
+from pipeline.engine.model import Model
+from pipeline.engine.model import unseen_codes as untaught
+from pipeline.engine.model.ranker import LearnedRanker
+from pipeline.engine.model.stored import own
+from pipeline.engine.training.train import train
+from tests.engine.model.lessons import history, ignored, taught
+from tests.engine.model.test_train import PHRASES, course, small
+
+VESSELS = Match("34520000", "Boats", 0.5)
+ROAD = Match("45233140", "Roadworks", 0.9)
+
+
+class Titles:
+    """Answers every text alike."""
+
+    def __init__(self, *matches: Match) -> None:
+        self.matches = matches
+        self.asked: list[str] = []
+
+    def __call__(self) -> Titles:
+        return self
+
+    def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
+        self.asked += texts
+        return [self.matches[:top]] * len(texts)
+
+    def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        return [f"{code} by title" for code in codes]
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    (trained,) = train([course("cpv", *history(200), PHRASES)], small(), ignored)
+    assert trained.model.unseen == 0
+    return replace(trained.model, unseen=0.5)
+
+
+@pytest.fixture
+def in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every confidence of a model a low one."""
+    monkeypatch.setattr(untaught, "DOUBTFUL", 1.1)
+
+
+@pytest.mark.usefixtures("in_doubt")
+def test_the_model_answers_first_and_a_code_that_it_does_not_know_behind_it(model: Model) -> None:
+    ((first, *others),) = LearnedRanker(model, load("cpv"), Titles(VESSELS)).rank(
+        ["grain of the ship"], 4
+    )
+    assert (first.code, first.title) == ("03111000", load("cpv").titles["03111000"])
+    (ships,) = [match for match in others if match.code == VESSELS.code]
+    assert ships.confidence == pytest.approx(0.5 * 0.5 * (1 - first.confidence), abs=2e-4)
+
+
+def test_titles_are_asked_only_of_doubtful_texts_and_of_titles_that_nobody_taught(
+    model: Model,
+) -> None:
+    titles = Titles(VESSELS)
+    title = load("cpv").titles[VESSELS.code]
+    texts = ["wheat grain seeds", "жюфц", f"  {title.upper()} ", "Musical instruments"]
+    ranked = LearnedRanker(model, load("cpv"), titles).rank(texts, 4)
+    assert titles.asked == [texts[1], texts[2]]
+    assert [VESSELS.code in [match.code for match in found] for found in ranked] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_model_that_knows_all_codes_never_asks_the_titles(model: Model) -> None:
+    titles = Titles(VESSELS)
+    known = {code: load("cpv").titles[code] for code in model.codes.tolist()}
+    ranker = LearnedRanker(model, some_codes(known), titles)
+    assert ranker.rank(["жюфц", "wheat"], 4)[0] == ()
+    assert titles.asked == []
+
+
+@pytest.mark.usefixtures("in_doubt")
+def test_titles_do_not_speak_for_a_code_that_was_taught(model: Model) -> None:
+    with_titles, without = (
+        LearnedRanker(model, load("cpv"), titles).rank(["wheat grain"], 4)
+        for titles in (Titles(ROAD), Titles())
+    )
+    assert with_titles == without
+
+
+def test_where_the_model_knows_nothing_the_titles_answer(model: Model) -> None:
+    ranker = LearnedRanker(model, load("cpv"), Titles(ROAD, VESSELS))
+    assert ranker.rank(["жюфц"], 5) == [(ROAD, VESSELS)]
+    assert LearnedRanker(model, load("cpv"), Titles()).rank(["жюфц", ""], 5) == [(), ()]
+    assert ranker.rank([], 5) == []
+
+
+def test_a_model_of_nothing_but_its_history_answers_alone() -> None:
+    ranker = LearnedRanker(taught().model, load("cpv"), Titles(VESSELS))
+    (matches,) = ranker.rank(["wheat"], 10)
+    assert {match.code for match in matches} <= {"03111000", "45233140", "90910000"}
+    assert ranker.rank(["жюфц"], 5) == [()]
+
+
+def some_codes(titles: dict[str, str], system: System = "cpv") -> CodeTable:
+    parents = {code: parent(system, code, titles) for code in titles}
+    return CodeTable(system, "today", "a test", "none", titles, parents)
+
+
+def test_codes_that_the_table_lacks_are_answered_as_one_by_the_nearest_above_that_it_has(
+    model: Model,
+) -> None:
+    whole = LearnedRanker(model, load("cpv"), Titles())
+    (apart,) = whole.rank(["asphalt office wheat"], 4)
+    sure = {match.code: match.confidence for match in apart}
+    table = some_codes({"03000000": "Farming", "45200000": "Works", "90910000": "Cleaning"})
+    (matches,) = LearnedRanker(model, table, Titles()).rank(["asphalt office wheat"], 4)
+    found = {match.code: match.confidence for match in matches}
+    assert found["03000000"] == pytest.approx(sure["03111000"], abs=2e-4)
+    assert found["45200000"] == pytest.approx(sure["45233140"], abs=2e-4)
+    assert all(match.title == table.titles[match.code] for match in matches)
+
+
+def test_confidences_of_codes_that_are_answered_as_one_are_summed(model: Model) -> None:
+    renamed = knowing(model, "cpv", [f"4523314{n}" for n in range(len(model.codes))])
+    table = some_codes({"45233000": "Roads", "45000000": "Works"})
+    (apart,) = LearnedRanker(
+        renamed, some_codes(dict.fromkeys(renamed.codes.tolist(), "x")), Titles()
+    ).rank(["wheat office"], 9)
+    ((match,),) = LearnedRanker(renamed, table, Titles()).rank(["wheat office"], 4)
+    assert match.code == "45233000"
+    assert match.confidence == pytest.approx(min(1, sum(m.confidence for m in apart)), abs=5e-4)
+    ranker = LearnedRanker(renamed, table, Titles())
+    assert set(ranker.why(["wheat, office"], ["45233000"])[0].split(", ")) <= {"wheat", "office"}
+
+
+def knowing(model: Model, system: System, codes: list[str]) -> Model:
+    """Return a model whose codes have other names, in the order of its own."""
+    assert len(model.codes) == len(codes)
+    return replace(model, system=system, scores=replace(own(model), codes=np.array(codes)))
+
+
+@pytest.mark.parametrize(
+    ("table", "given"),
+    [
+        (["44103103", "44103100", "44100000", "44000000"], "44103103"),
+        (["44103100", "44100000", "44000000"], "44103100"),
+        (["44100000", "44000000"], "44100000"),
+        (["44000000"], "44000000"),
+        (["43000000"], None),
+    ],
+)
+def test_a_commodity_is_answered_by_its_class_family_or_segment_until_the_table_has_it(
+    model: Model, table: list[str], given: str | None
+) -> None:
+    renamed = knowing(model, "unspsc", ["44103103", "10101501", "20101501", "30101501", "40101501"])
+    codes = some_codes({code: f"title of {code}" for code in table}, "unspsc")
+    (matches,) = LearnedRanker(renamed, codes, Titles()).rank(["wheat grain seeds"], 1)
+    assert [match.code for match in matches] == ([given] if given else [])
+    assert all(match.title == f"title of {match.code}" for match in matches)
+
+
+def test_a_code_without_one_above_that_may_be_given_is_left_out(model: Model) -> None:
+    renamed = knowing(model, "psc", ["J015", "J016", "S201", "R425", "R426"])
+    table = some_codes({"J": "Maintenance", "J0": "Of equipment", "S201": "Cleaning"}, "psc")
+    (matches,) = LearnedRanker(renamed, table, Titles()).rank(["wheat office asphalt"], 4)
+    assert [match.code for match in matches] == ["S201"]
+
+
+@pytest.mark.usefixtures("in_doubt")
+def test_confidence_falls_along_at_most_top_distinct_codes(model: Model) -> None:
+    ranker = LearnedRanker(model, load("cpv"), Titles(VESSELS, ROAD))
+    for matches in ranker.rank(history(30, seed=4)[0], 3):
+        sure = [match.confidence for match in matches]
+        assert len({match.code for match in matches}) == len(matches) <= 3
+        assert sure == sorted(sure, reverse=True)
+        assert 1 >= sure[0] > 0
+
+
+def test_the_words_of_a_text_are_named_and_a_repeat_says_so(model: Model) -> None:
+    text = history(200)[0][0]
+    ranker = LearnedRanker(model, load("cpv"), Titles())
+    again, new = ranker.why([text, "barley and WHEAT"], [code(ranker, text), "03111000"])
+    assert again == "the same text in the history"
+    assert set(new.split(", ")) == {"barley", "WHEAT"}
+
+
+def test_a_repeat_is_no_reason_for_another_code(model: Model) -> None:
+    (text, *_), (own, *_) = history(200)
+    other = next(code for code in ("03111000", "45233140") if code != own)
+    (why,) = LearnedRanker(model, load("cpv"), Titles()).why([text], [other])
+    assert "history" not in why
+
+
+def test_the_titles_say_why_where_the_code_is_theirs(model: Model) -> None:
+    ranker = LearnedRanker(model, load("cpv"), Titles())
+    whys = ranker.why(["жюфц", "ships", "wheat"], ["03111000", "34520000", "03111000"])
+    assert whys == ["03111000 by title", "34520000 by title", "wheat"]
+    alone = LearnedRanker(taught().model, load("cpv"), Titles())
+    assert alone.why(["жюфц"], ["03111000"]) == [""]
+    assert alone.why([], []) == []
+
+
+def code(ranker: LearnedRanker, text: str) -> str:
+    ((match,),) = ranker.rank([text], 1)
+    return match.code
+
+
+def test_boilerplate_contacts_and_markup_round_a_text_do_not_change_its_code() -> None:
+    """The clauses are full of words of another code's examples, which a clean text lacks."""
+    formulas = (
+        "This is a combined synopsis/solicitation; the office of the contracting officer is on the "
+        "north road. Offers for the annual school phase are due no later than noon. "
+        "Interested parties of the district must be registered in SAM, see office windows."
+    )
+    contacts = "Point of contact: Ann Office, phone: (478) 555-0134\nEmail: office.road@x.example"
+    model = taught().model
+    for wanted in ("wheat grain seeds", "asphalt kerbs", "cleaning windows"):
+        noisy = [
+            f"{formulas * 20} {wanted}.",
+            f"{wanted.upper()}. {formulas * 20}",
+            f"{contacts}\n{wanted}\n{contacts}",
+            f"<p>{formulas}</p><p>RFQ 36C24824Q0123 &ndash; {wanted}</p><p>{contacts}</p>",
+        ]
+        clean, *rest = model.codes[model.predict([wanted, *noisy], 1)[0][:, 0]].tolist()
+        assert rest == [clean] * len(noisy)

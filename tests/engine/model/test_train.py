@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.answers import System
+from pipeline.engine.model import (
+    Course,
+    Examples,
+    Model,
+    NetworkSettings,
+    Recipe,
+    history_recipe,
+    work,
+)
+from pipeline.engine.model.calibration import calibration_error
+from pipeline.engine.model.features import count
+from pipeline.engine.model.scorer import Blend, Scorer
+from pipeline.engine.training.train import train
+from tests.engine.model.lessons import history, ignored, learned, taught
+
+
+def answers(model: Model, texts: list[str], top: int = 1) -> list[list[str]]:
+    places, _ = model.predict(texts, top)
+    found: list[list[str]] = model.codes[places].tolist()
+    return found
+
+
+def test_codes_are_learnt_from_examples_and_stay_text_with_their_leading_zeros() -> None:
+    texts = ["wheat for the school", "paving of a road", "windows of the harbour"]
+    assert answers(taught().model, texts) == [["03111000"], ["45233140"], ["90910000"]]
+
+
+def test_the_held_back_tenth_is_answered_by_a_model_that_lacks_it() -> None:
+    trained = taught()
+    assert len(trained.truth) == 30
+    assert trained.right(1) > 0.9
+    assert trained.right(1) <= trained.right(5) <= trained.right(10) == 1
+
+
+def test_confidence_is_right_as_often_as_it_says_where_labels_are_noisy() -> None:
+    model = taught(1500, 0.6).model
+    texts, codes = history(1000, seed=9, noise=0.6)
+    places, confidence = model.predict(texts, 1)
+    right = model.codes[places[:, 0]] == np.array(codes)
+    assert 0.5 < right.mean() < 0.7
+    assert calibration_error(confidence[:, 0], right) < 0.1
+
+
+def test_a_text_without_a_known_word_has_no_confidence() -> None:
+    _, confidence = taught().model.predict(["", "!!!", "жюфц"], 3)
+    assert not confidence.any()
+
+
+PHRASES = (["Fishing vessels", "Musical instruments"], ["34512000", "37310000"])
+
+
+def course(
+    system: System, texts: list[str], codes: list[str], phrases: tuple[list[str], list[str]]
+) -> Course:
+    """Return a course of which every tenth row is held back."""
+    tenth = np.arange(len(texts)) % 10 == 0
+    examples, others = Examples.of(texts, codes), Examples.of(*phrases)
+    ones = np.ones(len(texts), np.float32), np.ones(len(others), np.float32)
+    return Course(
+        system, examples.where(~tenth), examples.where(tenth), others, ones[0], ones[1], ones[1]
+    )
+
+
+def small(networks: int = 2) -> Recipe:
+    settings = tuple(NetworkSettings(32, 15, 64, 0.5, dropout=0.5, seed=n) for n in range(networks))
+    return Recipe(settings, at_least=1, width=32, columns=4)
+
+
+def test_phrases_teach_codes_that_no_example_names() -> None:
+    (trained,) = train([course("cpv", *history(60), PHRASES)], small(), ignored)
+    assert answers(trained.model, ["fishing vessels", "musical instruments"]) == [
+        ["34512000"],
+        ["37310000"],
+    ]
+    assert not trained.model.only_history
+
+
+def test_systems_learn_together_share_their_features_and_answer_each_for_itself() -> None:
+    texts, codes = history(100)
+    psc = {"03111000": "8730", "45233140": "Z2LB", "90910000": "S201"}
+    courses = [
+        course("cpv", texts, codes, ([], [])),
+        course("psc", texts[:20], [psc[code] for code in codes[:20]], ([], [])),
+    ]
+    cpv, other = (trained.model for trained in train(courses, small(), ignored))
+    assert isinstance(cpv.scores, Scorer)
+    assert isinstance(other.scores, Scorer)
+    assert cpv.scores.encoder is other.scores.encoder
+    asked = ["barley grain", "kerbs asphalt", "windows janitor"]
+    assert answers(cpv, asked) == [["03111000"], ["45233140"], ["90910000"]]
+    assert answers(other, asked) == [["8730"], ["Z2LB"], ["S201"]]
+
+
+def test_networks_that_learn_in_processes_of_their_own_come_to_the_same() -> None:
+    courses = [course("cpv", *history(40), ([], []))]
+    one, two = (train(courses, small(), ignored, jobs)[0].model for jobs in (1, 2))
+    texts, _ = history(20, seed=5)
+    assert one.predict(texts, 3)[1].tobytes() == two.predict(texts, 3)[1].tobytes()
+
+
+def test_a_history_is_blended_with_what_stands_beside_it() -> None:
+    (other,) = train([course("cpv", *history(60), PHRASES)], small(), ignored)
+    texts = ["polder dyke", "weir sluice"] * 20
+    model = learned(texts, ["45240000", "45248000"] * 20, other.model).model
+    assert isinstance(model.scores, Blend)
+    assert not model.only_history
+    asked = ["the dyke of a polder", "fishing vessels", "wheat seeds"]
+    assert answers(model, asked) == [["45240000"], ["34512000"], ["03111000"]]
+    shares, _ = model.scores.shares(lambda encoder: encoder.hidden(count(asked)))
+    assert shares.sum(axis=1) == pytest.approx(1, abs=1e-4)
+
+
+def test_the_better_half_of_a_blend_weighs_more() -> None:
+    texts, codes = history(200)
+    shuffled = [codes[(number * 7) % len(codes)] for number in range(len(codes))]
+    good, bad = taught().model, learned(texts, shuffled).model
+    beside_good, beside_bad = (learned(texts, codes, each).model.scores for each in (good, bad))
+    assert isinstance(beside_good, Blend)
+    assert isinstance(beside_bad, Blend)
+    assert beside_bad.weight > beside_good.weight
+
+
+def test_one_code_is_a_model_too() -> None:
+    model = learned(["wheat", "barley"] * 5, ["03111000"] * 10)
+    assert answers(model.model, ["wheat seeds"], 5) == [["03111000"]]
+
+
+def test_the_same_history_makes_the_same_model() -> None:
+    one, two = (learned(*history(60)).model for _ in range(2))
+    first, second = one.scores, two.scores
+    assert isinstance(first, Scorer)
+    assert isinstance(second, Scorer)
+    assert first.encoder.weights.places.tobytes() == second.encoder.weights.places.tobytes()
+    assert first.directions.tobytes() == second.directions.tobytes()
+    assert first.memory is not None
+    assert second.memory is not None
+    assert first.memory.vectors.tobytes() == second.memory.vectors.tobytes()
+    assert one.calibration is not None
+    assert two.calibration is not None
+    assert one.calibration.weights.tobytes() == two.calibration.weights.tobytes()
+
+
+def test_progress_comes_to_about_the_work_that_was_announced() -> None:
+    done: list[int] = []
+    courses = [course("cpv", *history(60), PHRASES)]
+    train(courses, small(), done.append)
+    assert sum(done) == work(courses, small())
+    done.clear()
+    train(courses, small(), done.append, jobs=2)
+    assert sum(done) == work(courses, small())
+
+
+def test_a_small_history_is_read_more_often_than_a_large_one() -> None:
+    few, many = history_recipe(100), history_recipe(50_000)
+    assert few.networks[0].epochs > many.networks[0].epochs
+
+
+def test_a_text_of_the_history_gets_its_usual_code_whatever_the_words_say() -> None:
+    texts, codes = history(60)
+    texts += ["Asphalt Road paving"] * 5
+    codes += ["03111000", "03111000", "90910000", "03111000", "45233140"]
+    model = learned(texts, codes).model
+    assert answers(model, ["asphalt  ROAD paving"]) == [["03111000"]]
+    assert answers(model, ["asphalt paving"]) == [["45233140"]]
+    _, confidence = model.predict(["asphalt road paving"], 3)
+    assert confidence[0].tolist() == sorted(confidence[0].tolist(), reverse=True)
+
+
+def test_how_often_a_code_is_new_is_measured_on_the_examples_held_back() -> None:
+    texts, codes = history(200)
+    fresh = [f"{number:04d}0000" for number in range(10, 110)]
+    codes[:100] = fresh
+    unseen = learned(texts, codes).model.unseen
+    assert 0.2 < unseen < 0.8
