@@ -1,12 +1,12 @@
 """How good the codes are: evaluates the engine, models and paid services on labelled tables."""
 
+from pipeline.evaluation.candidates import Embedded, Paid, Subject, is_address, model, offline
 from pipeline.evaluation.entry import evaluate
-from pipeline.evaluation.evaluating import Stopped, evaluated
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.labelled import Labelled
 from pipeline.evaluation.page import check_page, write_page
+from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.evaluation.subjects import Embedded, Paid, Subject, is_address, model, offline
 from pipeline.evaluation.text import left_out_lines
 
 __all__ = [

@@ -13,11 +13,11 @@ from pipeline.boundary import in_python
 from pipeline.classification.frames import text_table
 from pipeline.classification.source import Data, given
 from pipeline.errors import ParkedError, PipelineError, SettingsError
-from pipeline.evaluation.evaluating import Stopped, evaluated
+from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.labelled import check_columns
+from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.evaluation.subjects import Paid, Subject, is_address, offline
 from pipeline.paid import PaidService, Purchase, PurchaseSettings
 from pipeline.paid.progress import buying_bar, silent_buying
 from pipeline.progress import bar, silent

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-from pipeline.evaluation.figures import Figures, told_depths
+from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.json_types import comparison_dict, figures_dict
-from pipeline.evaluation.paired import Comparison, Difference
+from pipeline.evaluation.metrics import Figures, told_depths
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.shares import Share
-from pipeline.evaluation.usable import LeftOut
+from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.evaluation.verdict import verdict
 from pipeline.money import plain
 from pipeline.paid.result import Paid

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pipeline.evaluation.figures import Bin, Figures, LanguageFigures, Point
-from pipeline.evaluation.paired import Comparison, Difference
+from pipeline.evaluation.metrics import Bin, Figures, LanguageFigures, Point
 from pipeline.evaluation.shares import Share
+from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.money import plain
 
 __all__ = ["comparison_dict", "figures_dict"]

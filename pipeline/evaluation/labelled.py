@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from pipeline.codes import CodeTable
 from pipeline.errors import InputChangedError, InputError
+from pipeline.evaluation.dataset import LeftOut, usable
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.evaluation.usable import LeftOut, usable
 from pipeline.tables import ArrowBatch, Reader, find_column
 
 __all__ = ["Labelled", "check_columns", "labelled"]

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from pipeline.codes import CodeTable
 from pipeline.codes.levels import cut, written
 from pipeline.engine.model.calibration import BINS, calibration_error
-from pipeline.evaluation.figures import (
+from pipeline.evaluation.labels import EXACT, Depth, broad
+from pipeline.evaluation.metrics import (
     TOPS,
     Bin,
     DepthFigures,
@@ -22,7 +23,6 @@ from pipeline.evaluation.figures import (
 )
 from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.shares import Share
-from pipeline.evaluation.truths import EXACT, Depth, broad
 
 __all__ = ["figures"]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from pipeline.errors import OutputError
-from pipeline.evaluation.figures import LanguageFigures, told_pairs
 from pipeline.evaluation.findings import Evaluated, Findings
+from pipeline.evaluation.labels import broad
+from pipeline.evaluation.metrics import LanguageFigures, told_pairs
 from pipeline.evaluation.plots import curves, levels, reliability
 from pipeline.evaluation.text import left_out_lines, tongue
-from pipeline.evaluation.truths import broad
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.files.atomic import check_place, replace_text, translated
 from pipeline.files.regular import open_regular

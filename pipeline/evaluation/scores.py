@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pipeline.answers import Answer, Matched, System
 from pipeline.classification.columns import status
-from pipeline.evaluation.truths import STATED, Depth, code_of, depths
+from pipeline.evaluation.labels import STATED, Depth, code_of, depths
 from pipeline.settings import MAX_TOP
 
 __all__ = ["Scores"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipeline.evaluation.figures import TOPS, LanguageFigures, told_depths, told_pairs
+from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.usable import LeftOut
+from pipeline.evaluation.metrics import TOPS, LanguageFigures, told_depths, told_pairs
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.money import plain
 from pipeline.text_table import aligned

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.evaluation.figures import Figures
-from pipeline.evaluation.paired import Comparison, Difference
+from pipeline.evaluation.metrics import Figures
+from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.evaluation.wording import p_value, percent, points, price, rows
 
 __all__ = ["verdict"]

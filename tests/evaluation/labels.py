@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, Failed, Match, Matched, System
 from pipeline.codes import load
+from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Evaluated
 from pipeline.evaluation.labelled import Labelled, labelled
 from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.paired import compare
 from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.evaluation.usable import LeftOut
+from pipeline.evaluation.significance import compare
 from pipeline.tables import ArrowReader
 
 ROWS = [

@@ -10,7 +10,7 @@ import pytest
 from pipeline.errors import OutputError
 from pipeline.evaluation.page import MARK, check_page, page, write_page
 from tests.evaluation.labels import answer, evaluation, scored
-from tests.evaluation.test_figures import ANSWERS, TRUTHS
+from tests.evaluation.test_metrics import ANSWERS, TRUTHS
 
 ONE = ("embedded engine", scored(ANSWERS, TRUTHS, "aaaabbbbcc"))
 TWO = ("model mine", scored([answer("45233140", confidence=0.9)] * 10, TRUTHS, "aaaabbbbcc"))

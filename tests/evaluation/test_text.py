@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 
+from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.text import left_out_lines
-from pipeline.evaluation.usable import LeftOut
 from tests.evaluation.labels import answer, evaluation, scored
 from tests.evaluation.test_page import ONE, TWO
 

@@ -6,9 +6,9 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.paired import compare
+from pipeline.evaluation.significance import compare
 from pipeline.evaluation.verdict import verdict
-from tests.evaluation.test_paired import subject
+from tests.evaluation.test_significance import subject
 
 NAMES = ["embedded engine", "https://service.example"]
 

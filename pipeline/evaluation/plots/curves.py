@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from pipeline.evaluation.figures import Figures, Point
+from pipeline.evaluation.metrics import Figures, Point
 from pipeline.evaluation.plots.ticks import Tick
 from pipeline.evaluation.wording import percent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.evaluation.figures import TOPS, Figures, told_depths
+from pipeline.evaluation.metrics import TOPS, Figures, told_depths
 from pipeline.evaluation.plots.ticks import Tick
 from pipeline.evaluation.shares import Share
 from pipeline.evaluation.wording import percent, within

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from pipeline.evaluation.figures import Figures
+from pipeline.evaluation.metrics import Figures
 from pipeline.evaluation.plots.ticks import Tick
 from pipeline.evaluation.wording import percent, within
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pipeline.evaluation.labels import STATED, Depth
 from pipeline.evaluation.shares import Share
-from pipeline.evaluation.truths import STATED, Depth
 
 __all__ = [
     "TOPS",

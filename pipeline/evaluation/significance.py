@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 from scipy.stats import binomtest
 
-from pipeline.evaluation.figures import TOPS
+from pipeline.evaluation.labels import EXACT, Depth
+from pipeline.evaluation.metrics import TOPS
 from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.shares import Z
-from pipeline.evaluation.truths import EXACT, Depth
 
 __all__ = ["Comparison", "Difference", "compare"]
 

@@ -5,9 +5,9 @@ from math import comb
 
 import pytest
 
-from pipeline.evaluation.paired import Comparison, Difference, compare
+from pipeline.evaluation.labels import EXACT
 from pipeline.evaluation.scores import Scores
-from pipeline.evaluation.truths import EXACT
+from pipeline.evaluation.significance import Comparison, Difference, compare
 from tests.evaluation.labels import answer, scored
 
 

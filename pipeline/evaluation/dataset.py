@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from pipeline.evaluation.labels import code_of
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.evaluation.truths import code_of
 from pipeline.tables import ArrowBatch, Reader, labels
 
 __all__ = ["LeftOut", "usable"]

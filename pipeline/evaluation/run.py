@@ -11,14 +11,14 @@ from typing import TypeAlias
 from pipeline.answers import Matcher
 from pipeline.classification.scan import scan
 from pipeline.codes import CodeTable, load
+from pipeline.evaluation.candidates import Embedded, Paid, Subject
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
 from pipeline.evaluation.labelled import Labelled, labelled
 from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.paired import Comparison, compare
 from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.evaluation.subjects import Embedded, Paid, Subject
+from pipeline.evaluation.significance import Comparison, compare
 from pipeline.money import total
 from pipeline.paid import Purchase, PurchaseSettings
 from pipeline.paid.identity import of_contents

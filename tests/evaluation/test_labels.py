@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.evaluation.truths import EXACT, STATED, Depth, broad, code_of, depths
+from pipeline.evaluation.labels import EXACT, STATED, Depth, broad, code_of, depths
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.codes import load
-from pipeline.evaluation.figures import told_depths, told_pairs
 from pipeline.evaluation.measuring import figures
+from pipeline.evaluation.metrics import told_depths, told_pairs
 from tests.evaluation.labels import REFUSED, answer, scored
 
 TRUTHS = [
