@@ -26,8 +26,8 @@ from typing import Any
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, Match
 from pipeline.paid.ledger.database import Database
-from pipeline.service.bodies import failure, success
-from pipeline.service.pricing import price
+from pipeline.service.http.bodies import failure, success
+from pipeline.service.matching.pricing import price
 
 ENDPOINTS = ("https://service.example", "http://localhost:8000")
 JOBS, DAYS = 10, 90

@@ -516,7 +516,7 @@ def test_accounts_of_another_version_are_left_alone(
 def test_looking_waits_for_nobody_and_changing_says_who_is_in_the_way(
     command: Command, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.service.database.PATIENCE_S", 0.0)
+    monkeypatch.setattr("pipeline.service.accounts.database.PATIENCE_S", 0.0)
     command("open")
     capsys.readouterr()
     with closing(sqlite3.connect(tmp_path / "accounts" / "service.db")) as other:

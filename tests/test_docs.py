@@ -20,10 +20,11 @@ from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.cli.telling import COMPLETE, WITH_FAILED_ROWS
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
-from pipeline.service.bodies import MAX_CHARACTERS, METADATA
 from pipeline.service.faults import FORMS, KINDS, read_script
 from pipeline.service.faults.kinds import When
-from pipeline.service.pricing import (
+from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA
+from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.matching.pricing import (
     HIGHEST,
     LOWEST,
     MARKUP_PERCENTAGE,
@@ -33,8 +34,7 @@ from pipeline.service.pricing import (
     PER_MATCH,
     PER_TITLE_CHARACTERS,
 )
-from pipeline.service.reading import MAX_BODY
-from pipeline.service.terms import FAILURES
+from pipeline.service.spec.terms import FAILURES
 from pipeline.settings import Settings
 
 ROOT = Path(__file__).parents[1]

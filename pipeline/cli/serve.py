@@ -69,7 +69,7 @@ def serve(**values: Any) -> int:
     folder, service = service_folder(values["data"]), service_package("app")
     if values["data"] is not None:
         _check_folder(folder)
-    service.log_lines.set_up()
+    service.json_logging.set_up()
     with service.only_service(folder), closing(service.Accounts(folder)) as accounts:
         serving = _Serving(service, accounts, folder, values)
         if values["faults"] is None:

@@ -2,11 +2,12 @@
 
 TYPE_CHECKING = False  # as in the package's own names: what is imported is what is used
 if TYPE_CHECKING:
-    from pipeline.service import faults, log_lines, server
+    from pipeline.service import faults, server
     from pipeline.service.accounts import STARTING_BALANCE, Accounts, Entry, Opened
+    from pipeline.service.accounts.folder_lock import only_service
     from pipeline.service.app import create_app, engine_matchers
-    from pipeline.service.bodies import METADATA
-    from pipeline.service.folder_lock import only_service
+    from pipeline.service.http import json_logging
+    from pipeline.service.http.bodies import METADATA
 
 __all__ = [
     "METADATA",
@@ -17,14 +18,14 @@ __all__ = [
     "create_app",
     "engine_matchers",
     "faults",
-    "log_lines",
+    "json_logging",
     "only_service",
     "server",
 ]
 
 if not TYPE_CHECKING:
-    MODULES = ("faults", "log_lines", "server")
-    HOMES = ("accounts", "bodies", "folder_lock", "app")
+    MODULES = {"faults": "faults", "json_logging": "http.json_logging", "server": "server"}
+    HOMES = ("accounts", "http.bodies", "accounts.folder_lock", "app")
     """Where the other names are; the last needs the engine and FastAPI, the first neither."""
 
     def __getattr__(name: str) -> object:
@@ -32,7 +33,7 @@ if not TYPE_CHECKING:
         from importlib import import_module
 
         if name in MODULES:
-            return import_module(f"{__name__}.{name}")
+            return import_module(f"{__name__}.{MODULES[name]}")
         for home in HOMES if name in __all__ else ():
             found = getattr(import_module(f"{__name__}.{home}"), name, None)
             if found is not None:

@@ -12,19 +12,19 @@ from starlette.responses import Response
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
-from pipeline.service.access_log import AccessLog
 from pipeline.service.accounts import Accounts
-from pipeline.service.bodies import Metadata, description_in, success
-from pipeline.service.calls import Calls
-from pipeline.service.failures import answer_failures
-from pipeline.service.health import health
-from pipeline.service.openapi import HEALTH, described, operation
+from pipeline.service.http.access_log import AccessLog
+from pipeline.service.http.bodies import Metadata, description_in, success
+from pipeline.service.http.exception_handlers import answer_failures
+from pipeline.service.http.health import health
+from pipeline.service.http.paths import EncodedSlashes
+from pipeline.service.http.requests import JSON, body_of, key_of
+from pipeline.service.http.security_headers import SecurityHeaders
+from pipeline.service.matching.calls import Calls
+from pipeline.service.matching.pricing import MAX_MATCHES
 from pipeline.service.pages import error_page, router
-from pipeline.service.paths import EncodedSlashes
-from pipeline.service.pricing import MAX_MATCHES
-from pipeline.service.reading import JSON, body_of, key_of
-from pipeline.service.security_headers import SecurityHeaders
-from pipeline.service.terms import Terms
+from pipeline.service.spec.openapi import HEALTH, described, operation
+from pipeline.service.spec.terms import Terms
 
 __all__ = ["create_app", "engine_matchers"]
 

@@ -18,7 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pipeline.errors import SettingsError
-from pipeline.service.protocol import BoundedHttp
+from pipeline.service.http.protocol import BoundedHttp
 
 __all__ = ["MOST_CONNECTIONS", "Server", "address", "listening", "make_room", "networks"]
 

@@ -70,7 +70,7 @@ def anyio_backend() -> str:
 def virtual_limits(clock: VirtualClock) -> Iterator[None]:
     """Let the limits go by a clock; the library reads the time of day."""
     with pytest.MonkeyPatch.context() as patched:
-        for module in ("limits.storage.memory", "pipeline.service.limits"):
+        for module in ("limits.storage.memory", "pipeline.service.http.limits"):
             patched.setattr(f"{module}.time", SimpleNamespace(time=clock))
         yield
 

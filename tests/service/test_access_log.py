@@ -17,8 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS
 from pipeline.service import Accounts, create_app
-from pipeline.service.access_log import AccessLog
-from pipeline.service.log_lines import JsonLines
+from pipeline.service.http.access_log import AccessLog
+from pipeline.service.http.json_logging import JsonLines
 from tests.fakes import ScriptedMatcher
 from tests.service.conftest import SCRIPTED, Caller, envelope
 

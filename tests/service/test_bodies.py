@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from pipeline.answers import Match
-from pipeline.service.bodies import (
+from pipeline.service.http.bodies import (
     MAX_CHARACTERS,
     Metadata,
     description_in,
     failure,
     success,
 )
-from pipeline.service.pricing import price
-from pipeline.service.refusals import ValidationError
+from pipeline.service.http.errors import ValidationError
+from pipeline.service.matching.pricing import price
 
 MATCHES = (
     Match("45233140", "Roadworks", 0.9),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.service import Accounts, create_app
-from pipeline.service.failures import prefers_html
+from pipeline.service.http.exception_handlers import prefers_html
 from tests.service.conftest import SCRIPTED, Caller, envelope
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.service.terms import FAILURES
+from pipeline.service.spec.terms import FAILURES
 
 TESTS = Path(__file__).parents[1]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import SettingsError
 from pipeline.rate import Rate
-from pipeline.service.limits import SOON, SlidingWindow, network_of
+from pipeline.service.http.limits import SOON, SlidingWindow, network_of
 from tests.service.conftest import VirtualClock, virtual_limits
 
 

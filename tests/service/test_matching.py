@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
-from pipeline.service.matching import Question, answers_to
+from pipeline.service.matching.matching import Question, answers_to
 
 
 class Echo:

@@ -17,10 +17,10 @@ from jsonschema_rs import Draft202012Validator
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
-from pipeline.service.bodies import METADATA, Metadata
-from pipeline.service.openapi import described
-from pipeline.service.reading import MAX_BODY
-from pipeline.service.terms import FAILURES, Terms
+from pipeline.service.http.bodies import METADATA, Metadata
+from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.spec.openapi import described
+from pipeline.service.spec.terms import FAILURES, Terms
 from tests.service.conftest import SCRIPTED, Caller
 
 pytestmark = pytest.mark.anyio
@@ -190,8 +190,8 @@ def test_it_is_the_same_from_start_to_start(accounts: Accounts) -> None:
         "import sys, tempfile; from pathlib import Path\n"
         "from pipeline.service import Accounts, create_app\n"
         "app = create_app(Accounts(Path(tempfile.mkdtemp())), {}, metadata='mixed')\n"
-        "from pipeline.service.openapi import described\n"
-        "from pipeline.service.terms import Terms\n"
+        "from pipeline.service.spec.openapi import described\n"
+        "from pipeline.service.spec.terms import Terms\n"
         "sys.stdout.buffer.write(described(app.routes, Terms('mixed')))\n"
     )
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"

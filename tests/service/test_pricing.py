@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pipeline.answers import Match
 from pipeline.money import total
-from pipeline.service.bodies import success
-from pipeline.service.pricing import HIGHEST, LOWEST, price
+from pipeline.service.http.bodies import success
+from pipeline.service.matching.pricing import HIGHEST, LOWEST, price
 
 titles = st.lists(st.text(max_size=120), max_size=10)
 

@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.types import Receive, Scope, Send
 
-from pipeline.service import Accounts, create_app, protocol
-from pipeline.service.log_lines import JsonLines
-from pipeline.service.protocol import MAX_HEAD, BoundedHttp
+from pipeline.service import Accounts, create_app
+from pipeline.service.http import protocol
+from pipeline.service.http.json_logging import JsonLines
+from pipeline.service.http.protocol import MAX_HEAD, BoundedHttp
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import BODY, CALL, connected, one, parsed, refusal, rest, serving
 

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from pipeline.service import Accounts, create_app
-from pipeline.service.reading import MAX_BODY
+from pipeline.service.http.requests import MAX_BODY
 from tests.service.conftest import SCRIPTED, Caller, envelope
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from jsonschema_rs import Draft202012Validator
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.codes.shipped import shipped
-from pipeline.service.bodies import (
+from pipeline.service.http.bodies import (
     MAX_CHARACTERS,
     METADATA,
     Metadata,
@@ -22,11 +22,11 @@ from pipeline.service.bodies import (
     failure,
     success,
 )
-from pipeline.service.examples import MATCHES
-from pipeline.service.pricing import price
-from pipeline.service.refusals import ValidationError
-from pipeline.service.schema import CODES, NOT_BLANK, MatchRequest, answer_model, failure_model
-from pipeline.service.terms import FAILURES, Form
+from pipeline.service.http.errors import ValidationError
+from pipeline.service.matching.pricing import price
+from pipeline.service.spec.examples import MATCHES
+from pipeline.service.spec.models import CODES, NOT_BLANK, MatchRequest, answer_model, failure_model
+from pipeline.service.spec.terms import FAILURES, Form
 
 REQUEST = Draft202012Validator(MatchRequest.model_json_schema())
 

@@ -26,7 +26,7 @@ from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, Matcher, Sys
 from pipeline.codes.shipped import shipped
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, engine_matchers
-from pipeline.service.bodies import Metadata
+from pipeline.service.http.bodies import Metadata
 from tests.service.sockets import serving
 
 SEED = "6"

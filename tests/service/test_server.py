@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from pipeline.errors import SettingsError
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, server
-from pipeline.service.log_lines import JsonLines
+from pipeline.service.http.json_logging import JsonLines
 from tests.service.conftest import SCRIPTED
 from tests.service.sockets import serving
 

@@ -16,12 +16,12 @@ from email_validator import EmailNotValidError, validate_email
 from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.service.accounts.audit import Audit
+from pipeline.service.accounts.database import Database
 from pipeline.service.accounts.keys import Keys, insert_key
 from pipeline.service.accounts.passwords import Passwords
 from pipeline.service.accounts.schema import FILE, SCHEMA, VERSION
 from pipeline.service.accounts.sessions import Sessions, delete_sessions
 from pipeline.service.accounts.statement import Statement, insert_opening
-from pipeline.service.database import Database
 
 __all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "Opened", "one_way"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
+from pipeline.service.accounts.database import Database
 from pipeline.service.accounts.secret import hashed, make_secret
-from pipeline.service.database import Database
 
 __all__ = ["LIFETIME", "Sessions", "delete_sessions"]
 

@@ -13,7 +13,7 @@ from pipeline.answers import System
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, plain, total
 from pipeline.service.accounts.charging import Due, charge_all
-from pipeline.service.database import Database
+from pipeline.service.accounts.database import Database
 
 __all__ = ["DailyUse", "Entry", "Statement", "check_amount", "insert_opening"]
 

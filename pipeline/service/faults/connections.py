@@ -12,7 +12,7 @@ import struct
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline.service.protocol import BoundedHttp
+from pipeline.service.http.protocol import BoundedHttp
 
 __all__ = ["Connection", "DroppableConnections", "connection_of"]
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.service.faults.connections import connection_of
 from pipeline.service.faults.record import Record
-from pipeline.service.reading import JSON, MAX_BODY
+from pipeline.service.http.requests import JSON, MAX_BODY
 
 __all__ = ["Exchange", "Response", "digest_in", "read_messages"]
 

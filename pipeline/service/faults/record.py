@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline.answers import System
 from pipeline.money import plain
-from pipeline.service.database import connect
+from pipeline.service.accounts.database import connect
 
 __all__ = ["FILE", "Record", "Served"]
 

@@ -13,7 +13,6 @@ from random import Random
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.service.bodies import failure
 from pipeline.service.faults.exchange import Exchange, Response, digest_in, read_messages
 from pipeline.service.faults.garbage import PAGE, garbled
 from pipeline.service.faults.kinds import (
@@ -33,7 +32,8 @@ from pipeline.service.faults.kinds import (
 )
 from pipeline.service.faults.record import Record
 from pipeline.service.faults.script import Dice, Script
-from pipeline.service.paths import path_of
+from pipeline.service.http.bodies import failure
+from pipeline.service.http.paths import path_of
 
 __all__ = ["FaultServer"]
 

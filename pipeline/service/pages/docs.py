@@ -10,12 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.service.accounts import STARTING_BALANCE
-from pipeline.service.bodies import MAX_CHARACTERS, failure
-from pipeline.service.examples import DESCRIPTION, MATCHES, response
-from pipeline.service.pages.rendering import base_url_of, render
-from pipeline.service.pages.site import Site
-from pipeline.service.pages.visitors import Visitor
-from pipeline.service.pricing import (
+from pipeline.service.http.bodies import MAX_CHARACTERS, failure
+from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.matching.pricing import (
     HIGHEST,
     LOWEST,
     MARKUP_PERCENTAGE,
@@ -26,8 +23,11 @@ from pipeline.service.pricing import (
     PER_TITLE_CHARACTERS,
     price,
 )
-from pipeline.service.reading import MAX_BODY
-from pipeline.service.terms import FAILURES, SYSTEM_NAMES, Terms
+from pipeline.service.pages.rendering import base_url_of, render
+from pipeline.service.pages.site import Site
+from pipeline.service.pages.visitors import Visitor
+from pipeline.service.spec.examples import DESCRIPTION, MATCHES, response
+from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Terms
 
 __all__ = ["show"]
 

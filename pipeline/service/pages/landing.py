@@ -6,11 +6,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.service.accounts import STARTING_BALANCE
+from pipeline.service.matching.pricing import HIGHEST, LOWEST
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.visitors import Visitor
-from pipeline.service.pricing import HIGHEST, LOWEST
-from pipeline.service.terms import SYSTEM_NAMES
+from pipeline.service.spec.terms import SYSTEM_NAMES
 
 __all__ = ["show"]
 

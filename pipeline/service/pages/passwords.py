@@ -8,7 +8,7 @@ from math import ceil
 from starlette.requests import Request
 
 from pipeline.service.accounts.passwords import LONGEST, SHORTEST
-from pipeline.service.limits import network_of
+from pipeline.service.http.limits import network_of
 from pipeline.service.pages.site import Site, address_of
 from pipeline.service.pages.wording import count
 

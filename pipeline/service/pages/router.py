@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.service.accounts import Accounts
-from pipeline.service.calls import Calls
+from pipeline.service.matching.calls import Calls
 from pipeline.service.pages import (
     account,
     authentication,
@@ -29,7 +29,7 @@ from pipeline.service.pages.redirects import redirect_to_log_in
 from pipeline.service.pages.site import Site
 from pipeline.service.pages.static_files import FOLDER, serve_static
 from pipeline.service.pages.visitors import Visitor, visitor_of
-from pipeline.service.terms import Terms
+from pipeline.service.spec.terms import Terms
 
 __all__ = ["router"]
 

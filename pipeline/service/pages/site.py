@@ -12,11 +12,11 @@ from starlette.requests import Request
 
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
-from pipeline.service.calls import Calls
-from pipeline.service.limits import SlidingWindow
+from pipeline.service.http.limits import SlidingWindow
+from pipeline.service.matching.calls import Calls
 from pipeline.service.pages.guessing import PasswordTries
 from pipeline.service.pages.visitors import Visitor
-from pipeline.service.terms import Terms
+from pipeline.service.spec.terms import Terms
 
 __all__ = ["SIGN_UP", "Site", "address_of"]
 

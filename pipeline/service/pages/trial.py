@@ -14,17 +14,17 @@ from starlette.responses import Response
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import total
 from pipeline.service.accounts import Holder
-from pipeline.service.bodies import MAX_CHARACTERS, checked_description
-from pipeline.service.calls import Answered
-from pipeline.service.failures import FAILED
-from pipeline.service.log_lines import FIELDS
+from pipeline.service.http.bodies import MAX_CHARACTERS, checked_description
+from pipeline.service.http.errors import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.http.exception_handlers import FAILED
+from pipeline.service.http.json_logging import FIELDS
+from pipeline.service.matching.calls import Answered
+from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
 from pipeline.service.pages.forms import Form
 from pipeline.service.pages.rendering import render
 from pipeline.service.pages.site import Site, address_of
 from pipeline.service.pages.visitors import Visitor
-from pipeline.service.pricing import MARKUP_PERCENTAGE
-from pipeline.service.refusals import INTERNAL_ERROR, RefusedError, ValidationError
-from pipeline.service.terms import SYSTEM_NAMES
+from pipeline.service.spec.terms import SYSTEM_NAMES
 
 __all__ = ["ask", "show"]
 

@@ -15,7 +15,7 @@ import pytest
 from pipeline.errors import PipelineError
 from pipeline.service import Accounts
 from pipeline.service.accounts import Due
-from pipeline.service.database import unusable
+from pipeline.service.accounts.database import unusable
 from tests.service.accounts.conftest import PRICE
 
 BATCH = 7

@@ -9,10 +9,10 @@ import pytest
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import Answered, Unreadable, WrongCurrency, WrongPrice
 from pipeline.paid.client.responses import read_response
-from pipeline.service.bodies import METADATA, Metadata, success
 from pipeline.service.faults import FORMS, Form
 from pipeline.service.faults.garbage import ABSURD_USD, HUGE, Garbled, garbled
-from pipeline.service.pricing import price
+from pipeline.service.http.bodies import METADATA, Metadata, success
+from pipeline.service.matching.pricing import price
 
 MATCHES = (Match("45233140", "Roadworks", 0.9), Match("45233000", "Roads", 0.4))
 PRICE = price(MATCHES)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipeline.service import Accounts
-from pipeline.service.log_lines import FIELDS
+from pipeline.service.http.json_logging import FIELDS
 from tests.service.pages.browsing import EMAIL, PASSWORD, Browser
 
 pytestmark = pytest.mark.anyio

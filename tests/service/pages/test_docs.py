@@ -15,9 +15,9 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
 from pipeline.service import STARTING_BALANCE, Accounts, create_app, engine_matchers
-from pipeline.service.bodies import METADATA, Metadata
-from pipeline.service.examples import DESCRIPTION
-from pipeline.service.terms import FAILURES
+from pipeline.service.http.bodies import METADATA, Metadata
+from pipeline.service.spec.examples import DESCRIPTION
+from pipeline.service.spec.terms import FAILURES
 from tests.paid.serving import serving
 from tests.service.conftest import SCRIPTED, Caller, exact
 

@@ -11,7 +11,7 @@ from pipeline.money import plain
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
 from pipeline.service.accounts import Due
-from pipeline.service.log_lines import FIELDS
+from pipeline.service.http.json_logging import FIELDS
 from tests.service.conftest import SCRIPTED, Caller, VirtualClock, exact
 from tests.service.pages.browsing import Browser
 

@@ -1,6 +1,6 @@
 """The interface's bodies as pydantic models, from which FastAPI generates /openapi.json.
 
-They are documentation only: `pipeline.service.bodies` reads and writes the bodies, with exact
+They are documentation only: `pipeline.service.http.bodies` reads and writes the bodies, with exact
 decimals, and tests compare what it writes with these.
 """
 
@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
 from pipeline.answers import System
-from pipeline.service.bodies import MAX_CHARACTERS, SUCCESS
-from pipeline.service.examples import DESCRIPTION
-from pipeline.service.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE, MAX_MATCHES
-from pipeline.service.terms import Failure, Form
+from pipeline.service.http.bodies import MAX_CHARACTERS, SUCCESS
+from pipeline.service.matching.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE, MAX_MATCHES
+from pipeline.service.spec.examples import DESCRIPTION
+from pipeline.service.spec.terms import Failure, Form
 
 __all__ = ["Health", "MatchRequest", "answer_model", "failure_model"]
 

@@ -18,8 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS
 from pipeline.money import plain
-from pipeline.service.failures import Answering
-from pipeline.service.log_lines import FIELDS
+from pipeline.service.http.exception_handlers import Answering
+from pipeline.service.http.json_logging import FIELDS
 
 __all__ = ["HEADER", "AccessLog"]
 

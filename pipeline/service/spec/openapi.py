@@ -14,13 +14,13 @@ from starlette.routing import BaseRoute
 
 from pipeline.answers import System
 from pipeline.classification.manifest import VERSIONS
-from pipeline.service.bodies import failure
-from pipeline.service.examples import DESCRIPTION, nothing_found, response
-from pipeline.service.pricing import HIGHEST, LOWEST, MAX_MATCHES
-from pipeline.service.reading import JSON, MAX_BODY
-from pipeline.service.refusals import SCHEME
-from pipeline.service.schema import Health, MatchRequest, answer_model, failure_model
-from pipeline.service.terms import FAILURES, SYSTEM_NAMES, Failure, Terms
+from pipeline.service.http.bodies import failure
+from pipeline.service.http.errors import SCHEME
+from pipeline.service.http.requests import JSON, MAX_BODY
+from pipeline.service.matching.pricing import HIGHEST, LOWEST, MAX_MATCHES
+from pipeline.service.spec.examples import DESCRIPTION, nothing_found, response
+from pipeline.service.spec.models import Health, MatchRequest, answer_model, failure_model
+from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Failure, Terms
 
 __all__ = ["HEALTH", "described", "operation"]
 

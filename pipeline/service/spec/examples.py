@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipeline.answers import Match, System
-from pipeline.service.bodies import Metadata, success
-from pipeline.service.pricing import price
+from pipeline.service.http.bodies import Metadata, success
+from pipeline.service.matching.pricing import price
 
 __all__ = ["DESCRIPTION", "MATCHES", "nothing_found", "response"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pipeline.errors import SettingsError
-from pipeline.service.database import unusable
+from pipeline.service.accounts.database import unusable
 
 __all__ = ["only_service"]
 

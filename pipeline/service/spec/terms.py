@@ -7,16 +7,16 @@ from typing import Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
-from pipeline.service.bodies import MAX_CHARACTERS, Metadata
-from pipeline.service.protocol import MAX_HEAD, SLOWEST
-from pipeline.service.reading import JSON, MAX_BODY
-from pipeline.service.refusals import (
+from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata
+from pipeline.service.http.errors import (
     INTERNAL_ERROR,
     InsufficientBalanceError,
     RateLimitError,
     UnauthorizedError,
     ValidationError,
 )
+from pipeline.service.http.protocol import MAX_HEAD, SLOWEST
+from pipeline.service.http.requests import JSON, MAX_BODY
 
 __all__ = ["FAILURES", "SYSTEM_NAMES", "Failure", "Form", "Terms"]
 

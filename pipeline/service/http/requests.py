@@ -6,7 +6,7 @@ from email.message import Message
 
 from starlette.requests import ClientDisconnect, Request
 
-from pipeline.service.refusals import ValidationError
+from pipeline.service.http.errors import ValidationError
 
 __all__ = ["JSON", "MAX_BODY", "body_of", "key_of"]
 

@@ -10,8 +10,8 @@ from zlib import crc32
 import simplejson
 
 from pipeline.answers import Match, System
-from pipeline.service.pricing import MARKUP_PERCENTAGE, Price
-from pipeline.service.refusals import ValidationError
+from pipeline.service.http.errors import ValidationError
+from pipeline.service.matching.pricing import MARKUP_PERCENTAGE, Price
 
 __all__ = [
     "MAX_CHARACTERS",

@@ -1,0 +1,1 @@
+"""The service's door: HTTP, limits, errors and logs."""

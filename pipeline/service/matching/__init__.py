@@ -1,0 +1,1 @@
+"""Answers calls: many at once, each charged by itself."""

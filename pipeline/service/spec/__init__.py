@@ -1,0 +1,1 @@
+"""What a deployment promises, described for people and machines."""
