@@ -515,13 +515,13 @@ PROTECTIONS = (
         "a form needs the token of its visitor",
         "if not visitor.knows(form.value(TOKEN_FIELD)):",
         "if False:",
-        "tests/service/pages/test_csrf.py::test_every_form_needs_the_token_of_its_visitor",
+        "tests/service/web/test_csrf.py::test_every_form_needs_the_token_of_its_visitor",
     ),
     Protection(
         "a form that a browser says another site sent is refused",
         "            check_origin(request)\n",
         "",
-        "tests/service/pages/test_csrf.py::"
+        "tests/service/web/test_csrf.py::"
         "test_a_form_from_another_site_is_refused_even_with_the_token",
     ),
     Protection(
@@ -533,7 +533,7 @@ PROTECTIONS = (
         """\
         visitor.end()
 """,
-        "tests/service/pages/test_authentication.py::"
+        "tests/service/web/test_authentication.py::"
         "test_logging_out_ends_the_session_wherever_its_cookie_is",
     ),
     Protection(
@@ -553,53 +553,49 @@ PROTECTIONS = (
         "no script reads a cookie",
         "            httponly=True,\n",
         "",
-        "tests/service/pages/test_cookies.py::"
+        "tests/service/web/test_cookies.py::"
         "test_cookies_are_out_of_reach_of_scripts_and_other_sites",
     ),
     Protection(
         "logging in sends on to no other site",
         "return path if path in PLACES else HOME",
         "return path or HOME",
-        "tests/service/pages/test_authentication.py::test_nobody_is_sent_on_to_anywhere_else",
+        "tests/service/web/test_authentication.py::test_nobody_is_sent_on_to_anywhere_else",
     ),
     Protection(
         "an address guesses a password only so often",
         '((self._pair, f"{name} {network}"), (self._address, network))',
         "((self._address, network),)",
-        "tests/service/pages/test_authentication.py::"
-        "test_who_guesses_is_locked_out_and_nobody_else",
+        "tests/service/web/test_authentication.py::test_who_guesses_is_locked_out_and_nobody_else",
     ),
     Protection(
         "an address guesses the passwords of all accounts only so often",
         '((self._pair, f"{name} {network}"), (self._address, network))',
         '((self._pair, f"{name} {network}"),)',
-        "tests/service/pages/test_guessing.py::test_an_address_is_bounded_over_all_accounts",
+        "tests/service/web/test_guessing.py::test_an_address_is_bounded_over_all_accounts",
     ),
     Protection(
         "guessing locks nobody else out",
         '(self._pair, f"{name} {network}")',
         "(self._pair, name)",
-        "tests/service/pages/test_authentication.py::"
-        "test_who_guesses_is_locked_out_and_nobody_else",
+        "tests/service/web/test_authentication.py::test_who_guesses_is_locked_out_and_nobody_else",
     ),
     Protection(
         "an account is guessed at only so often, whoever does it",
         "if self._account.wait(name):",
         "if False:",
-        "tests/service/pages/test_guessing.py::"
-        "test_guessing_is_bounded_from_however_many_addresses",
+        "tests/service/web/test_guessing.py::test_guessing_is_bounded_from_however_many_addresses",
     ),
     Protection(
         "every response has the security headers",
         "    app.add_middleware(SecurityHeaders)",
         "    pass",
-        "tests/service/pages/test_headers.py::"
-        "test_every_response_says_what_browsers_may_do_with_it",
+        "tests/service/web/test_headers.py::test_every_response_says_what_browsers_may_do_with_it",
     ),
     Protection(
         "what is shown is escaped",
-        'PackageLoader("pipeline.service.pages"),\n        autoescape=True,\n',
-        'PackageLoader("pipeline.service.pages"),\n        autoescape=False,\n',
-        "tests/service/pages/test_hostile_texts.py",
+        'PackageLoader("pipeline.service.web"),\n        autoescape=True,\n',
+        'PackageLoader("pipeline.service.web"),\n        autoescape=False,\n',
+        "tests/service/web/test_hostile_texts.py",
     ),
 )

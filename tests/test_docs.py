@@ -20,8 +20,8 @@ from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.cli.telling import COMPLETE, WITH_FAILED_ROWS
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
-from pipeline.service.faults import FORMS, KINDS, read_script
-from pipeline.service.faults.kinds import When
+from pipeline.service.chaos import FORMS, KINDS, read_script
+from pipeline.service.chaos.kinds import When
 from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA
 from pipeline.service.http.requests import MAX_BODY
 from pipeline.service.matching.pricing import (

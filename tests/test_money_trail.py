@@ -13,7 +13,7 @@ from pipeline.answers import System
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.rate import Rate
 from pipeline.service import Entry
-from pipeline.service.faults import Served
+from pipeline.service.chaos import Served
 from tests.money_trail import (
     Attempt,
     Output,

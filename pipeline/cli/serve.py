@@ -162,7 +162,7 @@ def _named(folder: Path) -> str:
 
 def _serve_badly(serving: _Serving) -> int:
     """Serve with faults; say before what they are, and after what they did."""
-    faults = serving.service.faults
+    faults = serving.service.chaos
     script = faults.read_script(serving.values["faults"])
     with closing(faults.Record(serving.folder)) as record:
         before = record.last()

@@ -2,7 +2,7 @@
 
 TYPE_CHECKING = False  # as in the package's own names: what is imported is what is used
 if TYPE_CHECKING:
-    from pipeline.service import faults, server
+    from pipeline.service import chaos, server
     from pipeline.service.accounts import STARTING_BALANCE, Accounts, Entry, Opened
     from pipeline.service.accounts.folder_lock import only_service
     from pipeline.service.app import create_app, engine_matchers
@@ -15,16 +15,16 @@ __all__ = [
     "Accounts",
     "Entry",
     "Opened",
+    "chaos",
     "create_app",
     "engine_matchers",
-    "faults",
     "json_logging",
     "only_service",
     "server",
 ]
 
 if not TYPE_CHECKING:
-    MODULES = {"faults": "faults", "json_logging": "http.json_logging", "server": "server"}
+    MODULES = {"chaos": "chaos", "json_logging": "http.json_logging", "server": "server"}
     HOMES = ("accounts", "http.bodies", "accounts.folder_lock", "app")
     """Where the other names are; the last needs the engine and FastAPI, the first neither."""
 

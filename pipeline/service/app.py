@@ -22,9 +22,9 @@ from pipeline.service.http.requests import JSON, body_of, key_of
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.matching.calls import Calls
 from pipeline.service.matching.pricing import MAX_MATCHES
-from pipeline.service.pages import error_page, router
 from pipeline.service.spec.openapi import HEALTH, described, operation
 from pipeline.service.spec.terms import Terms
+from pipeline.service.web import error_page, router
 
 __all__ = ["create_app", "engine_matchers"]
 

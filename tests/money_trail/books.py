@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.money import total
 from pipeline.service import Accounts, Entry
-from pipeline.service.faults import Record, Served
+from pipeline.service.chaos import Record, Served
 
 __all__ = [
     "Attempt",

@@ -21,7 +21,7 @@ from pipeline import service
 from pipeline.cli.serve import METADATA, serve
 from pipeline.errors import SettingsError
 from pipeline.service import Accounts
-from pipeline.service.faults import Record
+from pipeline.service.chaos import Record
 from tests.service.conftest import exact
 from tests.service.processes import key_in, ran, serving
 

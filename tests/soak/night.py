@@ -20,7 +20,7 @@ from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
 from pipeline.service import Accounts
-from pipeline.service.faults import Record, Script
+from pipeline.service.chaos import Record, Script
 from tests.soak.script import soak_script
 
 __all__ = ["Night", "Plan"]

@@ -6,7 +6,7 @@ from itertools import islice
 from math import ceil
 from random import Random
 
-from pipeline.service.faults import (
+from pipeline.service.chaos import (
     FORMS,
     Cut,
     Drip,

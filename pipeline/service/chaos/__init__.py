@@ -1,0 +1,52 @@
+"""The service on a bad night: faults by a script, and a true record of what happened."""
+
+from pipeline.service.chaos.connections import DroppableConnections
+from pipeline.service.chaos.kinds import (
+    FORMS,
+    KINDS,
+    Cut,
+    Drip,
+    DropAfter,
+    DropBefore,
+    Error,
+    Fault,
+    Form,
+    Garbage,
+    Gateway,
+    IdleClose,
+    Latency,
+    Redirect,
+    Refuse,
+    Stall,
+)
+from pipeline.service.chaos.record import Record, Served
+from pipeline.service.chaos.report import announced, told
+from pipeline.service.chaos.script import Script, read_script
+from pipeline.service.chaos.server import FaultServer
+
+__all__ = [
+    "FORMS",
+    "KINDS",
+    "Cut",
+    "Drip",
+    "DropAfter",
+    "DropBefore",
+    "DroppableConnections",
+    "Error",
+    "Fault",
+    "FaultServer",
+    "Form",
+    "Garbage",
+    "Gateway",
+    "IdleClose",
+    "Latency",
+    "Record",
+    "Redirect",
+    "Refuse",
+    "Script",
+    "Served",
+    "Stall",
+    "announced",
+    "read_script",
+    "told",
+]

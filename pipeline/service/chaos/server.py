@@ -1,0 +1,162 @@
+"""The service with faults: an ASGI application around it that strikes requests as a script says."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from random import Random
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.service.chaos.exchange import Exchange, Response, digest_in, read_messages
+from pipeline.service.chaos.garbage import PAGE, garbled
+from pipeline.service.chaos.kinds import (
+    FORMS,
+    Cut,
+    Drip,
+    DropAfter,
+    DropBefore,
+    Error,
+    Fault,
+    Garbage,
+    Gateway,
+    IdleClose,
+    Redirect,
+    Refuse,
+    Stall,
+)
+from pipeline.service.chaos.record import Record
+from pipeline.service.chaos.script import Dice, Script
+from pipeline.service.http.bodies import failure
+from pipeline.service.http.paths import path_of
+
+__all__ = ["FaultServer"]
+
+HTML = {"Content-Type": "text/html"}
+
+log = logging.getLogger("pipeline.service")
+
+ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYSTEMS}
+
+
+class FaultServer:
+    """Passes calls to a service and strikes them; what is no call passes untouched.
+
+    It runs on uvicorn with `DroppableConnections` as its protocol.
+
+    Args:
+        app: the service.
+        script: what goes wrong.
+        record: where it is written down what did.
+        clock: gives seconds since 1970, for the record.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        script: Script,
+        record: Record,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._app = app
+        self._dice = Dice(script)
+        self._record = record
+        self._clock = clock
+        self._started = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a request."""
+        system = _system(scope)
+        if system is None:
+            await self._app(scope, receive, send)
+            return
+        arrived = self._clock()
+        throw = self._dice.throw(system, time.monotonic() - self._started)
+        messages = await read_messages(receive)
+        number = self._record.arrived(arrived, system, digest_in(messages))
+        exchange = Exchange(self._app, scope, messages, receive, send, self._record, number)
+        await asyncio.sleep(throw.delay)
+        if throw.fault is None:
+            await _untouched(exchange, await exchange.work())
+            return
+        log.info("request %d (%s): %s", number, system, throw.fault.kind)
+        await _before(exchange, throw.fault, throw.chance)
+
+
+def _system(scope: Scope) -> System | None:
+    """Return what a call asks about; None for what is no call."""
+    if scope["type"] != "http" or scope["method"] != "POST":
+        return None
+    return ENDPOINTS.get(path_of(scope))
+
+
+async def _untouched(exchange: Exchange, response: Response) -> None:
+    await exchange.answer(response, None, response.billed_usd)
+
+
+async def _before(exchange: Exchange, fault: Fault, chance: Random) -> None:
+    """Strike a request before the work is done; what strikes later comes later."""
+    match fault:
+        case DropBefore():
+            await exchange.drop(fault.kind)
+        case Refuse():
+            await exchange.answer(_refusal(fault), fault.kind)
+        case Error():
+            await exchange.answer(_error(fault), fault.kind)
+        case Redirect(to=to):
+            target = to.rstrip("/") + exchange.scope["path"]
+            await exchange.answer(Response(307, b"", {"Location": target}), fault.kind)
+        case Stall(seconds=seconds):
+            await asyncio.sleep(seconds)
+            response = await exchange.work()
+            await exchange.answer(response, fault.kind, response.billed_usd)
+        case _:
+            response = await exchange.work()
+            if response.billed_usd is None:  # the service refused it: nothing is left to spoil
+                await _untouched(exchange, response)
+            else:
+                await _after(exchange, response, fault, chance)
+
+
+async def _after(exchange: Exchange, response: Response, fault: Fault, chance: Random) -> None:
+    """Strike an answer that is billed."""
+    assert response.billed_usd is not None  # noqa: S101 - the caller has seen to it
+    match fault:
+        case DropAfter():
+            await exchange.drop(fault.kind)
+        case Cut():
+            await exchange.cut(response, fault.kind)
+        case Drip(seconds=seconds):
+            await exchange.drip(response, fault.kind, seconds)
+        case Gateway(status=status):
+            await exchange.answer(Response(status, PAGE, HTML), fault.kind)
+        case Garbage(form=form):
+            chosen = chance.choice(FORMS) if form == "any" else form
+            bad = garbled(chosen, response.body, response.billed_usd)
+            headers = {"Content-Type": bad.media_type}
+            spoilt = Response(200, bad.body, headers, padding=bad.padding)
+            await exchange.answer(spoilt, f"{fault.kind} {chosen}", bad.stated_usd)
+        case IdleClose(seconds=seconds, jitter=jitter):
+            await exchange.answer(response, fault.kind, response.billed_usd)
+            await exchange.close_behind(seconds + chance.uniform(0, jitter))
+
+
+def _refusal(fault: Refuse) -> Response:
+    headers = {"Content-Type": "application/json"}
+    if fault.retry_after == "seconds":
+        headers["Retry-After"] = str(fault.seconds)
+    elif fault.retry_after == "date":
+        until = datetime.now(UTC) + timedelta(seconds=fault.seconds)
+        headers["Retry-After"] = format_datetime(until, usegmt=True)
+    return Response(429, failure("RATE_LIMIT_EXCEEDED", "Too many requests."), headers)
+
+
+def _error(fault: Error) -> Response:
+    if not fault.envelope:
+        return Response(fault.status, PAGE, HTML)
+    return Response(fault.status, failure("INTERNAL_ERROR", "The service failed."))

@@ -1,9 +1,0 @@
-"""The service's pages for people: accounts, keys, usage, statements and a form to try it."""
-
-from pipeline.service.pages.errors import error_page
-from pipeline.service.pages.router import router
-
-__all__ = [
-    "error_page",
-    "router",
-]

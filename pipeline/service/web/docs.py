@@ -1,0 +1,125 @@
+"""The page that documents the interface, as this deployment is set."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import simplejson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pipeline.service.accounts import STARTING_BALANCE
+from pipeline.service.http.bodies import MAX_CHARACTERS, failure
+from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.matching.pricing import (
+    HIGHEST,
+    LOWEST,
+    MARKUP_PERCENTAGE,
+    MAX_MATCHES,
+    MOST_FOR_TITLES,
+    PER_CALL,
+    PER_MATCH,
+    PER_TITLE_CHARACTERS,
+    price,
+)
+from pipeline.service.spec.examples import DESCRIPTION, MATCHES, response
+from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Terms
+from pipeline.service.web.rendering import base_url_of, render
+from pipeline.service.web.site import Site
+from pipeline.service.web.visitors import Visitor
+
+__all__ = ["show"]
+
+CURL = """\
+curl {base_url}/api/cpv/match \\
+  -H 'Content-Type: application/json' \\
+  -H "X-API-Key: $TENDER_PIPELINE_API_KEY" \\
+  -d '{{"description": "{description}"}}'"""
+
+PYTHON = """\
+import json
+import os
+from decimal import Decimal
+
+import httpx
+
+response = httpx.post(
+    "{base_url}/api/cpv/match",
+    json={{"description": "{description}"}},
+    headers={{"X-API-Key": os.environ["TENDER_PIPELINE_API_KEY"]}},
+)
+answer = json.loads(response.content, parse_float=Decimal)
+if not answer["success"]:
+    raise SystemExit(f"{{answer['error']}}: {{answer['message']}}")
+for match in answer["data"]:
+    print(match["code"], match["title"], match["confidence"])
+print(answer["metadata"])"""
+
+COMMAND = "tender-pipeline run tenders.csv --base-url {base_url} --max-cost 2.50"
+
+FORMULA = f"""\
+base price = {PER_CALL} + {PER_MATCH} per match + 1 per {PER_TITLE_CHARACTERS} characters of titles
+markup     = {MARKUP_PERCENTAGE} % of the base price
+price      = base price + markup"""
+
+FIELDS = {
+    "success": ("boolean", "true"),
+    "message": ("string", "says that the call was successful"),
+    "data[].code": ("string", "the code, digits and all as text"),
+    "data[].title": ("string", "the title of the code"),
+    "data[].confidence": ("number", "how sure the match is, from 0 to 1"),
+    "data[].codeType": ("string", "the system: cpv, psc, unspsc or naics"),
+}
+DETAILED_FIELDS = {
+    "data[].cost": ("number", "the share of the match in the base price, USD"),
+    "metadata.costBreakdown.apiCost": ("number", "the base price of the call, USD"),
+    "metadata.costBreakdown.markupPercentage": ("number", "the markup in percent"),
+    "metadata.costBreakdown.markupAmount": ("number", "the markup, USD"),
+    "metadata.costBreakdown.finalCost": ("number", "what is charged: both together, USD"),
+    "metadata.costBreakdown.currency": ("string", "USD"),
+}
+COMPACT_FIELDS = {"metadata.cost.apiCost": ("number", "what is charged, USD")}
+
+
+def show(site: Site, request: Request, visitor: Visitor) -> Response:
+    """Show the documentation."""
+    base_url = base_url_of(request)
+    examples: dict[str, Any] = {
+        name: text.format(base_url=base_url, description=DESCRIPTION)
+        for name, text in (("curl", CURL), ("python", PYTHON), ("command", COMMAND))
+    }
+    return render(request, "docs.html", visitor=visitor, **examples, **_values(site.terms))
+
+
+@cache
+def _values(terms: Terms) -> dict[str, Any]:
+    fields = dict(FIELDS)
+    if "detailed" in terms.forms:
+        fields |= DETAILED_FIELDS
+    if "compact" in terms.forms:
+        fields |= COMPACT_FIELDS
+    return {
+        "systems": SYSTEM_NAMES,
+        "max_characters": MAX_CHARACTERS,
+        "max_body": MAX_BODY,
+        "max_matches": MAX_MATCHES,
+        "responses": [(form, _indented(response("cpv", form))) for form in terms.forms],
+        "fields": [(name, *said) for name, said in fields.items()],
+        "failures": FAILURES,
+        "failure": _indented(failure(FAILURES[0].error, FAILURES[0].example)),
+        "key_rate": terms.key_rate,
+        "demo_rate": terms.demo_rate,
+        "starting_balance": STARTING_BALANCE,
+        "lowest": LOWEST.final,
+        "highest": HIGHEST.final,
+        "formula": FORMULA,
+        "most_for_titles": MOST_FOR_TITLES,
+        "example": price(MATCHES["cpv"]),
+    }
+
+
+def _indented(body: bytes) -> str:
+    """Write JSON for people, its numbers digit by digit as they are."""
+    content = simplejson.loads(body, use_decimal=True)
+    return str(simplejson.dumps(content, ensure_ascii=False, use_decimal=True, indent=2))

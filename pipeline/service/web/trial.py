@@ -1,0 +1,121 @@
+"""The page to try it: a text, the systems to ask, and what they answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.money import total
+from pipeline.service.accounts import Holder
+from pipeline.service.http.bodies import MAX_CHARACTERS, checked_description
+from pipeline.service.http.errors import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.http.exception_handlers import FAILED
+from pipeline.service.http.json_logging import FIELDS
+from pipeline.service.matching.calls import Answered
+from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
+from pipeline.service.spec.terms import SYSTEM_NAMES
+from pipeline.service.web.forms import Form
+from pipeline.service.web.rendering import render
+from pipeline.service.web.site import Site, address_of
+from pipeline.service.web.visitors import Visitor
+
+__all__ = ["ask", "show"]
+
+log = logging.getLogger("pipeline.service")
+
+
+class FailedError(RefusedError):
+    """The service failed at this call; what the others brought is shown all the same."""
+
+    status = 500
+    error = INTERNAL_ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one call.
+
+    Attributes:
+        system: what was asked about.
+        answered: the answer; None if there is none.
+        refused: why not; None if there is one.
+    """
+
+    system: System
+    answered: Answered | None = None
+    refused: RefusedError | None = None
+
+
+def show(site: Site, request: Request, visitor: Visitor) -> Response:
+    """Show the form."""
+    return _page(site, request, visitor, Form({"system": ["cpv"]}))
+
+
+async def ask(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:
+    """Make a call for each system that is chosen, and show what they answer."""
+    # Browsers end a line with two characters, programs with one.
+    description = form.value("description").replace("\r\n", "\n")
+    systems = [system for system in SYSTEMS if form.chosen("system", system)]
+    errors = {}
+    try:
+        checked_description(description)
+    except ValidationError as error:
+        errors["description"] = error.message
+    if not systems:
+        errors["system"] = "No system is chosen. Choose one or more."
+    if errors:
+        return await run_in_threadpool(_page, site, request, visitor, form.wrong(errors))
+    outcomes = [await _outcome(site, request, visitor, each, description) for each in systems]
+    request.state.price_usd = _paid(outcomes)  # for the access log
+    return await run_in_threadpool(_page, site, request, visitor, form, outcomes)
+
+
+async def _outcome(
+    site: Site, request: Request, visitor: Visitor, system: System, description: str
+) -> Outcome:
+    holder = None if visitor.account_id is None else Holder(visitor.account_id)
+    try:
+        site.calls.count(holder, address_of(request))
+        return Outcome(system, await site.calls.answer(holder, system, description))
+    except RefusedError as error:
+        return Outcome(system, refused=error)
+    except Exception as error:
+        number = request.state.request_id
+        log.error("failed", exc_info=error, extra={FIELDS: {"request": number}})
+        return Outcome(system, refused=FailedError(FAILED.format(number)))
+
+
+def _paid(outcomes: Sequence[Outcome]) -> Decimal:
+    return total(each.answered.price.final for each in outcomes if each.answered is not None)
+
+
+def _page(
+    site: Site, request: Request, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] = ()
+) -> Response:
+    refused = [each.refused for each in outcomes if each.refused is not None]
+    status, headers = (422 if form.errors else 200), {}
+    if refused and len(refused) == len(outcomes):
+        status, headers = refused[0].status, refused[0].headers
+    return render(
+        request,
+        "try.html",
+        status,
+        visitor=visitor,
+        headers=headers,
+        form=form,
+        systems=SYSTEM_NAMES,
+        outcomes=outcomes,
+        answered=len(refused) < len(outcomes),
+        paid=_paid(outcomes),
+        markup=MARKUP_PERCENTAGE,
+        balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
+        demo_rate=site.terms.demo_rate,
+        max_characters=MAX_CHARACTERS,
+    )

@@ -1,0 +1,40 @@
+"""Pages over accounts in a folder of their own, on a clock that stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+
+from pipeline.service import Accounts, create_app
+from tests.service.accounts.conftest import QUICK
+from tests.service.conftest import SCRIPTED, VirtualClock
+from tests.service.web.browsing import Browser
+
+NOVEMBER = 1_795_212_000.0
+"""2026-11-20 22:00:00 UTC."""
+
+
+@pytest.fixture
+def accounts(tmp_path: Path, clock: VirtualClock) -> Iterator[Accounts]:
+    clock.now = NOVEMBER
+    opened = Accounts(tmp_path / "data", clock, QUICK)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def app(accounts: Accounts) -> FastAPI:
+    return create_app(accounts, SCRIPTED)
+
+
+@pytest.fixture
+def browser(app: FastAPI) -> Browser:
+    return Browser(app)
+
+
+@pytest.fixture
+def other(app: FastAPI) -> Browser:
+    return Browser(app, address="198.51.100.7")

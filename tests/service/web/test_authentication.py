@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+
+from pipeline.service import Accounts
+from pipeline.service.accounts import LIFETIME
+from tests.service.conftest import VirtualClock
+from tests.service.web.browsing import EMAIL, PASSWORD, Browser
+
+pytestmark = pytest.mark.anyio
+
+WRONG = "The e-mail address or the password is wrong."
+
+MEMBERS_ONLY = ("/dashboard", "/statement", "/statement.csv", "/account", "/keys/1/revoke")
+
+
+async def test_who_signs_up_is_logged_in_with_five_dollars(
+    browser: Browser, accounts: Accounts
+) -> None:
+    await browser.sign_up()
+    assert "Balance 5.00 USD" in browser.page.text
+    account = accounts.find(EMAIL)
+    assert account is not None
+    assert accounts.keys.of(account.account_id) == []
+    assert accounts.log_in(EMAIL, PASSWORD) == account.account_id
+
+
+@pytest.mark.parametrize(
+    ("email", "password", "field", "told"),
+    [
+        ("", PASSWORD, "email", "Enter your e-mail address."),
+        ("  ", PASSWORD, "email", "Enter your e-mail address."),
+        ("nobody", PASSWORD, "email", "This is not an e-mail address."),
+        ("a@b@c", PASSWORD, "email", "This is not an e-mail address."),
+        ("TAKEN@example.org ", PASSWORD, "email", "This e-mail address has an account. Log in."),
+        ("new@example.org", "", "password", "Enter a password."),
+        ("new@example.org", "a", "password", "The password has 1 character. Take 10 or more."),
+        ("new@example.org", "x" * 501, "password", "The password has 501 characters."),
+    ],
+)
+async def test_what_is_wrong_with_a_sign_up_is_said_beside_the_field(
+    browser: Browser, accounts: Accounts, email: str, password: str, field: str, told: str
+) -> None:
+    accounts.sign_up("taken@example.org", PASSWORD)
+    await browser.go("/signup")
+    response = await browser.send("/signup", email=email, password=password)
+    assert response.status_code == 422
+    assert next(browser.page.each("title")).text.startswith("Error: ")
+    assert browser.field_error(field).startswith(told)
+    (problem,) = browser.problems()
+    assert problem.startswith(told)
+    assert browser.form("/signup")["email"] == [email]
+    assert len(accounts.all()) == 1
+
+
+async def test_a_password_that_was_typed_is_never_sent_back(browser: Browser) -> None:
+    await browser.go("/signup")
+    await browser.send("/signup", email="nobody", password=PASSWORD)
+    assert PASSWORD not in browser.response.text
+    await browser.log_in(password="wrong but long enough")
+    assert "wrong but long enough" not in browser.response.text
+
+
+async def test_the_right_password_logs_in_and_no_other_does(
+    browser: Browser, accounts: Accounts
+) -> None:
+    accounts.sign_up(EMAIL, PASSWORD)
+    for email, password in [
+        (EMAIL, "wrong"),
+        (EMAIL, PASSWORD + " "),
+        ("nobody@example.org", PASSWORD),
+        ("not an address", PASSWORD),
+    ]:
+        response = await browser.log_in(email, password)
+        assert response.status_code == 422
+        assert browser.problems() == [WRONG]
+        assert browser.form("/login")["email"] == [email]
+        await browser.go("/dashboard")
+        assert browser.place.startswith("/login")
+    await browser.log_in(" Buyer@Example.ORG ")
+    assert browser.place == "/dashboard"
+
+
+async def test_a_form_to_log_in_without_a_field_filled_in_says_which(browser: Browser) -> None:
+    await browser.go("/login")
+    response = await browser.send("/login", email="", password="")
+    assert response.status_code == 422
+    assert browser.field_error("email") == "Enter your e-mail address."
+    assert browser.field_error("password") == "Enter your password."
+
+
+@pytest.mark.parametrize("path", MEMBERS_ONLY)
+async def test_a_page_of_an_account_is_shown_to_nobody_else(browser: Browser, path: str) -> None:
+    await browser.go(path)
+    assert browser.place.startswith("/login?next=")
+    assert [response.status_code for response in browser.response.history] == [303]
+
+
+async def test_after_logging_in_one_comes_to_where_one_wanted_to_go(
+    browser: Browser, accounts: Accounts
+) -> None:
+    accounts.sign_up(EMAIL, PASSWORD)
+    await browser.go("/statement?before=7")
+    await browser.send("/login", email=EMAIL, password="wrong")
+    await browser.send("/login", email=EMAIL, password=PASSWORD)
+    assert browser.place == "/statement"
+
+
+@pytest.mark.parametrize(
+    "next_path",
+    [
+        "https://evil.example/",
+        "//evil.example/dashboard",
+        "/\\evil.example",
+        "/dashboard\r\nSet-Cookie: a=b",
+        "javascript:alert(1)",
+        "/logout",
+        "",
+        "dashboard",
+        "/dashboard?done=revoked",
+    ],
+)
+async def test_nobody_is_sent_on_to_anywhere_else(
+    browser: Browser, accounts: Accounts, next_path: str
+) -> None:
+    accounts.sign_up(EMAIL, PASSWORD)
+    await browser.go("/login", params={"next": next_path})
+    assert browser.form("/login")["next"] == ["/dashboard"]
+    await browser.send("/login", email=EMAIL, password=PASSWORD, next=next_path)
+    assert str(browser.response.url) == "http://service/dashboard"
+    assert len(browser.response.history) == 1
+    await browser.go("/login", params={"next": next_path})
+    assert str(browser.response.url) == "http://service/dashboard"
+
+
+async def test_logging_out_ends_the_session_wherever_its_cookie_is(
+    browser: Browser, other: Browser
+) -> None:
+    await browser.sign_up()
+    other.client.cookies.update(browser.client.cookies)
+    await other.go("/dashboard")
+    assert other.place == "/dashboard"
+    await browser.send("/logout")
+    assert browser.place == "/"
+    await other.go("/dashboard")
+    assert other.place.startswith("/login")
+    await browser.go("/dashboard")
+    assert browser.place.startswith("/login")
+
+
+@pytest.mark.parametrize("path", ["/logout", "/keys", "/keys/1/revoke", "/account"])
+async def test_a_form_left_open_after_logging_out_elsewhere_leads_to_the_log_in(
+    browser: Browser, path: str
+) -> None:
+    await browser.sign_up()
+    left_open = browser.form("/logout")
+    await browser.send("/logout")
+    assert (await browser.post(path, left_open)).status_code == 200
+    assert browser.place.startswith("/login?next=")
+
+
+async def test_logging_out_takes_a_form_not_a_link(browser: Browser) -> None:
+    await browser.sign_up()
+    response = await browser.go("/logout")
+    assert response.status_code == 405
+    assert response.headers["Allow"] == "POST"
+    await browser.go("/dashboard")
+    assert browser.place == "/dashboard"
+
+
+async def test_a_session_is_over_after_its_time(browser: Browser, clock: VirtualClock) -> None:
+    await browser.sign_up()
+    clock.now += LIFETIME - 1
+    await browser.go("/dashboard")
+    assert browser.place == "/dashboard"
+    clock.now += 2
+    await browser.go("/dashboard")
+    assert browser.place == "/login?next=%2Fdashboard"
+    await browser.go("/")
+    assert "Log in" in browser.page.text
+
+
+async def test_a_form_of_a_session_that_is_over_leads_to_the_log_in(
+    browser: Browser, accounts: Accounts, clock: VirtualClock
+) -> None:
+    await browser.sign_up()
+    form = browser.form("/keys")
+    clock.now += LIFETIME + 1
+    await browser.post("/keys", form)
+    assert browser.place == "/login?next=%2Fdashboard"
+    assert accounts.keys.of(1) == []
+    await browser.send("/login", email=EMAIL, password=PASSWORD)
+    assert browser.place == "/dashboard"
+
+
+async def test_who_is_logged_in_need_not_log_in(browser: Browser) -> None:
+    await browser.sign_up()
+    for path in ("/login", "/signup"):
+        await browser.go(path)
+        assert browser.place == "/dashboard"
+
+
+async def test_who_guesses_is_locked_out_and_nobody_else(
+    app: FastAPI, accounts: Accounts, clock: VirtualClock, browser: Browser
+) -> None:
+    await browser.sign_up()
+    wide = EMAIL.replace("example", "\uff45xample")  # the same domain
+    guesser = Browser(app, address="198.51.100.1")
+    for number in range(10):
+        assert (await guesser.log_in((EMAIL.upper(), wide)[number % 2], "guess")).status_code == 422
+    response = await guesser.log_in()
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "900"
+    assert guesser.problems() == ["Too many tries. Wait 15 minutes before the next."]
+    assert (await guesser.log_in("somebody.else@example.org")).status_code == 422
+    await browser.go("/dashboard")
+    assert browser.place == "/dashboard"
+    for address in ("192.0.2.1", "203.0.113.7"):
+        owner = Browser(app, address=address)
+        await owner.log_in()
+        assert owner.place == "/dashboard"
+    clock.now += 901
+    await guesser.log_in()
+    assert guesser.place == "/dashboard"
+
+
+async def test_accounts_that_there_are_not_have_the_same_limit(app: FastAPI) -> None:
+    guesser = Browser(app)
+    statuses = [(await guesser.log_in("nobody@example.org", "a")).status_code for _ in range(11)]
+    assert statuses == [422] * 10 + [429]
+
+
+async def test_sign_ups_of_one_address_are_limited(
+    app: FastAPI, accounts: Accounts, clock: VirtualClock
+) -> None:
+    for number in range(20):
+        await Browser(app).sign_up(f"{number}@example.org")
+    late = Browser(app)
+    await late.go("/signup")
+    response = await late.send("/signup", email="late@example.org", password=PASSWORD)
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "3600"
+    assert len(accounts.all()) == 20
+    await Browser(app, address="198.51.100.9").sign_up("elsewhere@example.org")
+    clock.now += 3601
+    await Browser(app).sign_up("late@example.org")

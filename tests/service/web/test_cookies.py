@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from http.cookies import Morsel, SimpleCookie
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from pipeline.service import Accounts
+from pipeline.service.accounts import LIFETIME
+from pipeline.service.web.visitors import Visitor
+from tests.service.web.browsing import EMAIL, PASSWORD, Browser
+
+pytestmark = pytest.mark.anyio
+
+
+def cookies(response: httpx.Response) -> dict[str, Morsel[str]]:
+    """Return the cookies that a response and those before it set, each once."""
+    found: dict[str, Morsel[str]] = {}
+    for each in (*response.history, response):
+        for line in each.headers.get_list("Set-Cookie"):
+            found.update(SimpleCookie(line))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scheme", "prefix", "secure"), [("http", "", ""), ("https", "__Host-", True)]
+)
+async def test_cookies_are_out_of_reach_of_scripts_and_other_sites(
+    app: FastAPI, scheme: str, prefix: str, secure: object
+) -> None:
+    browser = Browser(app, scheme)
+    mark = cookies(await browser.go("/signup"))
+    assert list(mark) == [f"{prefix}tender_visitor"]
+    await browser.send("/signup", email=EMAIL, password=PASSWORD)
+    session = cookies(browser.response)
+    assert set(session) == {f"{prefix}tender_session", f"{prefix}tender_visitor"}
+    assert session[f"{prefix}tender_session"]["max-age"] == str(LIFETIME)
+    assert session[f"{prefix}tender_visitor"]["max-age"] == "0"
+    for morsel in (*mark.values(), *session.values()):
+        assert morsel["httponly"] is True
+        assert morsel["secure"] == secure
+        assert morsel["samesite"] == "lax"
+        assert morsel["path"] == "/"
+        assert morsel["domain"] == ""
+    await browser.send("/logout")
+    assert cookies(browser.response)[f"{prefix}tender_session"]["max-age"] == "0"
+    assert f"{prefix}tender_session" not in browser.client.cookies
+
+
+async def test_over_https_a_cookie_that_another_host_may_have_set_counts_for_nothing(
+    app: FastAPI, accounts: Accounts
+) -> None:
+    token = accounts.sessions.begin(accounts.sign_up(EMAIL, PASSWORD))
+    browser = Browser(app, "https")
+    await browser.go("/dashboard", headers={"Cookie": f"tender_session={token}"})
+    assert browser.place.startswith("/login")
+
+
+async def test_logging_in_makes_a_token_that_nobody_has_seen(
+    browser: Browser, accounts: Accounts
+) -> None:
+    accounts.sign_up(EMAIL, PASSWORD)
+    planted = "planted-by-somebody"
+    fields = {
+        "email": EMAIL,
+        "password": PASSWORD,
+        "form_token": Visitor(False, planted, None).token,
+    }
+    await browser.post("/login", fields, Cookie=f"tender_session={planted}")
+    assert browser.place == "/dashboard"
+    token = browser.client.cookies["tender_session"]
+    assert token != planted
+    assert accounts.sessions.account_of(token) == 1
+    assert accounts.sessions.account_of(planted) is None
+
+
+async def test_a_session_that_is_none_is_taken_away_where_it_is_seen(browser: Browser) -> None:
+    response = await browser.go("/login", headers={"Cookie": "tender_session=planted"})
+    assert cookies(response)["tender_session"]["max-age"] == "0"
+
+
+async def test_logging_in_again_ends_the_session_before(
+    browser: Browser, accounts: Accounts
+) -> None:
+    await browser.sign_up()
+    first = browser.client.cookies["tender_session"]
+    token = browser.form("/logout")
+    await browser.post("/login", {**token, "email": EMAIL, "password": PASSWORD})
+    assert browser.place == "/dashboard"
+    assert browser.client.cookies["tender_session"] != first
+    assert accounts.sessions.account_of(first) is None
+
+
+@pytest.mark.parametrize("cookie", ["", "x" * 4000, "caf\u00e9", "a;b", '"', "%00", "=", "\u2028"])
+async def test_a_cookie_that_is_none_of_ours_is_taken_for_none(
+    browser: Browser, cookie: str
+) -> None:
+    header = f"tender_session={cookie}; tender_visitor={cookie}".encode()
+    response = await browser.client.get("/dashboard", headers=[(b"Cookie", header)])
+    assert response.status_code == 200
+    assert response.url.path == "/login"
+
+
+async def test_a_visitor_who_sees_no_form_gets_no_cookie(browser: Browser) -> None:
+    for path in ("/", "/nothing", "/health", "/openapi.json"):
+        assert not cookies(await browser.go(path))

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from fastapi import FastAPI
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.money import plain, total
+from pipeline.service import Accounts
+from pipeline.service.accounts import Due
+from tests.service.conftest import Caller, VirtualClock
+from tests.service.web.browsing import Browser
+from tests.service.web.markup import Element
+
+pytestmark = pytest.mark.anyio
+
+DAY = 86400
+
+
+def table(browser: Browser, labelled: str) -> list[list[str]]:
+    """Return the rows of the table in a region, by its label."""
+    (region,) = (
+        each for each in browser.page.each("div") if each.attributes.get("aria-label") == labelled
+    )
+    return next(region.each("table")).rows()
+
+
+def tiles(browser: Browser) -> list[str]:
+    return [each.text for each in browser.page.each("dd")]
+
+
+def charge(accounts: Accounts, system: System, *prices: str) -> None:
+    dues = [Due(1, None, system, Decimal(price)) for price in prices]
+    assert all(accounts.statement.charge(dues))
+
+
+async def test_a_new_account_is_told_where_to_begin(browser: Browser) -> None:
+    await browser.sign_up()
+    assert tiles(browser) == ["5.00 USD", "0.00 USD", "0"]
+    text = browser.page.text
+    assert "No calls yet. Try it here , or make a key" in text
+    assert "No keys in use. Make one" in text
+    assert not list(browser.page.each("table"))
+
+
+async def test_balance_and_spending_are_exact(browser: Browser, accounts: Accounts) -> None:
+    await browser.sign_up()
+    charge(accounts, "cpv", "0.0000705", "0.00015", "0.0001")
+    accounts.statement.top_up(1, Decimal("1234.5"))
+    await browser.go("/dashboard")
+    assert tiles(browser) == ["1,239.4996795 USD", "0.0003205 USD", "3"]
+
+
+async def test_chart_table_and_statement_have_the_same_numbers(
+    browser: Browser, accounts: Accounts, clock: VirtualClock
+) -> None:
+    await browser.sign_up()
+    for day, system in enumerate(SYSTEMS * 10):
+        clock.now += DAY
+        charge(accounts, system, *(["0.0000705"] * (day % 3 + 1)), "0.00015")
+        charge(accounts, "cpv", "0.0001")
+    await browser.go("/dashboard")
+    await browser.go("/login")  # the session is a week long
+    await browser.log_in()
+    head, *rows, foot = table(browser, "Calls a day and system, as a table")
+    assert head == ["Day", "CPV", "PSC", "UNSPSC", "NAICS", "Calls", "USD"]
+    assert len(rows) == 30
+    shown = {
+        (row[0], system): int(calls)
+        for row in rows
+        for system, calls in zip(SYSTEMS, row[1:5], strict=True)
+        if calls != "0"
+    }
+    since = min(day for day, _ in shown)
+    charges = [entry for entry in accounts.statement.charges() if _day(entry.at) >= since]
+    counted: dict[tuple[str, str], int] = {}
+    for entry in charges:
+        key = (_day(entry.at), entry.system or "")
+        counted[key] = counted.get(key, 0) + 1
+    assert shown == counted
+    for row in rows:
+        assert int(row[5]) == sum(int(calls) for calls in row[1:5])
+        assert Decimal(row[6]) == total(e.price_usd for e in charges if _day(e.at) == row[0])
+    assert int(foot[5]) == len(charges)
+    assert Decimal(foot[6]) == total(entry.price_usd for entry in charges)
+    assert tiles(browser)[1:] == [f"{plain(Decimal(foot[6]))} USD", foot[5]]
+    assert _drawn(browser) == shown
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
+
+
+def _drawn(browser: Browser) -> dict[tuple[str, str], int]:
+    """Return the calls that the heights of the bars stand for."""
+    (drawing,) = (e for e in browser.page.each("svg") if e.attributes.get("role") == "img")
+    days = [row[0] for row in table(browser, "Calls a day and system, as a table")[1:-1]]
+    lines = list(drawing.each("line"))
+    axis = next(browser.page.by_id("content").each("svg"))
+    most = int([tick.text for tick in axis.each("text")][-1])
+    ground, top = (float(lines[n].attributes["y1"]) for n in (0, -1))
+    found = {}
+    for day, group in zip(reversed(days), drawing.each("g"), strict=True):
+        for bar in _bars(group):
+            calls = float(bar.attributes["height"]) / (ground - top) * most
+            assert calls == pytest.approx(round(calls), abs=0.01)
+            found[day, bar.attributes["class"]] = round(calls)
+    return found
+
+
+def _bars(group: Element) -> list[Element]:
+    return [each for each in group.each("rect") if each.attributes["class"] != "day"]
+
+
+async def test_the_last_twenty_calls_are_shown_and_only_calls(
+    browser: Browser, accounts: Accounts, clock: VirtualClock
+) -> None:
+    await browser.sign_up()
+    for number in range(15):
+        clock.now += 1
+        charge(accounts, "psc", "0.0001")
+        charge(accounts, "naics", plain(Decimal(705 + number).scaleb(-7)))
+        accounts.statement.top_up(1, Decimal(1))
+    for _ in range(50):
+        accounts.statement.top_up(1, Decimal(1))
+    await browser.go("/dashboard")
+    head, *rows = table(browser, "The last calls")
+    assert head == ["Time (UTC)", "What", "Key", "Amount, USD", "Balance, USD"]
+    assert len(rows) == 20
+    assert rows[0][:4] == ["2026-11-20 22:00:15", "NAICS", "tried here", "\u22120.0000719"]
+    assert {row[1] for row in rows} == {"NAICS", "PSC"}
+
+
+async def test_calls_with_a_key_have_its_name_even_after_it_was_revoked(
+    browser: Browser, app: FastAPI, accounts: Accounts
+) -> None:
+    await browser.sign_up()
+    key = await browser.make_key()
+    await Caller(app, key).match()
+    accounts.keys.revoke(1, 1)
+    await browser.go("/dashboard")
+    assert table(browser, "The last calls")[1][2] == "nightly run"
+
+
+async def test_an_account_sees_nothing_of_another(
+    browser: Browser, other: Browser, accounts: Accounts
+) -> None:
+    await browser.sign_up()
+    await browser.make_key("secret project")
+    charge(accounts, "cpv", "0.0001")
+    await other.sign_up("other@example.org")
+    for path in ("/dashboard", "/statement", "/account"):
+        await other.go(path)
+        assert "secret project" not in other.page.text
+        assert "4.9999" not in other.page.text
+    assert len((await other.go("/statement.csv")).text.splitlines()) == 2

@@ -1,0 +1,191 @@
+"""The policy of `PasswordTries`, on a clock that stands still."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import anyio
+import pytest
+
+from pipeline.service.web.guessing import (
+    ACCOUNT,
+    ADDRESS,
+    LINE,
+    PAIR,
+    PAUSE,
+    PasswordTries,
+    TooManyTriesError,
+)
+from tests.service.conftest import VirtualClock
+
+pytestmark = pytest.mark.anyio
+
+OWNER, HOME, RIGHT = "buyer@example.org", "192.0.2.1", 1
+
+
+@pytest.fixture
+def waited(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long each password that was looked at had to wait; nobody really waits."""
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        await anyio.lowlevel.checkpoint()
+
+    module = "pipeline.service.web.guessing"
+    monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(f"{module}.anyio", SimpleNamespace(sleep=sleep))
+    return waits
+
+
+@pytest.fixture
+def tries(waited: list[float]) -> PasswordTries:
+    return PasswordTries()
+
+
+async def looked_at(
+    tries: PasswordTries, address: str, found: int | None = None, email: str = OWNER
+) -> int:
+    """Try a password; return the seconds to wait if it was not looked at, else 0."""
+
+    async def look() -> int | None:
+        return found
+
+    try:
+        assert await tries.account(email, address, look) == found
+    except TooManyTriesError as error:
+        return error.wait
+    return 0
+
+
+def addresses(count: int) -> list[str]:
+    return [f"198.51.{100 + number // 250}.{number % 250}" for number in range(count)]
+
+
+async def attack(tries: PasswordTries) -> None:
+    """Guess an account's password from everywhere until that is slowed down."""
+    for address in addresses(ACCOUNT.slots):
+        assert await looked_at(tries, address) == 0
+
+
+async def test_an_address_that_failed_waits_and_no_other_does(
+    tries: PasswordTries, clock: VirtualClock
+) -> None:
+    for _ in range(PAIR.slots):
+        assert await looked_at(tries, "198.51.100.1") == 0
+    assert await looked_at(tries, "198.51.100.1") == 900
+    assert await looked_at(tries, "198.51.100.1", RIGHT) == 900
+    assert await looked_at(tries, HOME, RIGHT) == 0
+    assert await looked_at(tries, "198.51.100.1", email="other@example.org") == 0
+    clock.now += 901
+    assert await looked_at(tries, "198.51.100.1", RIGHT) == 0
+
+
+async def test_right_passwords_do_not_count(tries: PasswordTries) -> None:
+    for _ in range(3 * ADDRESS.slots):
+        assert await looked_at(tries, HOME, RIGHT) == 0
+    for _ in range(PAIR.slots):
+        assert await looked_at(tries, HOME) == 0
+    assert await looked_at(tries, HOME) == 900
+
+
+async def test_a_right_password_does_not_make_up_for_wrong_ones(tries: PasswordTries) -> None:
+    for _ in range(PAIR.slots - 1):
+        assert await looked_at(tries, HOME) == 0
+    assert await looked_at(tries, HOME, RIGHT) == 0
+    assert await looked_at(tries, HOME) == 0
+    assert await looked_at(tries, HOME) == 900
+
+
+async def test_many_at_once_are_not_one(tries: PasswordTries) -> None:
+    waits = []
+
+    async def guess() -> None:
+        waits.append(await looked_at(tries, HOME))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(50):
+            group.start_soon(guess)
+    assert sorted(waits) == [0] * PAIR.slots + [900] * (50 - PAIR.slots)
+
+
+async def test_a_look_that_fails_does_not_count(tries: PasswordTries) -> None:
+    async def look() -> int | None:
+        raise OSError("the disk")
+
+    for _ in range(PAIR.slots + 1):
+        with pytest.raises(OSError, match="the disk"):
+            await tries.account(OWNER, HOME, look)
+    assert await looked_at(tries, HOME) == 0
+
+
+async def test_an_address_is_bounded_over_all_accounts(tries: PasswordTries) -> None:
+    for number in range(ADDRESS.slots):
+        assert await looked_at(tries, "198.51.100.1", email=f"{number}@example.org") == 0
+    assert await looked_at(tries, "198.51.100.1", email="more@example.org") == 900
+    assert await looked_at(tries, HOME, email="more@example.org") == 0
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ("2001:db8::1", "2001:db8:0:0:ffff::2", "2001:DB8::3"),
+        ("192.0.2.9", "::ffff:192.0.2.9", "::ffff:c000:209"),
+        ("unknown", "_hidden", ""),
+    ],
+)
+async def test_a_network_is_one_address(tries: PasswordTries, written: tuple[str, ...]) -> None:
+    for number in range(PAIR.slots):
+        assert await looked_at(tries, written[number % len(written)]) == 0
+    for address in written:
+        assert await looked_at(tries, address) == 900
+    assert await looked_at(tries, "2001:db8:0:1::1") == 0
+
+
+async def test_an_account_under_attack_is_slowed_down_and_its_owner_gets_in(
+    tries: PasswordTries, waited: list[float]
+) -> None:
+    await attack(tries)
+    assert waited == [0] * ACCOUNT.slots
+    for address in ("203.0.113.1", "203.0.113.2"):
+        assert await looked_at(tries, address) == 0
+    assert await looked_at(tries, HOME, RIGHT) == 0
+    assert waited[ACCOUNT.slots :] == [0, PAUSE, 2 * PAUSE]
+    assert await looked_at(tries, HOME, email="other@example.org") == 0
+    assert waited[-1] == 0
+
+
+async def test_who_would_wait_too_long_comes_again_soon(
+    tries: PasswordTries, waited: list[float], clock: VirtualClock
+) -> None:
+    await attack(tries)
+    waits = [await looked_at(tries, address) for address in addresses(1000)[ACCOUNT.slots :]]
+    taken = waits.count(0)
+    assert taken == LINE // PAUSE + 1
+    assert max(waited) == LINE
+    assert set(waits) == {0, int(PAUSE)}
+    assert await looked_at(tries, HOME, RIGHT) == PAUSE
+    clock.now += PAUSE
+    assert await looked_at(tries, HOME, RIGHT) == 0
+
+
+async def test_guessing_is_bounded_from_however_many_addresses(
+    tries: PasswordTries, clock: VirtualClock
+) -> None:
+    looks = 0
+    begun = clock.now
+    for number in range(1800):
+        clock.now = begun + number / 2
+        looks += await looked_at(tries, f"2001:db8:0:{number:x}::1") == 0
+    assert looks <= ACCOUNT.slots + (ACCOUNT.window + LINE) / PAUSE + 1
+
+
+async def test_nothing_is_kept_of_an_attack_that_is_over(
+    tries: PasswordTries, clock: VirtualClock
+) -> None:
+    await attack(tries)
+    assert await looked_at(tries, "203.0.113.1") == 0
+    clock.now += 901
+    await attack(tries)
+    assert await looked_at(tries, "203.0.113.1", email="a@example.org") == 0
+    assert len(tries._next) == 1

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from tests.service.web.browsing import Browser
+
+pytestmark = pytest.mark.anyio
+
+PATHS = (
+    "/",
+    "/account",
+    "/api/cpv/match",
+    "/broken",
+    "/dashboard",
+    "/health",
+    "/keys/1/revoke",
+    "/login",
+    "/logout",
+    "/nothing",
+    "/openapi.json",
+    "/signup",
+    "/statement",
+    "/statement.csv",
+    "/static/nothing.css",
+    "/try",
+)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_every_response_says_what_browsers_may_do_with_it(
+    app: FastAPI, scheme: str, method: str
+) -> None:
+    @app.get("/broken")
+    def broken() -> None:
+        raise RuntimeError("secret")
+
+    client = Browser(app, scheme).client
+    client.follow_redirects = False
+    for path in PATHS:
+        for accept in ("text/html", "application/json"):
+            _check(await client.request(method, path, headers={"Accept": accept}), scheme)
+
+
+async def test_pages_of_an_account_are_kept_by_nobody(browser: Browser) -> None:
+    await browser.sign_up()
+    await browser.make_key()
+    for path in ("/account", "/dashboard", "/keys/1/rotate", "/statement", "/statement.csv"):
+        response = await browser.go(path)
+        assert browser.place == path
+        _check(response, "http")
+
+
+def _check(response: httpx.Response, scheme: str) -> None:
+    headers = response.headers
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self'",
+        "form-action": "'self'",
+        "base-uri": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["Referrer-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert "camera=()" in headers["Permissions-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+    assert ("Strict-Transport-Security" in headers) == (scheme == "https")
+
+
+async def test_the_style_sheet_is_kept_for_good_under_a_name_of_its_content(
+    browser: Browser,
+) -> None:
+    await browser.go("/")
+    (sheet, icon) = (link.attributes["href"] for link in browser.page.each("link"))
+    assert re.fullmatch(r"/static/style-[0-9a-f]{12}\.css", sheet)
+    for path, media_type in ((sheet, "text/css; charset=utf-8"), (icon, "image/svg+xml")):
+        response = await browser.go(path)
+        assert response.status_code == 200
+        assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert response.headers["Content-Type"] == media_type
+        assert "Set-Cookie" not in response.headers
+    for path in ("/static/style.css", "/static/../pages/router.py", "/static/", sheet + "x"):
+        assert (await browser.go(path)).status_code == 404
+
+
+async def test_nothing_is_loaded_from_elsewhere(browser: Browser) -> None:
+    await browser.go("/")
+    sheet = next(browser.page.each("link")).attributes["href"]
+    assert not re.search(r"url\(|@import|https?:", (await browser.go(sheet)).text)

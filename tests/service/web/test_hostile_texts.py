@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+import pytest
+
+from pipeline.answers import BatchAnswers, Match, Matched
+from pipeline.service import Accounts, create_app
+from tests.service.conftest import SCRIPTED
+from tests.service.web.browsing import Browser
+
+pytestmark = pytest.mark.anyio
+
+TEXTS = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' autofocus onfocus='alert(1)",
+    "</textarea></title></td><script>x</script>",
+    "{{ visitor.token }} {% raw %}",
+    "&lt;b&gt; &amp;amp; &#60;",
+    "\u202egnp.exe",
+    "a\0b\x1b[31m",
+    "\ufeff\u2028\u2029",
+    "\u0645\u0641\u062a\u0627\u062d",
+)
+
+
+def elements(browser: Browser) -> list[str]:
+    """Return the names of all elements: text that became markup would add to them."""
+    return [each.tag for each in browser.page.each("*")]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_names_of_keys_are_text_wherever_they_are_shown(
+    browser: Browser, accounts: Accounts, text: str
+) -> None:
+    await browser.sign_up()
+    await browser.make_key("harmless")
+    pages = ["/dashboard", "/statement", "/keys/1/revoke", "/keys/1/rotate"]
+    accounts.statement.top_up(1, Decimal(1), "harmless")
+    harmless = {}
+    for path in pages:
+        await browser.go(path)
+        harmless[path] = elements(browser)
+    accounts.keys.revoke(1, 1)
+    await browser.make_key(text)
+    accounts.statement.top_up(1, Decimal(1), text)
+    shown = " ".join(text.split())
+    assert shown in browser.page.text
+    for path in pages:
+        await browser.go(path.replace("1", "2"))
+        assert any(shown in each.text for each in browser.page.each("bdi"))
+        assert set(elements(browser)) == set(harmless[path]) | _revoked(path)
+
+
+def _revoked(path: str) -> set[str]:
+    return {"details", "summary"} if path == "/dashboard" else set()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_what_was_typed_comes_back_as_text(browser: Browser, text: str) -> None:
+    for path, action, field in [
+        ("/login", "/login", "email"),
+        ("/signup", "/signup", "email"),
+        ("/try", "/try", "description"),
+    ]:
+        await browser.go(path)
+        before = elements(browser)
+        await browser.send(action, **{field: text, "password": "wrong", "system": "ted"})
+        assert browser.response.status_code == 422
+        assert browser.form(action)[field] == [text]
+        added = set(elements(browser)) - set(before)
+        assert added <= {"div", "h2", "li", "ul", "span"}
+
+
+async def test_an_address_with_an_apostrophe_is_one(browser: Browser) -> None:
+    email = "o'brien+tenders@example.org"
+    await browser.sign_up(email)
+    assert email in browser.page.text
+    await browser.go("/account")
+    assert email in browser.page.text
+
+
+@pytest.mark.parametrize("text", ["x" * 10_000, "w \u202e" * 3_333, "\U0001f6e3" * 10_000])
+async def test_a_text_of_ten_thousand_characters_comes_back_whole(
+    browser: Browser, text: str
+) -> None:
+    await browser.go("/try")
+    await browser.send("/try", description=text, system="ted")
+    assert browser.form("/try")["description"] == [text]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_codes_and_titles_are_text(accounts: Accounts, text: str) -> None:
+    class Hostile:
+        def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+            for texts in batches:
+                yield {"cpv": [Matched((Match(text, text, 0.5),)) for _ in texts]}
+
+    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": Hostile()}))
+    await browser.go("/try")
+    await browser.send("/try", description="road", system="cpv")
+    (table,) = browser.page.each("table")
+    shown = " ".join(text.split())
+    assert table.rows()[1][:2] == [shown, shown]
+    assert {each.tag for each in table.each("*")} <= {
+        *("thead", "tbody", "tfoot", "tr", "th", "td", "svg", "rect")
+    }
+
+
+@pytest.mark.parametrize("confidence", [-1.0, 0.0, 1.0, 7.5, 1e-9])
+async def test_a_confidence_that_is_no_fraction_does_not_break_the_page(
+    accounts: Accounts, confidence: float
+) -> None:
+    class Odd:
+        def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+            for texts in batches:
+                yield {"cpv": [Matched((Match("1", "one", confidence),)) for _ in texts]}
+
+    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": Odd()}))
+    await browser.go("/try")
+    await browser.send("/try", description="road", system="cpv")
+    (part,) = (e for e in browser.page.each("rect") if e.attributes.get("class") == "part")
+    assert 0 <= float(part.attributes["width"].removesuffix("%")) <= 100
+    assert f"{confidence:.3f}" in browser.page.text
+
+
+@pytest.mark.parametrize("host", ["evil.example/<script>", '"><script>', "[", "a b", "x:99999999"])
+async def test_a_host_that_is_none_does_not_reach_the_page(browser: Browser, host: str) -> None:
+    for path in ("/", "/login", "/nothing"):
+        await browser.go(path, headers={"Host": host})
+        assert browser.response.status_code in (200, 404)
+        assert "<script>" not in browser.response.text
+        assert len(list(browser.page.each("script"))) == 0
+
+
+@pytest.mark.parametrize("path", ["/<script>alert(1)</script>", "/%3Cscript%3E", "/\u202e", "/%00"])
+async def test_an_unknown_path_is_not_repeated(browser: Browser, path: str) -> None:
+    await browser.go(path)
+    assert browser.response.status_code == 404
+    assert next(browser.page.each("h1")).text == "There is no such page"
+    assert "script" not in browser.page.text

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+
+import pytest
+from fastapi import FastAPI
+
+from pipeline.answers import BatchAnswers, Matched
+from pipeline.money import plain
+from pipeline.rate import Rate
+from pipeline.service import Accounts, create_app
+from pipeline.service.accounts import Due
+from pipeline.service.http.json_logging import FIELDS
+from tests.service.conftest import SCRIPTED, Caller, VirtualClock, exact
+from tests.service.web.browsing import Browser
+
+pytestmark = pytest.mark.anyio
+
+ROAD_PRICE = Decimal("0.0000765")
+
+
+async def ask(browser: Browser, text: str = "road", *systems: str) -> int:
+    await browser.go("/try")
+    response = await browser.send("/try", description=text, system=systems or ("cpv",))
+    return response.status_code
+
+
+def errors(browser: Browser) -> list[str]:
+    return [each.text for each in browser.page.each("p") if each.attributes.get("class") == "error"]
+
+
+async def test_an_answer_shows_what_the_interface_says(browser: Browser, app: FastAPI) -> None:
+    assert await ask(browser) == 200
+    body = exact(await Caller(app).match())
+    (table,) = browser.page.each("table")
+    head, *rows, foot = table.rows()
+    assert head == ["Code", "Title", "Confidence", "Cost, USD"]
+    assert rows == [
+        [item["code"], item["title"], f"{item['confidence']:.3f}", f"{item['cost']:.7f}"]
+        for item in body["data"]
+    ]
+    costs = body["metadata"]["costBreakdown"]
+    assert foot == [
+        f"Price: {plain(costs['apiCost'])} and a markup of 50 %, {plain(costs['markupAmount'])}",
+        f"{costs['finalCost']:.7f}",
+    ]
+
+
+async def test_with_an_account_each_system_is_a_call_that_is_charged(
+    browser: Browser, accounts: Accounts
+) -> None:
+    await browser.sign_up()
+    assert await ask(browser, "road", "naics", "cpv") == 200
+    assert "0.000153 USD charged" in browser.page.text
+    entries = accounts.statement.charges()
+    assert [(e.system, e.price_usd, e.key_id) for e in entries] == [
+        ("cpv", ROAD_PRICE, None),
+        ("naics", ROAD_PRICE, None),
+    ]
+    assert accounts.balance(1) == 5 - 2 * ROAD_PRICE
+    assert "charged to your balance of 4.999847 USD" in browser.page.text
+
+
+async def test_without_an_account_nobody_pays(browser: Browser, accounts: Accounts) -> None:
+    assert await ask(browser) == 200
+    assert "0.0000765 USD would have been charged with an account" in browser.page.text
+    assert accounts.statement.charges() == []
+
+
+async def test_what_was_typed_and_chosen_stays(browser: Browser) -> None:
+    await ask(browser, "road", "psc", "unspsc")
+    form = browser.form("/try")
+    assert form["description"] == ["road"]
+    assert form["system"] == ["psc", "unspsc"]
+
+
+async def test_lines_end_as_programs_end_them(accounts: Accounts) -> None:
+    asked: list[str] = []
+
+    class Listening:
+        def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+            for texts in batches:
+                asked.extend(texts)
+                yield {"cpv": [Matched(()) for _ in texts]}
+
+    browser = Browser(create_app(accounts, {**SCRIPTED, "cpv": Listening()}))
+    await ask(browser, "Repair of\r\n roads ")
+    assert asked == ["Repair of\n roads "]
+
+
+async def test_no_match_is_an_answer_too(browser: Browser) -> None:
+    assert await ask(browser, "gibberish") == 200
+    assert "No match. That is an answer too: 0.0000705 USD." in browser.page.text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "The description is empty. Say what is to be bought."),
+        (" \r\n\t ", "The description is empty. Say what is to be bought."),
+        ("x" * 20_001, "The description has 20,001 characters. Shorten it to 20,000."),
+    ],
+)
+async def test_a_text_that_cannot_be_classified_is_said_beside_the_field(
+    browser: Browser, text: str, told: str
+) -> None:
+    assert await ask(browser, text) == 422
+    assert browser.field_error("description") == told
+    assert browser.problems() == [told]
+    assert browser.form("/try")["description"] == [text]
+
+
+async def test_no_system_or_an_unknown_one_is_said_beside_them(browser: Browser) -> None:
+    for systems in ((), ("ted",)):
+        await browser.go("/try")
+        token = browser.form("/try")["form_token"]
+        fields = {"form_token": token, "description": "road", "system": systems}
+        assert (await browser.post("/try", fields)).status_code == 422
+        assert browser.field_error("system") == "No system is chosen. Choose one or more."
+
+
+async def test_the_longest_text_in_the_widest_characters_is_taken(browser: Browser) -> None:
+    text = "\U0001f6e3" * 20_001
+    assert await ask(browser, text) == 422  # read, and one too many
+    assert browser.field_error("description").startswith("The description has 20,001 characters.")
+
+
+async def test_without_an_account_the_demo_limit_of_the_address_counts(
+    browser: Browser, app: FastAPI, other: Browser
+) -> None:
+    demo = Caller(app)
+    for _ in range(8):
+        assert (await demo.match()).status_code == 200
+    assert await ask(browser, "road", "cpv", "psc", "unspsc") == 200
+    assert len(list(browser.page.each("table"))) == 2
+    assert errors(browser) == [
+        "Too many requests without a key. Wait 3600 s before the next request."
+    ]
+    assert await ask(browser) == 429
+    assert browser.response.headers["Retry-After"] == "3600"
+    assert (await demo.match()).status_code == 429
+    assert await ask(other) == 200
+
+
+@pytest.mark.parametrize("member", [False, True])
+async def test_where_nothing_was_answered_nothing_is_said_to_be_charged(
+    accounts: Accounts, member: bool
+) -> None:
+    browser = Browser(create_app(accounts, SCRIPTED, key_rate=Rate(1, 60), demo_rate=Rate(1, 60)))
+    if member:
+        await browser.sign_up()
+    assert await ask(browser) == 200
+    assert "No answer" not in browser.page.text
+    assert await ask(browser) == 429
+    assert "No answer, nothing charged" in browser.page.text
+    assert "0.00 USD" not in browser.page.text
+
+
+class Failing:
+    """Fails at everything."""
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        raise RuntimeError("secret")
+
+
+async def test_what_was_charged_is_shown_though_another_call_fails(
+    accounts: Accounts, caplog: pytest.LogCaptureFixture
+) -> None:
+    browser = Browser(create_app(accounts, {**SCRIPTED, "psc": Failing()}))
+    await browser.sign_up()
+    assert await ask(browser, "road", "cpv", "psc", "naics") == 200
+    assert len(list(browser.page.each("table"))) == 2
+    number = browser.response.headers["X-Request-ID"]
+    told = f"The service failed. Try again later; its log calls this request {number}."
+    assert errors(browser) == [told]
+    assert "secret" not in browser.response.text
+    assert "0.000153 USD charged" in browser.page.text
+    assert [entry.system for entry in accounts.statement.charges()] == ["cpv", "naics"]
+    (failed,) = (record for record in caplog.records if record.exc_info)
+    assert failed.__dict__[FIELDS] == {"request": number}
+    assert await ask(browser, "road", "psc") == 500
+    assert "No answer, nothing charged" in browser.page.text
+
+
+async def test_with_an_account_its_limit_counts(accounts: Accounts, clock: VirtualClock) -> None:
+    app = create_app(accounts, SCRIPTED, key_rate=Rate(3, 60))
+    browser = Browser(app)
+    await browser.sign_up()
+    key = await browser.make_key()
+    caller = Caller(app, key)
+    assert await ask(browser, "road", "cpv", "psc") == 200
+    assert (await caller.match()).status_code == 200
+    assert (await caller.match()).status_code == 429
+    assert await ask(browser) == 429
+    assert errors(browser) == [
+        "Too many requests of this account. Wait 60 s before the next request."
+    ]
+    assert len(accounts.statement.charges()) == 3
+    clock.now += 61
+    assert await ask(browser) == 200
+
+
+async def test_a_balance_that_does_not_cover_the_price_is_said(
+    browser: Browser, accounts: Accounts
+) -> None:
+    await browser.sign_up()
+    accounts.statement.charge([Due(1, None, "cpv", 5 - ROAD_PRICE)])
+    assert await ask(browser, "road", "cpv", "psc") == 200
+    assert errors(browser) == [
+        "The balance does not cover the 0.0000765 USD of this call. Top it up."
+    ]
+    assert accounts.balance(1) == 0
+    assert await ask(browser) == 402
+    assert accounts.balance(1) == 0
+
+
+async def test_the_limits_that_are_told_are_those_that_are_set(accounts: Accounts) -> None:
+    app = create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(7, 90))
+    browser = Browser(app)
+    await browser.go("/try")
+    assert "this address may make 7 requests in 90 s" in browser.page.text
+    await browser.go("/")
+    assert "With a key any number of requests" in browser.page.text
