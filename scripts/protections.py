@@ -282,13 +282,13 @@ PROTECTIONS = (
         "a sample takes the place of no full table",
         "if self.sample and not self.overwrite and holds_full_table(place):",
         "if False:",
-        "tests/test_samples.py::test_a_sample_in_the_place_of_a_full_table_wants_overwrite",
+        "tests/cli/test_samples.py::test_a_sample_in_the_place_of_a_full_table_wants_overwrite",
     ),
     Protection(
         "standard output is sent nothing of a table that fails",
         'temporary = Path(folder) / "stdout"',
         'temporary = Path("/dev/stdout")',
-        "tests/test_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
+        "tests/cli/test_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
     ),
     Protection(
         "one writer for each output",
@@ -404,14 +404,14 @@ PROTECTIONS = (
         "a password is not shown while it is typed",
         "hide_input=True",
         "hide_input=False",
-        "tests/test_cli_accounts.py::"
+        "tests/cli/test_accounts.py::"
         "test_a_password_is_asked_for_twice_on_a_terminal_and_never_shown",
     ),
     Protection(
         "what somebody typed does nothing to a terminal",
         'one if one.isprintable() else " " for one in text or ""',
         'one for one in text or ""',
-        "tests/test_cli_accounts.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
+        "tests/cli/test_accounts.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
     ),
     Protection(
         "serve makes no folder that somebody may have named wrongly",
@@ -423,7 +423,7 @@ PROTECTIONS = (
         "no command but open makes a folder",
         "if not make and not is_there(folder / service.accounts.FILE):",
         "if False:",
-        "tests/test_cli_accounts.py::test_no_command_but_open_makes_a_folder",
+        "tests/cli/test_accounts.py::test_no_command_but_open_makes_a_folder",
     ),
     Protection(
         "a text in a statement is no formula however its line is split",

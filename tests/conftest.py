@@ -21,7 +21,7 @@ LONGEST = (
     "tests/service/browser/",
     "tests/test_notebook.py",
     "tests/test_secrets.py",
-    "tests/test_cli_",
+    "tests/cli/",
     "tests/service/test_lifecycle.py",
     "tests/paid/",
 )

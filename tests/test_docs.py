@@ -12,10 +12,10 @@ import pytest
 
 from pipeline.answers import SYSTEMS
 from pipeline.classification.columns import new_fields
-from pipeline.cli.accounts import accounts
-from pipeline.cli.evaluate import evaluate
-from pipeline.cli.run import run
-from pipeline.cli.serve import serve
+from pipeline.cli.commands.accounts import accounts
+from pipeline.cli.commands.evaluate import evaluate
+from pipeline.cli.commands.run import run
+from pipeline.cli.commands.serve import serve
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.cli.telling import COMPLETE, WITH_FAILED_ROWS
 from pipeline.codes.shipped import shipped

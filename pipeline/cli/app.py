@@ -12,19 +12,28 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = {
     "accounts": (
-        "pipeline.cli.accounts",
+        "pipeline.cli.commands.accounts",
         "Open accounts of the service, top them up and check them.",
     ),
-    "codes": ("pipeline.cli.codes", "Show, search and add code tables."),
-    "evaluate": ("pipeline.cli.evaluate", "Say how good the codes are, on a labelled table."),
+    "codes": ("pipeline.cli.commands.codes", "Show, search and add code tables."),
+    "evaluate": (
+        "pipeline.cli.commands.evaluate",
+        "Say how good the codes are, on a labelled table.",
+    ),
     "ledger": (
-        "pipeline.cli.ledger",
+        "pipeline.cli.commands.ledger",
         "See what was bought and paid; settle, export, prune and verify it.",
     ),
-    "plan": ("pipeline.cli.run", "Say what a run would do and cost, and spend nothing."),
-    "run": ("pipeline.cli.run", "Classify a table and write it back with its codes."),
-    "serve": ("pipeline.cli.serve", "Serve the interface on this machine, to rehearse paid runs."),
-    "train": ("pipeline.cli.train", "Learn from your own history of tenders and their codes."),
+    "plan": ("pipeline.cli.commands.run", "Say what a run would do and cost, and spend nothing."),
+    "run": ("pipeline.cli.commands.run", "Classify a table and write it back with its codes."),
+    "serve": (
+        "pipeline.cli.commands.serve",
+        "Serve the interface on this machine, to rehearse paid runs.",
+    ),
+    "train": (
+        "pipeline.cli.commands.train",
+        "Learn from your own history of tenders and their codes.",
+    ),
 }
 """Each command's module, and what the list of commands says of it."""
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 import pipeline
 from pipeline import service
-from pipeline.cli.serve import METADATA, serve
+from pipeline.cli.commands.serve import METADATA, serve
 from pipeline.errors import SettingsError
 from pipeline.service import Accounts
 from pipeline.service.chaos import Record

@@ -11,14 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipeline.cli.account_lines import (
-    DAYS,
-    Standing,
-    account_figures,
-    account_lines,
-    list_figures,
-    list_lines,
-)
 from pipeline.cli.account_options import (
     Text,
     amount,
@@ -31,6 +23,14 @@ from pipeline.cli.account_options import (
 )
 from pipeline.cli.ledger_options import in_json
 from pipeline.cli.options import say
+from pipeline.cli.output.accounts import (
+    DAYS,
+    Standing,
+    account_figures,
+    account_lines,
+    list_figures,
+    list_lines,
+)
 from pipeline.cli.passwords import new_password
 from pipeline.errors import OutputError, SettingsError
 from pipeline.files.atomic import only_writer, sync, translated

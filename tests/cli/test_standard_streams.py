@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.test_cli import Command, command, shell, table
+from tests.cli.test_run import Command, command, shell, table
 
 __all__ = ["command", "table"]
 

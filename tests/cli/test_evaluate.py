@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.engine.model import model_folder, save
+from tests.cli.test_train import Command, command
 from tests.engine.model.lessons import history, taught
 from tests.evaluation.labels import ROWS, csv_file, table
-from tests.test_cli_train import Command, command
 
 __all__ = ["command"]
 

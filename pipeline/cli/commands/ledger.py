@@ -24,7 +24,7 @@ from pipeline.cli.ledger_options import (
     waiting,
 )
 from pipeline.cli.options import say
-from pipeline.cli.statements import (
+from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
     book_figures,

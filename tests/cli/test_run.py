@@ -22,7 +22,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.cli.app import COMMANDS, app
 
-SAMPLE = Path(__file__).parents[1] / "sample_inputs" / "tenders.csv"
+SAMPLE = Path(__file__).parents[2] / "sample_inputs" / "tenders.csv"
 
 Command = Callable[..., int]
 
@@ -443,7 +443,9 @@ pipeline.cli.main()
 """
 
 
-@pytest.mark.parametrize("module", ["click", "pipeline.cli.app", "pipeline.cli.run", "pyarrow"])
+@pytest.mark.parametrize(
+    "module", ["click", "pipeline.cli.app", "pipeline.cli.commands.run", "pyarrow"]
+)
 def test_an_interrupt_while_something_is_imported_ends_the_process_at_once(module: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED_IMPORT, "run", module],

@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.held_back import by_level, by_source
-from pipeline.cli.left_out import left_out, retired_codes
 from pipeline.cli.options import labelled_columns, log_to_stderr, say
+from pipeline.cli.output.held_out import by_level, by_source
+from pipeline.cli.output.skipped_rows import left_out, retired_codes
 from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load, retirements
 from pipeline.engine.model import (

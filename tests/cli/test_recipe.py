@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.engine.model import load_model, model_folder
+from tests.cli.test_train import Command, command
 from tests.engine.model.lessons import history
-from tests.test_cli_train import Command, command
 
 __all__ = ["command"]
 

@@ -21,15 +21,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cli import main
-from pipeline.cli.ledger import ledger as group
+from pipeline.cli.commands.ledger import ledger as group
 from pipeline.paid.ledger import Journal, Ledger
 from pipeline.paid.ledger.attempts import STATES
 from pipeline.service import Accounts
 from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
 
-ROOT = Path(__file__).parents[1]
-VERSION_1 = (ROOT / "tests" / "ledger" / "version_1.sql").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+VERSION_1 = (ROOT / "tests" / "paid" / "ledger" / "version_1.sql").read_text("utf-8")
 
 Command = Callable[..., int]
 
@@ -284,7 +284,7 @@ def test_verify_lists_what_is_wrong_and_exits_with_8(
     out = lines(capsys)
     assert out[0].startswith("attempt 1 cost 9 USD, but its body says 0.0000")
     assert len(out) == 10
-    monkeypatch.setattr("pipeline.cli.ledger.PRINTED", 2)
+    monkeypatch.setattr("pipeline.cli.commands.ledger.PRINTED", 2)
     assert command("verify") == 8
     assert lines(capsys)[2] == "and 7 more"
     assert command("verify", "--json", "--jobs", 2) == 8

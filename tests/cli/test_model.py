@@ -16,8 +16,8 @@ import pipeline
 from pipeline.answers import Explained, Matched, System
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
+from tests.cli.test_train import Command, command
 from tests.engine.model.lessons import taught
-from tests.test_cli_train import Command, command
 
 __all__ = ["command"]
 

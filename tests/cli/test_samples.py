@@ -12,7 +12,7 @@ from pipeline.classification.sink import FileTarget, default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings
 from tests.classification.test_job import run, write_csv
-from tests.test_cli import Command, command, table
+from tests.cli.test_run import Command, command, table
 
 __all__ = ["command", "table"]
 

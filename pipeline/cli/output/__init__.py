@@ -1,0 +1,1 @@
+"""What the commands print: text for people, JSON types for programs."""
