@@ -30,7 +30,7 @@ from pipeline.engine.model import (
     shipped_models,
     work,
 )
-from pipeline.engine.training import train as learn
+from pipeline.engine.training.train import train as learn
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
 from pipeline.progress import bar, log_lines

@@ -1,0 +1,105 @@
+"""The HTTP API, from the OpenAPI description that the service itself gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import simplejson
+
+from generated.markdown import block, code, table
+from pipeline.service.accounts import Accounts
+from pipeline.service.app import create_app, engine_matchers
+from pipeline.service.spec.openapi import described
+from pipeline.service.spec.terms import Terms
+
+__all__ = ["description", "examples", "fields", "paths"]
+
+BOUNDS = {
+    "minimum": "from {}",
+    "exclusiveMinimum": "over {}",
+    "maximum": "to {}",
+    "minLength": "{:,} character or more",
+    "maxLength": "{:,} characters at most",
+    "maxItems": "{:,} at most",
+}
+
+FORMS = {"Detailed": "Response, `detailed` form", "Compact": "Response, `compact` form"}
+
+
+@cache
+def description() -> dict[str, Any]:
+    """Return the description of a deployment that answers in both forms."""
+    with TemporaryDirectory() as folder, closing(Accounts(Path(folder))) as accounts:
+        app = create_app(accounts, engine_matchers(), metadata="mixed")
+        document = described(app.routes, Terms("mixed"))
+    return cast("dict[str, Any]", json.loads(document, parse_float=Decimal))
+
+
+def paths() -> str:
+    """List the paths."""
+    rows = [
+        [method.upper(), code(path), operation["summary"]]
+        for path, methods in description()["paths"].items()
+        for method, operation in methods.items()
+    ]
+    return table(["method", "path", "what it does"], rows)
+
+
+def fields() -> str:
+    """Describe the request's fields and those of a response in both forms."""
+    parts = ["### Request", _fields("MatchRequest")]
+    for form, heading in FORMS.items():
+        parts += [f"### {heading}", _fields(f"Cpv{form}Answer")]
+    return "\n\n".join(
+        [*parts, "### Error, such as `VALIDATION_ERROR`", _fields("ValidationFailure")]
+    )
+
+
+def examples() -> str:
+    """Show a request and a response in both forms."""
+    operation = description()["paths"]["/api/cpv/match"]["post"]
+    request = operation["requestBody"]["content"]["application/json"]["example"]
+    answers = operation["responses"]["200"]["content"]["application/json"]["examples"]
+    parts = ["### An example request", _json(request)]
+    for form in ("detailed", "compact"):
+        parts += [f"### Its response, `{form}`", _json(answers[form]["value"])]
+    return "\n\n".join(parts)
+
+
+def _fields(name: str) -> str:
+    rows = [
+        [code(place), _type(schema), schema.get("description", "")]
+        for place, schema in _properties(name, "")
+    ]
+    return table(["field", "type", "meaning"], rows)
+
+
+def _properties(name: str, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the fields of a model and of the models in it, each with its place."""
+    for field, schema in description()["components"]["schemas"][name]["properties"].items():
+        listed = schema.get("type") == "array"
+        inner = schema["items"] if listed else schema
+        here = f"{place}{field}{'[]' if listed else ''}"
+        if "$ref" not in inner or listed:
+            yield here, schema
+        if "$ref" in inner:
+            yield from _properties(inner["$ref"].rpartition("/")[2], f"{here}.")
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return a field's type with its bounds."""
+    if "const" in schema:
+        return code(json.dumps(schema["const"]))
+    bounds = [words.format(schema[key]) for key, words in BOUNDS.items() if key in schema]
+    return ", ".join([schema["type"], *bounds])
+
+
+def _json(value: Any) -> str:
+    return block("json", simplejson.dumps(value, indent=2, use_decimal=True, ensure_ascii=False))

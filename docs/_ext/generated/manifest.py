@@ -1,0 +1,50 @@
+"""The manifest beside an output, as the code writes it for a small paid job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from generated.markdown import block
+from pipeline.classification.manifest import Files, manifest
+from pipeline.classification.scan import Plan
+from pipeline.classification.summary import Paid, Summary, SystemSummary
+from pipeline.settings import CsvOptions, Settings
+
+__all__ = ["example", "manifest_example"]
+
+PAID = Paid(
+    attempts=29,
+    confirmed_usd=Decimal("0.003672"),
+    unattributed_usd=Decimal(0),
+    unconfirmed=0,
+    unknown=0,
+    at_risk_usd=Decimal(0),
+)
+SUMMARY = Summary(
+    rows=30,
+    systems={"cpv": SystemSummary({"ok": 29, "empty": 1}, PAID.confirmed_usd)},
+    cost_usd=PAID.confirmed_usd,
+    seconds=0.62,
+    output=Path("outputs/tenders.classified.csv"),
+    paid=PAID,
+)
+
+
+def manifest_example() -> str:
+    """Return the manifest of one job."""
+    return block("json", json.dumps(example(), indent=2))
+
+
+def example() -> Mapping[str, Any]:
+    """Return what the code writes, with the output as `Draft.commit` adds it."""
+    source, output = Path("tenders.csv"), SUMMARY.output
+    files = Files("csv", "csv", overwrite=False, csv=CsvOptions())
+    settings = replace(Settings(), systems=("cpv",), limit_rows=30)
+    record = manifest(source, "5dc9c92e...", settings, Plan(30, 1), SUMMARY, files)
+    place = {"path": str(output), "sha256": "570ed506...", "replaces_sha256": None}
+    return {**record, "finished": "2026-11-22T02:10:28+00:00", "output": place}

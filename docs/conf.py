@@ -1,0 +1,43 @@
+"""How the documentation is built: ``sphinx-build -W --keep-going -b html docs OUT``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]
+
+project = "tender-pipeline"
+author = "The tender-pipeline developers"
+copyright = f"2026, {author}"  # noqa: A001 - Sphinx's name
+release = installed("tender-pipeline")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "generated"]
+exclude_patterns = ["_build", "_ext"]
+
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+autodoc_type_aliases = {name: name for name in ("Data", "Usd", "Time", "EngineName", "System")}
+napoleon_use_ivar = True
+default_role = "code"
+python_maximum_signature_line_length = 88
+
+html_theme = "furo"
+html_title = "tender-pipeline"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5c55", "color-brand-content": "#0b5c55"},
+    "dark_css_variables": {"color-brand-primary": "#5fc9bd", "color-brand-content": "#5fc9bd"},
+}
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
