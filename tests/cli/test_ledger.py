@@ -16,14 +16,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import click
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cli import main
-from pipeline.cli.commands.ledger import ledger as group
 from pipeline.paid.ledger import Journal, Ledger
-from pipeline.paid.ledger.attempts import STATES
 from pipeline.service import Accounts
 from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
@@ -441,19 +438,3 @@ def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
         assert b"Prune them? [y/N]" in os.read(control, 1000)
         os.close(control)
         os.close(terminal)
-
-
-def test_the_readme_names_every_command() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    section = readme.split("## The ledger\n", 1)[1].split("\n## ", 1)[0]
-    assert isinstance(group, click.Group)
-    assert set(re.findall(r"^tender-pipeline ledger (\w+)", section, re.M)) == set(group.commands)
-    named = set(re.findall(r"--[a-z][a-z-]+", section))
-    known = {o for c in group.commands.values() for p in c.params for o in p.opts}
-    assert named <= known | {"--help"}
-
-
-def test_the_readme_explains_every_state() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    table = readme.split("| state of an attempt |", 1)[1].split("\n\n", 1)[0]
-    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == set(STATES) - {"failed"}

@@ -1,0 +1,106 @@
+"""Every command, settings file and script of Python that a document shows is right."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+import pipeline
+from pipeline.cli.app import app
+from pipeline.cli.commands.accounts import accounts
+from pipeline.cli.commands.ledger import ledger
+from pipeline.cli.commands.run import run
+from pipeline.service.chaos import read_script
+from tests.docs.pages import DOCUMENTS, blocks, names, page
+
+
+def examples(text: str) -> list[list[str]]:
+    """Return the arguments of each ``tender-pipeline`` in the shell's blocks."""
+    found = []
+    for block in blocks(text, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            while words and "=" in words[0]:  # variables
+                del words[0]
+            if words and words[0] == "tender-pipeline":
+                found.append(words[1:])
+    return found
+
+
+def parse(command: click.Command, arguments: list[str], parent: click.Context | None) -> None:
+    """Let a command take its arguments, without doing anything."""
+    if isinstance(command, click.Group) and arguments:
+        context = click.Context(command, parent, command.name)
+        child = command.get_command(context, arguments[0])
+        assert child is not None, arguments
+        parse(child, arguments[1:], context)
+    else:
+        command.make_context(command.name, list(arguments), parent=parent)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
+def test_every_command_that_is_shown_is_understood(
+    document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("FILE.xlsx").touch()  # the one that must be there to be understood
+    for arguments in examples(document.read_text("utf-8")):
+        parse(app, arguments, None)
+
+
+@pytest.mark.parametrize(("name", "group"), [("how-to/serve", accounts), ("how-to/ledger", ledger)])
+def test_every_command_of_a_group_is_shown(name: str, group: click.Group) -> None:
+    shown = {words[1] for words in examples(page(name)) if words[0] == group.name}
+    assert shown == set(group.commands)
+
+
+def test_every_command_of_the_code_tables_is_shown() -> None:
+    codes = app.get_command(click.Context(app), "codes")
+    assert isinstance(codes, click.Group)
+    text = page("how-to/code-tables")
+    assert [name for name in codes.commands if f"tender-pipeline codes {name}" not in text] == []
+
+
+@pytest.mark.parametrize("name", ["reference/settings", "how-to/every-night"])
+def test_every_settings_file_is_one_that_run_takes(name: str) -> None:
+    options = {option.opts[0].removeprefix("--") for option in run.params}
+    (example,) = blocks(page(name), "toml")
+    assert set(tomllib.loads(example)) <= options
+
+
+def test_the_example_of_faults_is_a_script(tmp_path: Path) -> None:
+    (example,) = blocks(page("how-to/rehearse-faults"), "toml")
+    path = tmp_path / "night.toml"
+    path.write_text(example, "utf-8")
+    assert [type(fault).__name__ for fault in read_script(path).fault] == [
+        "Latency",
+        "DropAfter",
+        "Refuse",
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
+def test_every_call_from_python_has_arguments_that_there_are(document: Path) -> None:
+    for example in blocks(document.read_text("utf-8"), "python"):
+        for function, call in calls(example):
+            known = inspect.signature(getattr(pipeline, function)).parameters
+            assert {word.arg for word in call.keywords} <= set(known), function
+
+
+def calls(source: str) -> Iterator[tuple[str, ast.Call]]:
+    """Yield what is called of the package."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id == "pipeline"
+        ):
+            yield node.func.attr, node

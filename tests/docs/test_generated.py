@@ -1,0 +1,112 @@
+"""What is generated covers all that there is, and what is asked for can be generated."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import pytest
+
+import pipeline
+from generated import ASKED, PARTS, filled
+from generated.commands import all_commands, commands, option_names
+from generated.markdown import table
+from pipeline import errors
+from pipeline.cli.app import COMMANDS
+from pipeline.paid.ledger.schema import SCHEMA
+from pipeline.service.spec.terms import FAILURES
+from pipeline.settings import Settings
+from tests.docs.pages import DOCUMENTS
+
+
+@pytest.fixture(scope="module")
+def described() -> str:
+    return commands()
+
+
+def test_every_command_and_every_option_is_there(described: str) -> None:
+    sections = re.split(r"^##+ ", described, flags=re.MULTILINE)[1:]
+    by_name = dict(section.split("\n", 1) for section in sections)
+    assert {name.split()[0] for name in by_name} == set(COMMANDS)
+    for name, command, _ in all_commands():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert f"\n`{option_names(option)}`\n: " in by_name[name], (name, option.opts)
+
+
+def test_every_default_and_every_variable_is_there(described: str) -> None:
+    for name, command, _ in all_commands():
+        section = re.search(rf"^##+ {name}\n(.*?)(?=^##|\Z)", described, re.M | re.S)
+        assert section is not None
+        for option in command.params:
+            if isinstance(option, click.Option):
+                item = section[1].split(f"`{option_names(option)}`\n: ")[1].split("\n")[0]
+                default = option.to_info_dict()["default"]
+                if isinstance(default, str | int | float) and not isinstance(default, bool):
+                    assert default == "" or f"Default: `{default}`" in item, (name, item)
+                assert option.envvar is None or f"`{option.envvar}`" in item, (name, item)
+
+
+def test_an_option_of_serve_has_its_variable(described: str) -> None:
+    assert "Variable: `TENDER_PIPELINE_SERVE_TRUSTED_PROXY`." in described
+
+
+def test_the_columns_are_all_there() -> None:
+    from pipeline.classification.columns import new_fields
+
+    fields = new_fields(Settings(systems=("cpv",), top=2, explain=True))
+    text = PARTS["columns"]()
+    assert [field.name for field in fields if f"| `{field.name}` |" not in text] == []
+
+
+def test_every_public_name_is_there() -> None:
+    text = PARTS["python-api"]()
+    found = re.findall(r"^\.\. auto\w+:: pipeline\.(\w+)$", text, re.MULTILINE)
+    assert sorted(found) == sorted(pipeline.__all__)
+
+
+def test_every_error_is_there() -> None:
+    text = PARTS["errors"]()
+    assert [name for name in errors.__all__ if f"| `{name}` |" not in text] == []
+
+
+def test_every_failure_of_the_service_is_there() -> None:
+    text = PARTS["service-errors"]()
+    for one in FAILURES:
+        assert f"| {one.status} | `{one.error}` | {one.when} | {one.then} |" in text
+
+
+def test_every_table_of_the_ledger_is_there() -> None:
+    tables = re.findall(r"CREATE TABLE (\w+)", SCHEMA)
+    assert len(tables) >= 5
+    assert re.findall(r"CREATE TABLE (\w+)", PARTS["ledger-schema"]()) == tables
+
+
+def test_every_path_and_every_field_of_the_interface_is_there() -> None:
+    from generated.http_api import description
+
+    text = PARTS["http-paths"]() + PARTS["http-fields"]()
+    assert [path for path in description()["paths"] if f"`{path}`" not in text] == []
+    schemas = description()["components"]["schemas"]
+    for model in ("MatchRequest", "CpvDetailedMatch", "CostBreakdown", "Cost"):
+        for field in schemas[model]["properties"]:
+            assert re.search(rf"`(?:\S+\.)?{field}`", text), field
+
+
+def test_money_in_the_examples_has_no_exponent() -> None:
+    assert not re.search(r"\de-\d", PARTS["http-examples"]() + PARTS["http-fields"]())
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_every_part_is_asked_for_once(part: str) -> None:
+    asked = [name for path in DOCUMENTS for name in ASKED.findall(path.read_text("utf-8"))]
+    assert asked.count(part) == 1
+
+
+def test_a_part_that_there_is_not_is_refused() -> None:
+    with pytest.raises(KeyError):
+        filled("<!-- generated: nothing -->")
+
+
+def test_a_cell_cannot_break_its_table() -> None:
+    assert table(["a"], [["x | y\nz"]]).splitlines()[2] == "| x \\| y z |"

@@ -1,0 +1,96 @@
+"""Every file, folder, option and link that a document names exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from generated.commands import all_commands
+from tests.docs.pages import DOCUMENTS, ROOT, inline, names, page
+
+FOLDERS = ("pipeline", "tests", "scripts", "docs", "benchmarks", "sample_inputs", ".ci")
+
+OF_OTHERS = {"--quiet", "--keep-going"}
+"""Options of pip and Sphinx."""
+
+STATION = re.compile(r"^\d+\. .*(?:\n   .*)*", re.MULTILINE)
+
+
+def named_paths(text: str) -> list[str]:
+    marked = [code.split()[0] for code in inline(text) if code.startswith(FOLDERS)]
+    return [path for path in marked if "/" in path and "_build" not in path]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
+def test_every_path_that_is_named_exists(document: Path) -> None:
+    for path in named_paths(document.read_text("utf-8")):
+        assert list(ROOT.glob(path.rstrip("/"))), path
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
+def test_every_module_that_is_to_be_run_exists(document: Path) -> None:
+    for module in re.findall(r"python -m (benchmarks\.\w+)", document.read_text("utf-8")):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
+def test_every_link_leads_to_a_file(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
+        assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names)
+def test_every_option_that_is_named_exists(document: Path) -> None:
+    known = {
+        name
+        for _, command, _ in all_commands()
+        for option in command.params
+        if isinstance(option, click.Option)
+        for name in option.opts
+    }
+    named = {
+        option
+        for code in inline(document.read_text("utf-8"))
+        for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", code)
+    }
+    assert named <= known | OF_OTHERS | {"--help"}
+
+
+def test_where_to_change_things_names_a_file_and_a_test_each() -> None:
+    table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Where do I change", 1)[1]
+    lines = [line for line in table.splitlines() if line.startswith("| ")][2:]
+    assert len(lines) >= 5
+    for line in lines:
+        _, where, tests = line.strip("|").split("|")
+        assert named_paths(where) and named_paths(tests), line
+
+
+def test_the_architecture_has_every_room() -> None:
+    rooms = page("architecture").split("## The rooms", 1)[1].split("\n## ", 1)[0]
+    for folder in (ROOT / "pipeline").iterdir():
+        if (folder / "__init__.py").is_file():
+            assert f"`pipeline/{folder.name}`" in rooms, folder.name
+
+
+@pytest.mark.parametrize("way", ["The way of a data frame", "The way of a paid call"])
+def test_each_way_through_the_code_names_a_module_at_every_station(way: str) -> None:
+    section = page("architecture").split(f"## {way}", 1)[1].split("\n## ", 1)[0]
+    stations = STATION.findall(section)
+    assert 10 < len(stations) <= 20
+    for station in stations:
+        assert re.search(r"`pipeline/\S+\.py`", station), station
+
+
+@pytest.mark.parametrize("way", ["The way of a data frame", "The way of a paid call"])
+def test_each_name_of_a_station_is_in_its_modules(way: str) -> None:
+    section = page("architecture").split(f"## {way}", 1)[1].split("\n## ", 1)[0]
+    for station in STATION.findall(section):
+        paths = [path for path in named_paths(station) if path.endswith(".py")]
+        source = "".join((ROOT / path).read_text("utf-8") for path in paths)
+        for code in inline(station):
+            name = code.rpartition(".")[2]
+            if name.isidentifier() and "/" not in code:
+                assert re.search(rf"\b{name}\b", source), (station, code)

@@ -1,0 +1,158 @@
+"""The tables that are written by hand say what the code does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import get_args
+
+import click
+import pytest
+
+from generated.manifest import example
+from pipeline.answers import SYSTEMS
+from pipeline.classification.summary import NAMED, Paid
+from pipeline.cli.commands.evaluate import evaluate
+from pipeline.cli.commands.run import COMPLETE, WITH_FAILED_ROWS, run
+from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
+from pipeline.codes.shipped import shipped
+from pipeline.errors import LedgerError
+from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH
+from pipeline.paid.client.client import Failure
+from pipeline.paid.ledger.attempts import STATES
+from pipeline.rate import AUTHENTICATED, DEMO, Rate
+from pipeline.service.accounts import LIFETIME
+from pipeline.service.accounts.keys import MOST_KEYS
+from pipeline.service.accounts.passwords import LONGEST, SHORTEST
+from pipeline.service.chaos import FORMS, KINDS
+from pipeline.service.chaos.kinds import When
+from pipeline.service.http.bodies import MAX_CHARACTERS, METADATA
+from pipeline.service.http.requests import MAX_BODY
+from pipeline.service.matching.pricing import (
+    HIGHEST,
+    LOWEST,
+    MARKUP_PERCENTAGE,
+    MAX_MATCHES,
+    MOST_FOR_TITLES,
+    PER_CALL,
+    PER_MATCH,
+    PER_TITLE_CHARACTERS,
+)
+from pipeline.service.web.site import ACCOUNT, LOG_IN, SIGN_UP
+from pipeline.tables import SUFFIXES
+from tests.docs.pages import page, rows
+
+
+def test_every_option_of_run_has_the_variable_that_is_promised() -> None:
+    for option in run.params:
+        if isinstance(option, click.Option) and option.name != "config":
+            expected = option.opts[0].removeprefix("--").replace("-", "_").upper()
+            assert option.envvar == f"TENDER_PIPELINE_{expected}"
+
+
+def test_evaluate_has_the_options_of_run_for_tables_and_for_buying() -> None:
+    of_run = {p.opts[0] for p in run.params if isinstance(p, click.Option)}
+    about_the_output = {"--output", "--output-format", "--systems", "--top", "--min-confidence"}
+    about_the_output |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
+    about_the_output |= {"--back-off", "--explain"}
+    assert of_run - about_the_output <= {p.opts[0] for p in evaluate.params}
+
+
+def test_the_exit_codes_are_these() -> None:
+    documented = [int(cells[0]) for cells in rows(page("reference/exit-codes"), "exit code")]
+    parked = [4, 5, 6, 7, LedgerError.exit_code]
+    ended = [HUNG_UP, INTERRUPTED, TERMINATED]
+    assert documented == [COMPLETE, 1, 2, WITH_FAILED_ROWS, *parked, *ended]
+
+
+def test_a_scheduler_is_told_about_every_exit_code() -> None:
+    every = {int(cells[0]) for cells in rows(page("reference/exit-codes"), "exit code")}
+    told = [re.findall(r"\d+", cells[0]) for cells in rows(page("how-to/every-night"), "exit code")]
+    codes = [int(code) for row in told for code in row]
+    assert sorted(codes) == sorted(every)
+
+
+def test_the_statuses_are_these() -> None:
+    text = page("reference/columns")
+    assert {cells[0].strip("`") for cells in rows(text, "status")} == set(NAMED)
+    of_errors = rows(text.split("Any other status", 1)[1], "status")
+    documented = {cells[0].strip("`") for cells in of_errors}
+    assert documented == {*get_args(Failure), "MALFORMED_RESPONSE", "UNCONFIRMED"}
+
+
+def test_the_states_of_an_attempt_are_these() -> None:
+    documented = rows(page("reference/ledger"), "state of an attempt")
+    assert {cells[0].strip("`") for cells in documented} == set(STATES) - {"failed"}
+
+
+def test_the_keys_of_a_manifest_are_these() -> None:
+    text = page("reference/manifest")
+    assert {cells[0].strip("`") for cells in rows(text, "key")} == set(example())
+    of_paid = {cells[0].strip("`") for cells in rows(text, "key of `paid`")}
+    assert of_paid == {field.name for field in fields(Paid)}
+
+
+def test_the_suffixes_are_these() -> None:
+    text = " ".join(cells[1] for cells in rows(page("reference/settings"), "format"))
+    assert [suffix for suffix in SUFFIXES if f"`{suffix}`" not in text] == []
+
+
+@pytest.mark.parametrize("place", range(len(SYSTEMS)))
+def test_the_counts_of_codes_are_these(place: int) -> None:
+    cells = rows(page("how-to/code-tables"), "system")[place]
+    assert cells[0] == f"`{SYSTEMS[place]}`"
+    assert re.split("[,;]? ", cells[2])[0] == f"{len(shipped(SYSTEMS[place])):,}"
+
+
+def test_the_faults_are_these() -> None:
+    text = page("how-to/rehearse-faults")
+    documented = {cells[0]: cells[2] for cells in rows(text, "kind of fault")}
+    own = {
+        f"`{kind.model_fields['kind'].default}`": ", ".join(
+            f"`{field.alias}`"
+            for name, field in kind.model_fields.items()
+            if name not in When.model_fields and name != "kind"
+        )
+        for kind in KINDS
+    }
+    assert documented == own
+    settings = [field.alias for field in When.model_fields.values()]
+    assert [name for name in (*settings, *FORMS) if f"`{name}`" not in text] == []
+
+
+def test_what_the_service_settles_is_what_it_does() -> None:
+    said = dict(rows(page("reference/http-api"), "left open"))
+    assert f"{MAX_CHARACTERS:,} characters" in said["how long a description may be"]
+    assert f"{MAX_BODY:,} bytes" in said["how long a description may be"]
+    assert f"{MAX_MATCHES} at most" in said["how many matches, in which order"]
+    for form in METADATA:
+        assert f"`{form}`" in said["which form the costs have"]
+    assert (
+        f"{PER_CALL} + {PER_MATCH} per match + 1 per {PER_TITLE_CHARACTERS} characters of titles "
+        f"(these at most {MOST_FOR_TITLES}), and {MARKUP_PERCENTAGE} % markup: "
+        f"{LOWEST.final} USD without matches to {HIGHEST.final} USD"
+    ) in said["the price"]
+
+
+def minutes(rate: Rate) -> str:
+    return f"{rate.slots} in {rate.window / 60:g} minutes"
+
+
+def test_the_limits_of_the_pages_are_these() -> None:
+    assert [tuple(cells) for cells in rows(page("how-to/serve"), "what")] == [
+        ("log-ins from an address", minutes(LOG_IN)),
+        ("log-ins to an account, whoever tries", minutes(ACCOUNT)),
+        ("sign-ups from an address", minutes(SIGN_UP)),
+        ("a session", f"{LIFETIME / 86400:g} days"),
+        ("a password", f"{SHORTEST} to {LONGEST} characters"),
+        ("API keys of an account", f"{MOST_KEYS} in use"),
+    ]
+
+
+def test_the_limits_and_prices_of_a_paid_run_are_these() -> None:
+    text = page("how-to/paid-runs")
+    assert f"{AUTHENTICATED.slots} calls a minute with a key" in text
+    assert f"{DEMO.slots} an hour without" in text
+    money = page("explanation/exact-money")
+    assert f"`--max-price` ({MAX_PRICE} USD)" in money
+    assert f"at\nleast twice {TYPICAL_HIGH} USD" in money
