@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 
@@ -45,3 +46,13 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         # Else each of the many processes that tests start compiles the package anew.
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def root_logger() -> Iterator[None]:
+    """Take back what a command set up: its handler would write to a stream that is closed."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
