@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import shlex
 import tomllib
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ def examples(text: str) -> list[list[str]]:
     found = []
     for block in blocks(text, "sh"):
         for line in block.replace("\\\n", " ").splitlines():
-            words = shlex.split(line, comments=True)
+            words = shlex.split(re.split(" [<>] ", line)[0], comments=True)
             while words and "=" in words[0]:  # variables
                 del words[0]
             if words and words[0] == "tender-pipeline":

@@ -15,10 +15,16 @@ MEANINGS = {
     "cpv_title": "its title",
     "cpv_confidence": "how sure the matcher is; from 0 to 1 with the embedded engine",
     "cpv_status": "what became of the row for this system; see [Statuses](#statuses)",
-    "cpv_cost_usd": "what this job paid for the answer, exact; 0 with the embedded engine",
+    "cpv_cost_usd": (
+        "what this job paid for the answer, exact, or empty if nobody knows; "
+        "0 with the embedded engine"
+    ),
     "cpv_matches": "with `--top 2` or more: all matches, best first",
     "cpv_why": "with `--explain`: the words of the text that supported the best match",
-    "cost_usd": "the row's total over all systems",
+    "cost_usd": (
+        "the row's total over all systems, as far as known; "
+        "empty if nothing of it is known and something may have been paid"
+    ),
 }
 
 IN_CSV = {
