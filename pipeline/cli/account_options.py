@@ -91,7 +91,7 @@ def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
         try:
             yield accounts
         except sqlite3.Error as error:
-            raise service.database.unusable(folder, error) from error
+            raise service.accounts.database.unusable(folder, error) from error
 
 
 def known(accounts: Accounts, name: str) -> Account:

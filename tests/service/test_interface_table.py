@@ -62,8 +62,8 @@ def test_every_row_is_shown_by_tests_that_there_are(row: dict[str, Any]) -> None
 
 def test_what_there_is_not_is_missed() -> None:
     assert "service/test_app.py::test_that_nobody_wrote" not in collected()
-    assert "api/test_messages.py::test_a_response_means[no such case]" not in collected()
-    assert "api/test_messages.py::test_a_response_means[compact form]" in collected()
+    assert "paid/client/test_responses.py::test_a_response_means[no such case]" not in collected()
+    assert "paid/client/test_responses.py::test_a_response_means[compact form]" in collected()
 
 
 @pytest.mark.parametrize("error", sorted({one.error for one in FAILURES}))
