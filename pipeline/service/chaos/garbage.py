@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -66,8 +66,14 @@ def garbled(form: Form, body: bytes, billed: Decimal) -> Garbled:
     content: dict[str, Any] = simplejson.loads(body, use_decimal=True)
     SPOILERS[form](content)
     spoilt = simplejson.dumps(content, ensure_ascii=False, use_decimal=True, allow_nan=True)
-    stated = {"absurd-cost": ABSURD_USD}.get(form, billed if form in PRICED else None)
-    return Garbled(spoilt.encode(), stated)
+    return Garbled(spoilt.encode(), _stated(form, content, billed))
+
+
+def _stated(form: Form, content: Mapping[str, Any], billed: Decimal) -> Decimal | None:
+    """Return the price that an answer states; None if it has none that can be used."""
+    if form == "absurd-cost":  # a detailed form contradicts itself: base and markup are as much
+        return None if "costBreakdown" in content["metadata"] else ABSURD_USD
+    return billed if form in PRICED else None
 
 
 def _types(content: dict[str, Any]) -> None:
