@@ -52,9 +52,9 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    HOMES = ("answers", "errors", "classification.summary", "settings", "api", "evaluation")
-    """Where the names are; the last two need pandas, Arrow and SciPy, which take a second."""
-    WORKING = HOMES[-2:]
+    HOMES = ("answers", "errors", "settings", "classification.summary", "api", "evaluation")
+    """Where the names are; the last three need pandas, Arrow and SciPy, which take a second."""
+    WORKING = HOMES[-3:]
 
     def __getattr__(name: str) -> object:
         """Import a name when it is asked for."""

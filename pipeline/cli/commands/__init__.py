@@ -1,1 +1,1 @@
-"""One file a command."""
+"""The commands of the program, one file each."""
