@@ -12,7 +12,8 @@ from typing import Any
 from generated.markdown import block
 from pipeline.classification.manifest import Files, manifest
 from pipeline.classification.scan import Plan
-from pipeline.classification.summary import Paid, Summary, SystemSummary
+from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.paid.result import Paid
 from pipeline.settings import CsvOptions, Settings
 
 __all__ = ["example", "manifest_example"]
