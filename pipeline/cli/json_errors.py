@@ -12,6 +12,7 @@ import click
 
 from pipeline.cli.options import say
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
+from pipeline.cli.standard_streams import to_standard_output
 from pipeline.errors import OutputError, PipelineError
 
 __all__ = ["JsonErrors"]
@@ -39,7 +40,7 @@ class JsonErrors(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        beside_the_table = str(ctx.params["output"]) == "-"
+        beside_the_table = to_standard_output(ctx.params)
         with _printed(ctx.params["as_json"], beside_the_table):
             return super().invoke(ctx)
 

@@ -23,9 +23,17 @@ from pipeline.files.atomic import translated
 from pipeline.settings import Format
 from pipeline.tables import Reader, open_writer, spooled
 
-__all__ = ["StandardOutput", "from_standard_input"]
+__all__ = ["StandardOutput", "from_standard_input", "to_standard_output"]
 
 log = logging.getLogger("pipeline")
+
+
+def to_standard_output(values: Mapping[str, Any]) -> bool:
+    """Tell by a command's options whether its table goes to standard output.
+
+    It does where the output is ``-``, and where only the input is.
+    """
+    return str(values["output"] or values["input_path"]) == "-"
 
 
 @contextmanager

@@ -57,6 +57,14 @@ def test_the_summary_as_json_is_the_last_line_of_standard_error(
     assert json.loads(err.splitlines()[-1])["output"] is None
 
 
+def test_an_error_as_json_is_not_mixed_into_the_table(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_bytes(b"")
+    code, out, err = shell(f"{RUN} {PSC} --json - < bad.csv", tmp_path)
+    assert code == 2
+    assert out == ""
+    assert json.loads(err.splitlines()[0])["exit_code"] == 2
+
+
 def test_standard_input_goes_to_a_file_that_is_named(tmp_path: Path, table: Path) -> None:
     code, out, _ = shell(f"{RUN} {PSC} - --output out.csv < tenders.csv", tmp_path)
     assert code == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.paid.budget import TYPICAL_HIGH, Budget
@@ -85,6 +85,7 @@ def test_an_overrun_lets_nobody_through_until_everything_has_settled() -> None:
     run(main())
 
 
+@example([Decimal("0.00015")] * 12, 6, Decimal("0.0003"))
 @given(
     st.lists(st.none() | PRICES, max_size=60),
     st.integers(1, 6),

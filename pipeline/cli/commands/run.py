@@ -30,7 +30,11 @@ from pipeline.cli.options import (
     settings_file,
 )
 from pipeline.cli.paid import buying, described, paid_options, planned, purchase_settings
-from pipeline.cli.standard_streams import StandardOutput, from_standard_input
+from pipeline.cli.standard_streams import (
+    StandardOutput,
+    from_standard_input,
+    to_standard_output,
+)
 from pipeline.cli.telling import exit_code, report, warn_of_few_words
 from pipeline.engine import embedded
 from pipeline.engine.model import ModelFolder, opened
@@ -271,7 +275,7 @@ def _target(
     """Return where the output goes, and its format; from standard input to standard output."""
     output: Path | None = values["output"]
     output_format: Format | None = values["output_format"]
-    if str(output or values["input_path"]) == "-":
+    if to_standard_output(values):
         output_format = output_format or input_format
         return StandardOutput(output_format), output_format
     limit_rows = values["limit_rows"]
