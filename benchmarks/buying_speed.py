@@ -39,7 +39,7 @@ import httpx
 from benchmarks.texts import made_texts
 from pipeline.classification import job
 from pipeline.classification.sink import FileTarget
-from pipeline.paid import Purchase, PurchaseSettings
+from pipeline.paid import PaidService, Purchase
 from pipeline.paid.client.urls import canonical, endpoint
 from pipeline.paid.ledger import database
 from pipeline.progress import silent
@@ -149,9 +149,9 @@ def ours(base: str, source: Path, workers: int, number: Iterator[int]) -> None:
     """Do a whole job on a new ledger."""
     run = source.parent / f"run{next(number)}"
     settings = Settings(systems=("cpv",))
-    how = PurchaseSettings(canonical(base), KEY, run / "ledger.db", rate=None, workers=workers)
+    service = PaidService(base, KEY, run / "ledger.db", rate="none", workers=workers)
     reader, output = open_reader(source, settings.text_columns), run / "out.csv"
-    with Purchase(how, settings, str(output)) as purchase:
+    with Purchase(service, settings, str(output)) as purchase:
         target = FileTarget(output, "csv", source=source)
         summary = job.run(
             reader, purchase.matcher, target, settings, silent, source=source, purchase=purchase

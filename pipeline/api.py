@@ -25,7 +25,7 @@ from pipeline.engine import embedded
 from pipeline.engine.model import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.interruption import Interruption
-from pipeline.paid import PaidService, Purchase, PurchaseSettings
+from pipeline.paid import PaidService, Purchase
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress
 from pipeline.settings import CsvOptions, EngineName, Settings, check_flag, parse_systems
@@ -207,7 +207,7 @@ def _plan(data: Data, output: Any, csv: Any, service: Any, **options: Any) -> Fo
     seen = functools.partial(_warn, table, settings)
     if service is None:
         return job.plan(table.reader, settings, None, seen)
-    with Purchase(_terms(service), settings, table.identity(), plan_only=True) as purchase:
+    with Purchase(_checked(service), settings, table.identity(), plan_only=True) as purchase:
         try:
             return job.plan(table.reader, settings, purchase, seen)
         finally:
@@ -247,8 +247,8 @@ def _classify(
     if service is None:
         summary = done(table.reader, embedded(settings, folders))
     else:
-        terms, known_by, buying = _terms(service), table.identity(), buying_display(shown)
-        with Purchase(terms, settings, known_by, buying, interruption=interruption) as purchase:
+        checked, known_by, buying = _checked(service), table.identity(), buying_display(shown)
+        with Purchase(checked, settings, known_by, buying, interruption=interruption) as purchase:
             summary = done(table.reader, purchase.matcher, purchase=purchase, partial=partial)
     _go_on(summary, partial)
     result = Result(summary, table.place(summary))
@@ -291,10 +291,10 @@ def _paths(models: Any) -> list[str]:
         ) from error
 
 
-def _terms(service: Any) -> PurchaseSettings:
+def _checked(service: Any) -> PaidService:
     if not isinstance(service, PaidService):
         raise SettingsError(
             f"service is {service!r}.",
             'service must be a PaidService: pipeline.PaidService("https://service.example").',
         )
-    return service.terms()
+    return service

@@ -56,7 +56,7 @@ PROTECTIONS = (
     ),
     Protection(
         "an attempt that a crash left open may have been billed",
-        "            self._ledger.recover(self._account)\n",
+        "            self._ledger.recover(service.key_fingerprint)\n",
         "",
         "tests/paid/test_after_a_crash.py",
     ),
@@ -80,19 +80,19 @@ PROTECTIONS = (
     ),
     Protection(
         "one buyer for each key",
-        "            buyer_lock(how.base_url, self._account, how.wait),\n",
+        "            buyer_lock(service.base_url, service.key_fingerprint, service.wait),\n",
         "",
         "tests/paid/test_locks.py",
     ),
     Protection(
         "one buyer for each ledger",
-        "            ledger_lock(how.ledger, how.base_url, how.wait),\n",
+        "            ledger_lock(service.ledger, service.base_url, service.wait),\n",
         "",
         "tests/paid/test_locks.py",
     ),
     Protection(
         "one run for each job",
-        "opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))",
+        "opened.enter_context(lock)",
         "pass",
         "tests/paid/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
     ),
@@ -123,8 +123,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a run begins only if the disk has room for its answers",
-        "            self._ledger.check_room(most_attempts(how, estimate.to_buy), how.workers)\n",
-        "",
+        "self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)",
+        "pass",
         "tests/paid/test_full_disk.py::test_a_run_that_the_disk_has_no_room_for_sends_nothing",
     ),
     Protection(
@@ -218,7 +218,7 @@ PROTECTIONS = (
     # The limit.
     Protection(
         "slots that the run before took are still held",
-        "busy_until=[end - now + clock for end in _ends(past, how.limit, now)],",
+        "busy_until=[end - now + clock for end in _ends(past, service.limit, now)],",
         "busy_until=[],",
         "tests/paid/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
     ),
@@ -230,8 +230,8 @@ PROTECTIONS = (
     ),
     Protection(
         "slots that a run with another ledger took are still held",
-        "both = [*ledger.attempts_since(account, since), *limits.attempts()]",
-        "both = ledger.attempts_since(account, since)",
+        "both = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]",
+        "both = ledger.attempts_since(service.key_fingerprint, since)",
         "tests/paid/test_one_limit.py",
     ),
     Protection(
@@ -357,8 +357,8 @@ PROTECTIONS = (
     ),
     Protection(
         "settings do not show the key",
-        "api_key: str | None = field(repr=False)",
-        "api_key: str | None",
+        "api_key: str = field(repr=False)",
+        "api_key: str",
         "tests/test_secrets.py::"
         "test_an_error_that_nobody_expected_even_where_local_variables_are_shown",
     ),

@@ -235,7 +235,7 @@ def test_an_error_that_nobody_expected_even_where_local_variables_are_shown(nigh
     with serving(answered()) as address:
         assert night.run(address, how=FAILING) == 1
     assert b"nobody expected" in night.said[1]
-    assert b"PurchaseSettings(base_url=" in night.said[1]
+    assert b"PaidService(base_url=" in night.said[1]
     check_secret(night, "ledger.db")
 
 

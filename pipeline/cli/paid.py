@@ -14,7 +14,7 @@ import click
 from pipeline.cli.options import option
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
-from pipeline.paid import Estimate, PaidService, Purchase, PurchaseSettings
+from pipeline.paid import Estimate, PaidService, Purchase
 from pipeline.paid.progress import buying_bar, buying_lines
 from pipeline.paid.service import KEY_VARIABLE
 from pipeline.settings import Settings
@@ -24,8 +24,8 @@ __all__ = [
     "buying_options",
     "described",
     "paid_options",
+    "paid_service",
     "planned",
-    "purchase_settings",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -80,8 +80,8 @@ def buying_options(command: Command) -> Command:
     return command
 
 
-def purchase_settings(values: dict[str, Any]) -> PurchaseSettings | None:
-    """Return how a job buys; None without a base URL.
+def paid_service(values: dict[str, Any]) -> PaidService | None:
+    """Return the paid service that the options name; None without a base URL.
 
     Raises:
         SettingsError: an option cannot be understood, or the key file cannot be read.
@@ -90,7 +90,7 @@ def purchase_settings(values: dict[str, Any]) -> PurchaseSettings | None:
         return None
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        how = PaidService(
+        service = PaidService(
             base_url=values["base_url"],
             api_key=_api_key(values["api_key_file"]),
             ledger=values["ledger"],
@@ -106,41 +106,41 @@ def purchase_settings(values: dict[str, Any]) -> PurchaseSettings | None:
             retry_failed=values["retry_failed"],
             max_age=values["max_age"] or None,
             on_unconfirmed=values["on_unconfirmed"],
-        ).terms()
+        )
     for warning in warned:
         click.echo(f"Warning: {warning.message}", err=True)
-    return how
+    return service
 
 
-def buying(how: PurchaseSettings, settings: Settings, identity: str, sure: bool) -> Purchase:
+def buying(service: PaidService, settings: Settings, identity: str, sure: bool) -> Purchase:
     """Open the purchase of a job by what it is known by."""
     terminal = sys.stderr is not None and sys.stderr.isatty()
     ask = terminal and sys.stdin is not None and sys.stdin.isatty()
 
     def confirm(estimate: Estimate) -> bool:
-        click.echo(described(how, estimate), err=True)
-        if sure or how.max_cost is not None or not ask:
+        click.echo(described(service, estimate), err=True)
+        if sure or service.max_cost is not None or not ask:
             return True
         return click.confirm("Buy?", err=True)
 
     progress = buying_bar if terminal else buying_lines
-    return Purchase(how, settings, identity, progress, confirm)
+    return Purchase(service, settings, identity, progress, confirm)
 
 
 @contextmanager
-def planned(how: PurchaseSettings, settings: Settings, identity: str) -> Iterator[Purchase]:
+def planned(service: PaidService, settings: Settings, identity: str) -> Iterator[Purchase]:
     """Open a purchase that only plans a job; nothing of it stays in the ledger."""
-    with Purchase(how, settings, identity, plan_only=True) as bought:
+    with Purchase(service, settings, identity, plan_only=True) as bought:
         try:
             yield bought
         finally:
             bought.delete_job()
 
 
-def described(how: PurchaseSettings, estimate: Estimate) -> str:
+def described(service: PaidService, estimate: Estimate) -> str:
     """Say what a purchase will take, at which limit and from which ledger."""
-    limit = "no limit" if how.limit is None else f"at most {how.limit}"
-    return f"{estimate} ({limit}); ledger {how.ledger}"
+    limit = "no limit" if service.limit is None else f"at most {service.limit}"
+    return f"{estimate} ({limit}); ledger {service.ledger}"
 
 
 def _api_key(file: Path | None) -> str | None:

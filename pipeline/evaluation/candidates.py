@@ -10,7 +10,7 @@ from pipeline.answers import Matcher, System
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import SettingsError
-from pipeline.paid import PurchaseSettings
+from pipeline.paid import PaidService
 from pipeline.settings import MAX_TOP, EngineName
 
 __all__ = ["Embedded", "Paid", "Subject", "is_address", "model", "offline"]
@@ -46,15 +46,15 @@ class Paid:
     """A paid service.
 
     Attributes:
-        terms: how to buy from it.
+        service: where it is, with the terms of buying from it.
     """
 
-    terms: PurchaseSettings
+    service: PaidService
 
     @property
     def name(self) -> str:
         """What it is called in a report."""
-        return str(self.terms.base_url)
+        return str(self.service.base_url)
 
 
 Subject: TypeAlias = Embedded | Paid

@@ -18,7 +18,7 @@ from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.labelled import check_columns
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.paid import PaidService, Purchase, PurchaseSettings
+from pipeline.paid import PaidService, Purchase
 from pipeline.paid.progress import buying_bar, silent_buying
 from pipeline.progress import bar, silent
 from pipeline.settings import CsvOptions, Settings, check_flag
@@ -119,8 +119,8 @@ def _evaluate(
             "subject and against are the same.", "against must be another one, or None."
         )
 
-    def open_purchase(how: PurchaseSettings, asked: Settings, identity: str) -> Purchase:
-        return Purchase(how, asked, identity, buying_bar if progress else silent_buying)
+    def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
+        return Purchase(service, asked, identity, buying_bar if progress else silent_buying)
 
     reader = _reader(data, settings, csv)
     name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
@@ -146,7 +146,7 @@ def _names(columns: Any) -> tuple[str, ...]:
 
 def _subject(named: Any, system: System) -> Subject:
     if isinstance(named, PaidService):
-        return Paid(named.terms())
+        return Paid(named)
     if not isinstance(named, str | PathLike) or is_address(str(named)):
         raise SettingsError(
             "The subject of an evaluation is neither a word, a folder nor a PaidService.",

@@ -20,7 +20,7 @@ from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, compare
 from pipeline.money import total
-from pipeline.paid import Purchase, PurchaseSettings
+from pipeline.paid import PaidService, Purchase
 from pipeline.paid.identity import of_contents
 from pipeline.paid.result import Paid as Payments
 from pipeline.paid.result import Parked
@@ -30,7 +30,7 @@ from pipeline.tables import ArrowBatch, Reader
 
 __all__ = ["OpenPurchase", "Stopped", "evaluated"]
 
-OpenPurchase: TypeAlias = Callable[[PurchaseSettings, Settings, str], Purchase]
+OpenPurchase: TypeAlias = Callable[[PaidService, Settings, str], Purchase]
 """Opens the purchase of an evaluation: how to buy, what to ask, what it is known by."""
 
 
@@ -88,8 +88,8 @@ def evaluated(
             case Embedded():
                 matcher = subject.matcher(settings.system, settings.jobs)
                 scored[subject] = _Scored(_scores(rows, matcher, progress))
-            case Paid(terms):
-                found = _bought(rows, terms, open_purchase, progress)
+            case Paid(service):
+                found = _bought(rows, service, open_purchase, progress)
                 if isinstance(found, Stopped):
                     return found
                 scored[subject] = found
@@ -116,12 +116,12 @@ def _scores(rows: Labelled, matcher: Matcher, progress: Progress) -> Scores:
 
 
 def _bought(
-    rows: Labelled, terms: PurchaseSettings, open_purchase: OpenPurchase, progress: Progress
+    rows: Labelled, service: PaidService, open_purchase: OpenPurchase, progress: Progress
 ) -> _Scored | Stopped:
     """Buy what the ledger cannot answer yet, and score the answers."""
     asked = rows.settings.asked
     known_by = f"evaluation {of_contents(asked, rows.batches())}"
-    with open_purchase(terms, asked, sha256(known_by.encode()).hexdigest()) as purchase:
+    with open_purchase(service, asked, sha256(known_by.encode()).hexdigest()) as purchase:
         scan(purchase.noted(rows.batches()))
         parked = purchase.buy(rows.batches())
         if parked:

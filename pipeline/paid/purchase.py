@@ -12,7 +12,7 @@ from pipeline.answers import System
 from pipeline.interruption import Interruption
 from pipeline.paid.budget import TYPICAL_LOW, Budget, dearest, over
 from pipeline.paid.client.client import Client
-from pipeline.paid.client.urls import fingerprint
+from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import (
     Call,
     Job,
@@ -32,7 +32,7 @@ from pipeline.paid.progress import AdvanceBuying, BuyingProgress, silent_buying
 from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import held_slots, known_limits, pause_left, resumed_throttle
 from pipeline.paid.runner import Brake, bought_beside
-from pipeline.paid.terms import Estimate, PurchaseSettings, most_attempts
+from pipeline.paid.service import PaidService
 from pipeline.paid.tracking import shown_while
 from pipeline.settings import Settings
 from pipeline.tables import Batch
@@ -44,7 +44,7 @@ class Purchase:
     """Buys what a job's table needs; a context manager.
 
     Args:
-        how: how to buy.
+        service: the paid service, with the terms of buying from it.
         settings: which systems to ask about.
         identity: what the job is known by: the same for the same output of the same input.
         progress: shows how far the purchase is.
@@ -58,7 +58,7 @@ class Purchase:
 
     def __init__(
         self,
-        how: PurchaseSettings,
+        service: PaidService,
         settings: Settings,
         identity: str,
         progress: BuyingProgress = silent_buying,
@@ -66,24 +66,24 @@ class Purchase:
         interruption: Interruption | None = None,
         plan_only: bool = False,
     ) -> None:
-        self._how = how
+        self._service = service
         self._progress = progress
         self._confirm = confirm
         self._interruption = interruption or Interruption()
         self._settings = settings
-        self._account = fingerprint(how.api_key)
         with ExitStack() as opened:
             if not plan_only:
-                opened.enter_context(job_lock(how.ledger, how.base_url, identity, how.wait))
-            self._ledger = Ledger(how.ledger, how.base_url)
+                lock = job_lock(service.ledger, service.base_url, identity, service.wait)
+                opened.enter_context(lock)
+            self._ledger = Ledger(service.ledger, service.base_url)
             opened.callback(self._ledger.close)
-            self._limits = known_limits(how, self._account)
+            self._limits = known_limits(service)
             opened.callback(self._limits.close)
             self._ledger.check_usable()
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
-            self._job: Job = open_job(identity, how.counting)
+            self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
-        self.matcher = LedgerMatcher(self._job, settings.systems, how.most_lost)
+        self.matcher = LedgerMatcher(self._job, settings.systems, service.most_lost)
 
     def __enter__(self) -> Purchase:
         return self
@@ -112,20 +112,18 @@ class Purchase:
 
     def estimate(self) -> Estimate:
         """Say what is to be bought, once the whole table is noted."""
-        counts = self._job.calls(self._how.most_lost).values()
+        counts = self._job.calls(self._service.most_lost).values()
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
-        prices = self._ledger.prices(self._how.max_price)
+        prices = self._ledger.prices(self._service.max_price)
         low = prices.low if prices else TYPICAL_LOW
         high = dearest(prices.high if prices else None)
-        limit = self._how.limit
-        pause = pause_left(self._ledger, self._limits, self._account, self._how) if to_buy else 0.0
+        limit = self._service.limit
+        pause = pause_left(self._ledger, self._limits, self._service) if to_buy else 0.0
         seconds = pause
         if limit is not None:
-            free = max(
-                0, limit.slots - held_slots(self._ledger, self._limits, self._account, limit)
-            )
-            at_once = free if self._how.burst or to_buy <= free else 0
+            free = max(0, limit.slots - held_slots(self._ledger, self._limits, self._service))
+            at_once = free if self._service.burst or to_buy <= free else 0
             seconds += max(0, to_buy - at_once) / limit.slots * limit.hold
         distinct = sum(count.distinct for count in counts)
         return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause)
@@ -143,18 +141,18 @@ class Purchase:
         estimate = self.estimate()
         if not estimate.to_buy:
             return None
-        how = self._how
+        service = self._service
         with (
-            buyer_lock(how.base_url, self._account, how.wait),
-            ledger_lock(how.ledger, how.base_url, how.wait),
-            reserved(how.ledger, how.workers) as reserve,
+            buyer_lock(service.base_url, service.key_fingerprint, service.wait),
+            ledger_lock(service.ledger, service.base_url, service.wait),
+            reserved(service.ledger, service.workers) as reserve,
         ):
-            self._ledger.recover(self._account)
-            if (highest := self._job.highest_price()) > how.max_price:
-                return price_too_high(highest, how.max_price)
-            if how.wait:  # another run may have bought some of it meanwhile
+            self._ledger.recover(service.key_fingerprint)
+            if (highest := self._job.highest_price()) > service.max_price:
+                return price_too_high(highest, service.max_price)
+            if service.wait:  # another run may have bought some of it meanwhile
                 estimate = self.estimate()
-            self._ledger.check_room(most_attempts(how, estimate.to_buy), how.workers)
+            self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
                 return Parked(2, "Nothing was bought.", "Say --yes to buy without being asked.")
             with self._progress(estimate.to_buy) as advance:
@@ -179,7 +177,7 @@ class Purchase:
             unconfirmed=money.unconfirmed,
             unknown=money.unknown,
             at_risk_usd=money.at_risk,
-            over_max_cost_usd=over(money.confirmed, self._how.max_cost),
+            over_max_cost_usd=over(money.confirmed, self._service.max_cost),
         )
 
     def close_job(self) -> None:
@@ -199,18 +197,21 @@ class Purchase:
         brake: Brake,
         reserve: Reserve,
     ) -> Parked | None:
-        how = self._how
+        service = self._service
         money = self._job.money()
-        prices = self._ledger.prices(self._how.max_price)
-        throttle = resumed_throttle(self._ledger, self._limits, self._account, how)
+        prices = self._ledger.prices(self._service.max_price)
+        throttle = resumed_throttle(self._ledger, self._limits, service)
         budget = Budget(
-            money.confirmed, how.max_cost, prices.high if prices else None, money.at_risk
+            money.confirmed, service.max_cost, prices.high if prices else None, money.at_risk
         )
         async with (
             Client(
-                how.base_url, how.api_key, connections=how.workers, timeout=how.timeout
+                service.base_url,
+                service.api_key or None,
+                connections=service.workers,
+                timeout=service.timeout.total_seconds(),
             ) as client,
-            Journal(self._job, self._account, reserve, self._limits) as journal,
+            Journal(self._job, service.key_fingerprint, reserve, self._limits) as journal,
         ):
             pool = Pool(
                 client,
@@ -218,14 +219,14 @@ class Purchase:
                 journal,
                 budget,
                 to_buy=to_buy,
-                wait=how.wait or how.api_key is not None,
-                max_price=how.max_price,
-                longest_pause=math.inf if how.wait else LONGEST_PAUSE,
+                wait=service.wait or bool(service.api_key),
+                max_price=service.max_price,
+                longest_pause=math.inf if service.wait else LONGEST_PAUSE,
             )
             shown = shown_while(pool, throttle, budget, advance)
-            with brake.watching(pool, how.max_duration):
+            with brake.watching(pool, service.max_duration):
                 async with shown:
-                    await pool.run(orders, how.workers)
+                    await pool.run(orders, service.workers)
         return pool.parked
 
     def _orders(self, batches: Iterable[Batch]) -> Iterator[Order]:
@@ -247,7 +248,7 @@ class Purchase:
         digests = list({text_digest(text): None for text in texts if text})
         owned = self._job.owned(system, digests)
         lost = self._job.unconfirmed(system, digests)
-        most = self._how.most_lost
+        most = self._service.most_lost
         return {
             (digest, row): most - lost.get(digest, 0)
             for digest, row in self._job.first_rows(system, digests).items()

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
+from datetime import timedelta
 from typing import Any, TypeAlias
 
 from pipeline.interruption import Interruption, Work
@@ -42,8 +43,8 @@ class Brake:
             self._heed()
 
     @contextmanager
-    def watching(self, pool: Pool, max_duration: float | None) -> Iterator[None]:
-        """Heed the brake, and park the pool after some seconds, within the pool's own loop."""
+    def watching(self, pool: Pool, max_duration: timedelta | None) -> Iterator[None]:
+        """Heed the brake, and park the pool when its time is up; call this in the pool's loop."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def heed() -> None:
@@ -54,7 +55,7 @@ class Brake:
 
         timer = None
         if max_duration is not None:
-            timer = loop.call_later(max_duration, pool.stop_for_time)
+            timer = loop.call_later(max_duration.total_seconds(), pool.stop_for_time)
         with self._lock:
             self._heed = lambda: loop.call_soon_threadsafe(heed)
             heed()

@@ -1,10 +1,13 @@
-"""A paid service as a script or a notebook names it, with the terms of buying from it."""
+"""The paid service that a user names, with the terms of buying from it."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from math import ceil
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -13,9 +16,9 @@ from pipeline.amounts import Time, Usd, seconds, usd
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.paid.budget import MAX_PRICE
-from pipeline.paid.client.urls import canonical, checked_key, in_the_clear
-from pipeline.paid.terms import PurchaseSettings
-from pipeline.rate import parse_rate
+from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, fingerprint, in_the_clear
+from pipeline.paid.ledger import Counting
+from pipeline.rate import AUTHENTICATED, DEMO, Rate, parse_rate
 from pipeline.settings import check_flag
 
 __all__ = ["KEY_VARIABLE", "PaidService"]
@@ -23,87 +26,140 @@ __all__ = ["KEY_VARIABLE", "PaidService"]
 KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class PaidService:
     """A deployment of the paid interface, and the terms on which jobs buy from it.
 
-    Attributes:
+    Every argument is checked once, here; the attributes hold the checked values.
+
+    Args:
         base_url: its address.
-        api_key: the account's key; None takes the variable ``TENDER_PIPELINE_API_KEY``, and
-            where that is not set, or for "", demo requests are sent, 10 an hour.
+        api_key: the account's key; None takes the variable ``TENDER_PIPELINE_API_KEY``. Without
+            a key, or with "", demo requests are sent, 10 an hour.
         ledger: the file of answers and payments; None: ``ledger.db`` in the user's data folder.
-        rate: the limit, such as ``250/min``; ``none`` for none; None: the account's, that is 100
-            a minute with a key and 10 an hour without.
-        workers: how many requests may be under way at once.
-        max_cost: the most that a job may cost, US dollars; a job that reaches it parks.
-        max_price: a call that costs more than this parks its job, US dollars.
-        max_duration: how long a run may buy before it parks, such as ``6h``.
+        rate: the limit, such as ``250/min``; ``none`` for no limit; None for the account's: 100 a
+            minute with a key, 10 an hour without.
+        workers: the maximum number of requests under way at once.
+        max_cost: the maximum cost of a job, US dollars; a job that reaches it stops.
+        max_price: the maximum price of a call, US dollars; a call that costs more stops its job.
+        max_duration: how long a run may buy before it stops, such as ``6h``.
         timeout: how long an attempt may take.
-        burst: send as soon as the limit allows instead of evenly.
+        burst: send as soon as the limit allows, instead of evenly.
         wait: wait for another run with this key or ledger, for the demo limit, and for pauses of
             more than an hour that the service asks for.
-        ignore_pause: send at once although the service asked an earlier run to wait.
+        ignore_pause: send at once even if the service asked an earlier run to wait.
         retry_failed: buy calls again that failed for good before the job began.
         max_age: buy answers again that were older than this when the job began, such as ``30d``.
-        on_unconfirmed: whether a call whose answer was lost, so that it may have been billed, is
-            sent once more (``retry``) or not (``hold``).
+        on_unconfirmed: whether a call whose answer was lost, and may have been billed, is sent
+            once more (``retry``) or not (``hold``).
 
     Raises:
-        SettingsError: one of them is wrong.
+        SettingsError: an argument is wrong.
     """
 
-    base_url: str
-    api_key: str | None = field(default=None, repr=False)
-    ledger: str | PathLike[str] | None = None
-    rate: str | None = None
-    workers: int = 16
-    max_cost: Usd | None = None
-    max_price: Usd = MAX_PRICE
-    max_duration: Time | None = None
-    timeout: Time = "60s"
-    burst: bool = False
-    wait: bool = False
-    ignore_pause: bool = False
-    retry_failed: bool = False
-    max_age: Time | None = None
-    on_unconfirmed: Literal["retry", "hold"] = "retry"
+    base_url: BaseUrl
+    api_key: str = field(repr=False)
+    ledger: Path
+    rate: str | None
+    workers: int
+    max_cost: Decimal | None
+    max_price: Decimal
+    max_duration: timedelta | None
+    timeout: timedelta
+    burst: bool
+    wait: bool
+    ignore_pause: bool
+    retry_failed: bool
+    max_age: timedelta | None
+    on_unconfirmed: Literal["retry", "hold"]
 
-    def __post_init__(self) -> None:
-        if self.api_key is None:
-            object.__setattr__(self, "api_key", os.environ.get(KEY_VARIABLE, ""))
-        terms = self.terms()
-        if terms.api_key and in_the_clear(terms.base_url):
-            said = f"the API key goes to {terms.base_url} unencrypted. Use https."
-            warnings.warn(said, stacklevel=3)
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        ledger: str | PathLike[str] | None = None,
+        rate: str | None = None,
+        workers: int = 16,
+        max_cost: Usd | None = None,
+        max_price: Usd = MAX_PRICE,
+        max_duration: Time | None = None,
+        timeout: Time = "60s",
+        burst: bool = False,
+        wait: bool = False,
+        ignore_pause: bool = False,
+        retry_failed: bool = False,
+        max_age: Time | None = None,
+        on_unconfirmed: Literal["retry", "hold"] = "retry",
+    ) -> None:
+        flags = {
+            "burst": burst,
+            "wait": wait,
+            "ignore_pause": ignore_pause,
+            "retry_failed": retry_failed,
+        }
+        for name, value in flags.items():
+            check_flag(name, value)
+        checked = flags | {
+            "base_url": canonical(_text("base_url", base_url)),
+            "api_key": _key(api_key),
+            "ledger": _ledger(ledger),
+            "rate": _rate(rate),
+            "workers": _workers(workers),
+            "max_cost": None if max_cost is None else usd("max_cost", max_cost),
+            "max_price": usd("max_price", max_price),
+            "max_duration": _duration("max_duration", max_duration),
+            "timeout": _timeout(timeout),
+            "max_age": _duration("max_age", max_age),
+            "on_unconfirmed": _on_unconfirmed(on_unconfirmed),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if self.api_key and in_the_clear(self.base_url):
+            warnings.warn(
+                f"the API key goes to {self.base_url} unencrypted. Use https.", stacklevel=2
+            )
 
-    def terms(self) -> PurchaseSettings:
-        """Return them as a purchase needs them."""
-        for name in ("burst", "wait", "ignore_pause", "retry_failed"):
-            check_flag(name, getattr(self, name))
-        key = _text("api_key", self.api_key or "").strip()
-        return PurchaseSettings(
-            base_url=canonical(_text("base_url", self.base_url)),
-            api_key=checked_key(key) if key else None,
-            ledger=_ledger(self.ledger),
-            rate="account" if self.rate is None else parse_rate(_text("rate", self.rate)),
-            workers=_workers(self.workers),
-            max_cost=None if self.max_cost is None else usd("max_cost", self.max_cost),
-            max_price=usd("max_price", self.max_price),
-            max_duration=_seconds("max_duration", self.max_duration),
-            timeout=_timeout(self.timeout),
-            burst=self.burst,
-            wait=self.wait,
-            ignore_pause=self.ignore_pause,
-            retry_failed=self.retry_failed,
-            max_age=_seconds("max_age", self.max_age),
-            on_unconfirmed=_on_unconfirmed(self.on_unconfirmed),
-        )
+    @property
+    def limit(self) -> Rate | None:
+        """The rate limit to keep; None for no limit."""
+        if self.rate is None:
+            return AUTHENTICATED if self.api_key else DEMO
+        return parse_rate(self.rate)
+
+    @property
+    def key_fingerprint(self) -> str:
+        """What names the key in files without revealing it."""
+        return fingerprint(self.api_key or None)
+
+    @property
+    def most_lost(self) -> int:
+        """After this many lost answers in one job a call is not bought again."""
+        return 2 if self.on_unconfirmed == "retry" else 1
+
+    @property
+    def counting(self) -> Counting:
+        """Which responses in the ledger answer a job's calls."""
+        max_age = None if self.max_age is None else self.max_age.total_seconds()
+        return Counting(max_age, self.retry_failed)
+
+    def most_attempts(self, to_buy: int) -> int:
+        """Return how many of ``to_buy`` calls one run can buy in its time, at its limit."""
+        if self.max_duration is None or self.limit is None:
+            return to_buy
+        windows = ceil(self.max_duration.total_seconds() / self.limit.window) + 1
+        return min(to_buy, windows * self.limit.slots)
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise SettingsError(f"{name} is a {type(value).__name__}.", f"{name} must be text.")
     return value
+
+
+def _key(value: Any) -> str:
+    given = os.environ.get(KEY_VARIABLE, "") if value is None else value
+    key = _text("api_key", given).strip()
+    return checked_key(key) if key else ""
 
 
 def _ledger(value: Any) -> Path:
@@ -114,6 +170,13 @@ def _ledger(value: Any) -> Path:
     return Path(value)
 
 
+def _rate(value: Any) -> str | None:
+    if value is None:
+        return None
+    parse_rate(_text("rate", value))
+    return str(value)
+
+
 def _workers(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise SettingsError(
@@ -122,17 +185,17 @@ def _workers(value: Any) -> int:
     return value
 
 
-def _seconds(name: str, value: Time | None) -> float | None:
-    return None if value is None else seconds(name, value)
+def _duration(name: str, value: Time | None) -> timedelta | None:
+    return None if value is None else timedelta(seconds=seconds(name, value))
 
 
-def _timeout(value: Time) -> float:
-    found = seconds("timeout", value)
-    if not found:
+def _timeout(value: Time) -> timedelta:
+    timeout = timedelta(seconds=seconds("timeout", value))
+    if not timeout:
         raise SettingsError(
-            "In no time no answer can arrive.", "timeout must be a time, such as 60s (--timeout)."
+            "timeout must be greater than zero.", "timeout must be a time, such as 60s (--timeout)."
         )
-    return found
+    return timeout
 
 
 def _on_unconfirmed(value: Any) -> Any:

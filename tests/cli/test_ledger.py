@@ -91,7 +91,7 @@ def test_show_tells_what_was_spent_where_and_when(
     assert command("show") == 0
     out = lines(capsys)
     assert out[0].startswith("ledger.db, ")
-    assert bought.how.base_url in out
+    assert bought.service.base_url in out
     today = time.strftime("%Y-%m-%d", time.gmtime())
     (cpv,) = (line for line in out if line.startswith(f"{today}  cpv  "))
     (total,) = (line for line in out if line.startswith("in all"))
@@ -110,7 +110,7 @@ def test_show_in_json_has_money_as_text(
     assert command("show", "--json") == 0
     shown = figures(capsys)
     (endpoint,) = shown["endpoints"]
-    assert endpoint["endpoint"] == bought.how.base_url
+    assert endpoint["endpoint"] == bought.service.base_url
     assert Decimal(endpoint["confirmed_usd"]) == service.charged
     assert sum(Decimal(day["confirmed_usd"]) for day in endpoint["days"]) == service.charged
     assert {day["system"] for day in endpoint["prices"]} == {"cpv", "psc"}
@@ -241,7 +241,7 @@ def test_pruned_answers_are_bought_again_by_the_same_command(
     assert f"{count} pruned" in lines(capsys)[0]
     asked = len(service.asked)
     with serving(service.app()) as address:
-        assert address != bought.how.base_url
+        assert address != bought.service.base_url
         move(bought, address)
         summary = buyer(bought.folder, address, service.account.key).run()
     assert summary.paid is not None
@@ -251,7 +251,7 @@ def test_pruned_answers_are_bought_again_by_the_same_command(
 
 def move(the: Buyer, address: str) -> None:
     """Let what was bought be of another address: the service has moved to another port."""
-    with closing(sqlite3.connect(the.how.ledger)) as connection, connection:
+    with closing(sqlite3.connect(the.service.ledger)) as connection, connection:
         connection.execute("UPDATE jobs SET endpoint = ?", (address,))
 
 

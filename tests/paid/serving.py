@@ -23,8 +23,7 @@ from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.classification import job
 from pipeline.classification.sink import FileTarget
 from pipeline.classification.summary import Summary
-from pipeline.paid import Estimate, Purchase, PurchaseSettings
-from pipeline.paid.client.urls import canonical
+from pipeline.paid import Estimate, PaidService, Purchase
 from pipeline.progress import silent
 from pipeline.service import Accounts, Opened, create_app
 from pipeline.settings import Settings
@@ -192,7 +191,7 @@ class Buyer:
     """Runs jobs in one folder; an output is written over."""
 
     folder: Path
-    how: PurchaseSettings
+    service: PaidService
     settings: Settings = CPV_AND_PSC
 
     @property
@@ -204,8 +203,8 @@ class Buyer:
         return self.folder / "out.csv"
 
     def but(self, **changes: Any) -> Buyer:
-        """Return the same buyer with other ways to buy."""
-        return replace(self, how=replace(self.how, **changes))
+        """Return the same buyer with other terms."""
+        return replace(self, service=replace(self.service, **changes))
 
     def write(self, texts: Sequence[str]) -> None:
         with self.source.open("w", newline="") as file:
@@ -215,7 +214,7 @@ class Buyer:
 
     def run(self) -> Summary:
         reader = open_reader(self.source, self.settings.text_columns)
-        with Purchase(self.how, self.settings, str(self.output)) as purchase:
+        with Purchase(self.service, self.settings, str(self.output)) as purchase:
             target = FileTarget(self.output, "csv", True, self.source)
             return job.run(
                 reader, purchase.matcher, target, self.settings, silent, self.source, purchase
@@ -224,7 +223,7 @@ class Buyer:
     def plan(self) -> Estimate:
         """Say what a run would take, as ``plan`` does."""
         reader = open_reader(self.source, self.settings.text_columns)
-        with Purchase(self.how, self.settings, str(self.output), plan_only=True) as purchase:
+        with Purchase(self.service, self.settings, str(self.output), plan_only=True) as purchase:
             forecast = job.plan(reader, self.settings, purchase)
             purchase.delete_job()
         return forecast.purchase
@@ -237,11 +236,10 @@ class Buyer:
         return sum((Decimal(row["cost_usd"] or 0) for row in self.rows()), Decimal(0))
 
 
-def buyer(folder: Path, address: str, key: str | None, **how: Any) -> Buyer:
-    """Return a buyer with a ledger in a folder and no limit of its own unless told."""
-    usual = {"ledger": folder / "ledger.db", "rate": None, "workers": 4}
-    settings = PurchaseSettings(canonical(address), key, **usual | how)
-    return Buyer(folder, settings)
+def buyer(folder: Path, address: str, key: str, **terms: Any) -> Buyer:
+    """Return a buyer with a ledger in a folder and, unless the terms say so, no limit."""
+    usual: dict[str, Any] = {"ledger": folder / "ledger.db", "rate": "none", "workers": 4}
+    return Buyer(folder, PaidService(address, key, **usual | terms))
 
 
 RUN = """
@@ -249,10 +247,11 @@ import logging, signal, sys
 from pathlib import Path, PosixPath
 from tests.paid.serving import buyer
 logging.basicConfig(level="INFO")
-how = eval(sys.argv[4])
+terms = eval(sys.argv[4])
 signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 try:
-    parked = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], **{"workers": 3} | how).run().parked
+    the = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], **{"workers": 3} | terms)
+    parked = the.run().parked
 except Exception as error:
     sys.exit(f"{type(error).__name__}: {error}")
 sys.exit(parked.exit_code if parked else 0)
@@ -260,8 +259,8 @@ sys.exit(parked.exit_code if parked else 0)
 
 
 def started(
-    folder: Path, address: str, key: str, stderr: int | None = None, **how: Any
+    folder: Path, address: str, key: str, stderr: int | None = None, **terms: Any
 ) -> subprocess.Popen[str]:
     """Run the job of a folder in a process of its own."""
-    command = [sys.executable, "-c", RUN, str(folder), address, key, repr(how)]
+    command = [sys.executable, "-c", RUN, str(folder), address, key, repr(terms)]
     return subprocess.Popen(command, cwd=ROOT, stderr=stderr, text=True)

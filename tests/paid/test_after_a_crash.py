@@ -17,8 +17,8 @@ RESERVED = Decimal("0.0003")
 
 def crash_with_one_under_way(the: Buyer, text: str) -> None:
     """Leave an attempt of the buyer's job as a process does that dies before the answer."""
-    ledger = Ledger(the.how.ledger, the.how.base_url)
-    journal = Journal(ledger.open_job(str(the.output)), fingerprint(the.how.api_key))
+    ledger = Ledger(the.service.ledger, the.service.base_url)
+    journal = Journal(ledger.open_job(str(the.output)), fingerprint(the.service.api_key))
     asyncio.run(journal.sent(Call("cpv", text), RESERVED))
     ledger.close()
 
@@ -39,7 +39,7 @@ def test_an_attempt_that_was_under_way_is_unconfirmed_and_its_text_is_asked_agai
         summary = the.run()
     assert summary.paid is not None
     assert (summary.paid.unconfirmed, summary.paid.at_risk_usd) == (1, RESERVED)
-    assert states(the.how.ledger) == [
+    assert states(the.service.ledger) == [
         ("unconfirmed", "INTERRUPTED"),
         ("answered", None),
         ("answered", None),

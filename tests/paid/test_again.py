@@ -28,7 +28,7 @@ def statuses(the: Buyer, system: str = "cpv") -> list[str]:
 
 def grow_old(the: Buyer, days: float) -> None:
     """Let everything in the ledger have happened so many days earlier."""
-    with closing(sqlite3.connect(the.how.ledger)) as ledger, ledger:
+    with closing(sqlite3.connect(the.service.ledger)) as ledger, ledger:
         ledger.execute("UPDATE attempts SET settled_at = settled_at - ?", (days * DAY,))
 
 
@@ -86,8 +86,8 @@ def test_what_is_too_old_is_bought_again_once(tmp_path: Path, service: Service) 
         the.write(["one text", "two text"])
         first = the.run()
         grow_old(the, 40)
-        assert the.but(max_age=41 * DAY).plan().to_buy == the.plan().to_buy == 0
-        fresh = the.but(max_age=30 * DAY)
+        assert the.but(max_age="41d").plan().to_buy == the.plan().to_buy == 0
+        fresh = the.but(max_age="30d")
         assert fresh.plan().to_buy == 4
         second = fresh.run()
         assert second.cost_usd == first.cost_usd == the.row_costs() > 0
@@ -100,7 +100,7 @@ def test_a_job_of_many_days_does_not_buy_its_own_answers_again(
 ) -> None:
     app = Instead(service.app(), {2: (402, {}, POOR)})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1, max_age=30 * DAY)
+        the = buyer(tmp_path, address, service.account.key, workers=1, max_age="30d")
         the.write(["one text", "two text"])
         assert the.run().parked
         grow_old(the, 40)
@@ -122,7 +122,7 @@ def test_when_buying_again_fails_the_old_answer_is_not_shown(
         the.write(["one text", "two text"])
         the.run()
         grow_old(the, 40)
-        summary = the.but(max_age=30 * DAY).run()
+        summary = the.but(max_age="30d").run()
     assert summary.failed == 1
     assert [*statuses(the), *statuses(the, "psc")].count("ok") == 3
     assert [*statuses(the), *statuses(the, "psc")].count(status) == 1
@@ -139,14 +139,14 @@ def test_calls_held_back_are_told_apart_until_they_are_settled(
         estimate = the.plan()
         assert (estimate.distinct, estimate.owned, estimate.held, estimate.to_buy) == (4, 2, 1, 1)
         assert "2 owned, 1 held because their answers were lost, 1 to buy" in described(
-            the.how, estimate
+            the.service, estimate
         )
         assert estimate.to_dict()["calls_held"] == 1
         retried = the.but(on_unconfirmed="retry")
         assert (retried.plan().held, retried.plan().to_buy) == (0, 2)
-        assert "lost" not in described(retried.how, retried.plan())
+        assert "lost" not in described(retried.service, retried.plan())
 
-        ledger = Ledger(the.how.ledger, the.how.base_url)
+        ledger = Ledger(the.service.ledger, the.service.base_url)
         ledger.settle({2: PRICE})
         ledger.close()
         assert (the.plan().held, the.plan().to_buy) == (0, 2)

@@ -142,7 +142,7 @@ def as_parquet(the: Buyer) -> Summary:
     """Run the same table again to a Parquet file; its answers are owned."""
     output = the.folder / "out.parquet"
     reader = open_reader(the.source, the.settings.text_columns)
-    with Purchase(the.how, the.settings, str(output)) as purchase:
+    with Purchase(the.service, the.settings, str(output)) as purchase:
         target = FileTarget(output, "parquet")
         return job.run(reader, purchase.matcher, target, the.settings, silent, None, purchase)
 

@@ -43,7 +43,7 @@ def fails(the: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tup
     """Run a job whose ledger fails; return what is said, and what it has cost."""
     reader = open_reader(the.source, the.settings.text_columns)
     target = FileTarget(the.output, "csv", True, the.source)
-    with Purchase(the.how, the.settings, str(the.output)) as purchase:
+    with Purchase(the.service, the.settings, str(the.output)) as purchase:
         spoil(purchase)
         with pytest.raises(LedgerError) as caught:
             job.run(reader, purchase.matcher, target, the.settings, silent, None, purchase)
@@ -149,7 +149,7 @@ def test_a_ledger_that_is_none_is_an_error_before_anything_is_sent(
     with serving(service.app()) as address:
         the = buyer(tmp_path, address, service.account.key)
         the.write(TEXTS)
-        spoil(the.how.ledger)
+        spoil(the.service.ledger)
         with pytest.raises(LedgerError, match=said) as caught:
             the.run()
     assert hint in caught.value.hint
@@ -172,9 +172,9 @@ def test_a_ledger_that_is_damaged_is_an_error_before_anything_is_sent(
         the.run()
         the.write([*TEXTS, "another text"])
         asked = len(service.asked)
-        with the.how.ledger.open("r+b") as file:
+        with the.service.ledger.open("r+b") as file:
             file.seek(4096)
-            file.write(b"\xff" * (the.how.ledger.stat().st_size - 4096))
+            file.write(b"\xff" * (the.service.ledger.stat().st_size - 4096))
         with pytest.raises(LedgerError) as caught:
             the.run()
     assert "Put a copy of it in its place" in caught.value.hint

@@ -16,7 +16,7 @@ from tests.paid.serving import Buyer, Service, buyer, serving
 
 def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
     """Return a lock that another run would hold."""
-    how = the.how
+    how = the.service
     if lock == "ledger":
         Ledger(how.ledger, how.base_url).close()  # the lock stands beside it
         return ledger_lock(how.ledger, how.base_url, wait=False)
@@ -48,7 +48,7 @@ def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
     with serving(service.app()) as address:
         the = buyer(tmp_path, address, service.account.key)
         the.write(["one text", "another text"])
-        with Purchase(the.how, the.settings, str(the.output)):
+        with Purchase(the.service, the.settings, str(the.output)):
             monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
             with pytest.raises(LedgerError, match="Another run is at this job"):
                 the.run()

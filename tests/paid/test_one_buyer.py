@@ -52,9 +52,9 @@ def two_buyers(
         folder.mkdir()
     ledger = tmp_path / "ledger.db"
     with serving(latch) as address:
-        second = buyer(folders[1], address, other.key, ledger=ledger, timeout=2.0)
+        second = buyer(folders[1], address, other.key, ledger=ledger, timeout="2s")
         for folder in folders:
-            buyer(folder, address, None).write(TEXTS)
+            buyer(folder, address, "").write(TEXTS)
         with started(folders[0], address, service.account.key, ledger=ledger) as first:
             assert latch.reached.wait(20)
             try:
@@ -69,17 +69,17 @@ def test_another_key_on_the_same_ledger_is_refused(tmp_path: Path, service: Serv
         with pytest.raises(LedgerError) as caught:
             second.run()
         assert "a run with another key" in caught.value.message
-        assert str(second.how.ledger) in caught.value.message
+        assert str(second.service.ledger) in caught.value.message
         assert "--wait" in caught.value.hint
         assert "another ledger: --ledger" in caught.value.hint
 
 
 def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
     with two_buyers(tmp_path, service) as (second, first, latch):
-        key = second.how.api_key or ""
-        how = {"ledger": second.how.ledger, "wait": True}
+        key = second.service.api_key
+        how = {"ledger": second.service.ledger, "wait": True}
         with started(
-            second.folder, second.how.base_url, key, stderr=subprocess.PIPE, **how
+            second.folder, second.service.base_url, key, stderr=subprocess.PIPE, **how
         ) as waiting:
             assert waiting.stderr is not None
             assert any("Waiting for it." in line for line in waiting.stderr)
@@ -117,18 +117,18 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
             return False
 
         def wait() -> None:
-            with Purchase(the.how, the.settings, "waits", confirm=confirm) as purchase:
+            with Purchase(the.service, the.settings, "waits", confirm=confirm) as purchase:
                 list(purchase.noted(reader.batches()))
                 purchase.buy(reader.batches())
 
-        Ledger(the.how.ledger, the.how.base_url).close()
-        with ledger_lock(the.how.ledger, the.how.base_url, wait=False):
+        Ledger(the.service.ledger, the.service.base_url).close()
+        with ledger_lock(the.service.ledger, the.service.base_url, wait=False):
             thread = threading.Thread(target=wait)
             thread.start()
             while "Waiting for it." not in caplog.text:
                 assert thread.is_alive()
                 time.sleep(0.01)  # until it has counted what it needs, and waits
-            elsewhere = Ledger(the.how.ledger, the.how.base_url)
+            elsewhere = Ledger(the.service.ledger, the.service.base_url)
             journal = Journal(elsewhere.open_job("first"), "key-1")
             answer(journal, call=Call("cpv", TEXTS[0]))
             elsewhere.close()

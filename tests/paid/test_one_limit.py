@@ -17,10 +17,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pipeline.files.directories import machine_folder
-from pipeline.paid import PurchaseSettings
+from pipeline.paid import PaidService
 from pipeline.paid import resume as resuming
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.client.urls import canonical
 from pipeline.paid.ledger import CallOpen, Journal, Ledger, Limits, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
 from pipeline.rate import Rate
@@ -38,7 +37,7 @@ from tests.paid.ledger.buying import (
 from tests.paid.serving import Service, buyer, serving
 
 RATE = Rate(10, 60.0)
-HOW = PurchaseSettings(canonical(ENDPOINT), "key", Path(), rate=RATE)
+SERVICE = PaidService(ENDPOINT, "key", "ledger.db", rate=str(RATE))
 NOW = 1_800_000_000.0
 DAY = 86_400.0
 UNSENT = CallOpen("free", "CONNECTION_ERROR")
@@ -61,7 +60,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def limits() -> Iterator[Limits]:
-    with closing(known_limits(HOW, ACCOUNT)) as opened:
+    with closing(known_limits(SERVICE)) as opened:
         yield opened
 
 
@@ -79,7 +78,7 @@ def waits(ledger: Ledger, limits: Limits) -> tuple[list[float], float]:
     """Return after how long each slot comes free for the next run, and its pause."""
 
     async def main() -> tuple[list[float], float]:
-        throttle: Throttle = resumed_throttle(ledger, limits, ACCOUNT, HOW)
+        throttle: Throttle = resumed_throttle(ledger, limits, SERVICE)
         clock = asyncio.get_running_loop().time()
         return sorted(until - clock for until in throttle._busy_until), throttle.pause_left
 
@@ -161,7 +160,7 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
         patch.setenv("HOME", str(folder))
         patch.setattr(resuming, "time", SimpleNamespace(time=lambda: NOW))
         with (
-            closing(known_limits(HOW, ACCOUNT)) as limits,
+            closing(known_limits(SERVICE)) as limits,
             closing(Ledger(folder / "ledger.db", ENDPOINT, clock)) as ledger,
         ):
             known = limits if shared else None
@@ -183,11 +182,11 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
 def test_a_file_that_cannot_be_used_is_told_and_the_ledger_is_asked(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    known_limits(HOW, ACCOUNT).close()
+    known_limits(SERVICE).close()
     (file,) = (machine_folder() / "limits").glob("*.db")
     file.write_bytes(b"not a database" * 1000)
     with (
-        closing(known_limits(HOW, ACCOUNT)) as limits,
+        closing(known_limits(SERVICE)) as limits,
         closing(bought(tmp_path / "first.db", clock, limits)) as first,
     ):
         assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
@@ -213,8 +212,8 @@ def test_a_run_with_another_ledger_draws_no_refusal(tmp_path: Path, service: Ser
     rate = Rate(6, 3600.0)
     with serving(service.app(key_rate=rate)) as address:
         for folder in (tmp_path / "one", tmp_path / "two"):
-            the = buyer(folder, address, service.account.key, rate=rate, burst=True)
-            the = the if folder.name == "one" else the.but(max_duration=0.3)
+            the = buyer(folder, address, service.account.key, rate=str(rate), burst=True)
+            the = the if folder.name == "one" else the.but(max_duration="0.3s")
             the.write(["one text", "another", "a third"])
             summary = the.run()
             assert summary.paid is not None

@@ -238,7 +238,7 @@ def test_the_demo_limit_parks_and_the_next_run_remembers_it(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, None, rate="account")
+        the = buyer(tmp_path, address, "", rate=None)
         the.write([f"text {number}" for number in range(20)])
         for _ in range(2):
             summary = the.run()
@@ -252,7 +252,7 @@ def test_a_demo_limit_that_others_used_up_is_not_waited_for(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app(demo_rate=Rate(1, 3600))) as address:
-        the = buyer(tmp_path, address, None, rate="account")
+        the = buyer(tmp_path, address, "", rate=None)
         the.write(["one text", "another"])
         summary = the.run()
     assert summary.parked is not None
@@ -261,9 +261,9 @@ def test_a_demo_limit_that_others_used_up_is_not_waited_for(
 
 def test_when_the_time_is_up_a_wait_for_a_slot_ends(tmp_path: Path, service: Service) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, rate=Rate(2, 3600), burst=True)
+        the = buyer(tmp_path, address, service.account.key, rate="2/hour", burst=True)
         the.write([f"text {number}" for number in range(9)])
-        summary = the.but(max_duration=0.3).run()
+        summary = the.but(max_duration="0.3s").run()
         assert summary.parked is not None
         assert summary.parked.exit_code == 7
         assert len(service.asked) == 2
@@ -276,7 +276,7 @@ def test_costs_of_texts_that_left_the_table_are_told_apart(
         the = buyer(tmp_path, address, service.account.key, workers=1)
         the.write(["one text", "two text"])
         reader = open_reader(the.source, the.settings.text_columns)
-        with Purchase(the.how, the.settings, str(the.output)) as purchase:
+        with Purchase(the.service, the.settings, str(the.output)) as purchase:
             buy = purchase.buy
 
             def buy_and_change(batches: Any) -> Any:
@@ -300,11 +300,11 @@ def test_costs_of_texts_that_left_the_table_are_told_apart(
 def test_two_runs_of_one_job_do_not_disturb_each_other(tmp_path: Path) -> None:
     the = buyer(tmp_path, nobody_there(), "key")
     with (
-        Purchase(the.how, the.settings, "job"),
+        Purchase(the.service, the.settings, "job"),
         pytest.raises(LedgerError, match="Another run"),
     ):
-        Purchase(the.how, the.settings, "job")
-    with Purchase(the.how, the.settings, "job"):
+        Purchase(the.service, the.settings, "job")
+    with Purchase(the.service, the.settings, "job"):
         pass
 
 
@@ -331,7 +331,7 @@ def test_a_killed_run_pays_again_for_nothing_it_was_told(tmp_path: Path, service
     twice = sum(asked.values()) - 20
     assert summary.cost_usd == the.row_costs() == service.charged - twice * price
     assert summary.paid.at_risk_usd >= twice * price
-    with closing(sqlite3.connect(the.how.ledger)) as ledger:
+    with closing(sqlite3.connect(the.service.ledger)) as ledger:
         (left_open,) = ledger.execute("SELECT count(*) FROM attempts WHERE state = 'sent'")
     assert left_open == (0,), "nobody could settle what is said to be under way"
 

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 import pytest
 
-from pipeline.paid import PurchaseSettings
+from pipeline.paid import PaidService
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.client.urls import canonical, fingerprint
+from pipeline.paid.client.urls import fingerprint
 from pipeline.paid.ledger import Journal, Ledger, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
 from pipeline.rate import AUTHENTICATED, Rate
@@ -47,9 +47,9 @@ def learned(path: Path, clock: Clock, restraint: Restraint) -> Ledger:
 
 def of_next_run(ledger: Ledger, look: Callable[[Throttle], T], rate: Rate | None) -> T:
     async def main() -> T:
-        how = PurchaseSettings(canonical(ENDPOINT), "key", Path(), rate=rate)
-        with closing(known_limits(how, ACCOUNT)) as limits:
-            return look(resumed_throttle(ledger, limits, ACCOUNT, how))
+        service = PaidService(ENDPOINT, "key", "ledger.db", rate=str(rate or "none"))
+        with closing(known_limits(service)) as limits:
+            return look(resumed_throttle(ledger, limits, service))
 
     return asyncio.run(main())
 
@@ -92,7 +92,7 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
         with started(tmp_path, address, service.account.key, workers=1) as process:
             account, learning = (
                 fingerprint(service.account.key),
-                Ledger(the.how.ledger, the.how.base_url),
+                Ledger(the.service.ledger, the.service.base_url),
             )
             refused = time.monotonic() + 20
             while learning.lesson(account) is None and time.monotonic() < refused:
@@ -100,7 +100,7 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
             process.kill()
             assert learning.lesson(account) is not None
         learning.close()
-        summary = the.but(max_duration=0.3).run()
+        summary = the.but(max_duration="0.3s").run()
     assert summary.parked is not None
     assert summary.parked.exit_code == 7
     assert app.requests == 4
@@ -109,7 +109,7 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
 def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(demo_rate=Rate(1, 3600)), {})
     with serving(app) as address:
-        the = buyer(tmp_path, address, None, rate="account", max_duration=20.0)
+        the = buyer(tmp_path, address, "", rate=None, max_duration="20s")
         the.write(["one text", "another"])
         for _ in range(2):
             summary = the.run()
@@ -125,7 +125,7 @@ def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
     """Return a buyer whose last run was asked to wait for a day."""
     the = buyer(tmp_path, address, service.account.key, workers=1)
     the.write(["one", "two", "three"])
-    ledger = Ledger(the.how.ledger, the.how.base_url)
+    ledger = Ledger(the.service.ledger, the.service.base_url)
     journal = Journal(ledger.open_job("tenders"), fingerprint(service.account.key))
     settle(journal, send(journal), FREE, Restraint(75, DAY))
     ledger.close()
@@ -171,7 +171,7 @@ def test_a_service_that_asks_for_a_day_parks_the_run(tmp_path: Path, service: Se
 def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(), {})
     with serving(app) as address:
-        the = paused_job(tmp_path, service, address).but(wait=True, max_duration=0.3)
+        the = paused_job(tmp_path, service, address).but(wait=True, max_duration="0.3s")
         summary = the.run()
     assert app.requests == 0
     assert summary.parked is not None

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import csv_options, labelled_columns, log_to_stderr, say
-from pipeline.cli.paid import buying, buying_options, purchase_settings
+from pipeline.cli.paid import buying, buying_options, paid_service
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
     Embedded,
@@ -32,7 +32,7 @@ from pipeline.evaluation import (
     offline,
     write_page,
 )
-from pipeline.paid import Purchase, PurchaseSettings
+from pipeline.paid import PaidService, Purchase
 from pipeline.progress import bar, log_lines
 from pipeline.settings import ENGINES, FORMATS, Settings
 from pipeline.tables import open_reader
@@ -136,8 +136,8 @@ def _found(
     path: Path = values["labelled"]
     paid = any(isinstance(subject, Paid) for subject in subjects)
 
-    def open_purchase(how: PurchaseSettings, asked: Settings, identity: str) -> Purchase:
-        return buying(how, asked, identity, values["yes"])
+    def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
+        return buying(service, asked, identity, values["yes"])
 
     def told(rows: Labelled) -> None:
         who = " and ".join(subject.name for subject in subjects)
@@ -170,8 +170,8 @@ def _subjects(context: click.Context, system: System, values: dict[str, Any]) ->
         return _compared(compared, system, values)
     if values["model_folder"] is not None:
         return [model(values["model_folder"], system)]
-    how = None if titles else purchase_settings(values)
-    return [Embedded(values["engine"]) if how is None else Paid(how)]
+    service = None if titles else paid_service(values)
+    return [Embedded(values["engine"]) if service is None else Paid(service)]
 
 
 def _compared(words: tuple[str, str], system: System, values: dict[str, Any]) -> list[Subject]:
@@ -184,8 +184,8 @@ def _compared(words: tuple[str, str], system: System, values: dict[str, Any]) ->
         )
     subjects: list[Subject] = []
     for word in words:
-        how = purchase_settings({**values, "base_url": word}) if is_address(word) else None
-        subjects.append(offline(word, system) if how is None else Paid(how))
+        service = paid_service({**values, "base_url": word}) if is_address(word) else None
+        subjects.append(offline(word, system) if service is None else Paid(service))
     if subjects[0] == subjects[1]:
         raise SettingsError(
             f"--compare names {words[0]!r} twice.", "Name two that may differ, or one: --model DIR."

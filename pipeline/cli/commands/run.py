@@ -29,7 +29,7 @@ from pipeline.cli.options import (
     say,
     settings_file,
 )
-from pipeline.cli.paid import buying, described, paid_options, planned, purchase_settings
+from pipeline.cli.paid import buying, described, paid_options, paid_service, planned
 from pipeline.cli.standard_streams import (
     StandardOutput,
     from_standard_input,
@@ -38,7 +38,7 @@ from pipeline.cli.standard_streams import (
 from pipeline.cli.telling import exit_code, report, warn_of_few_words
 from pipeline.engine import embedded
 from pipeline.engine.model import ModelFolder, opened
-from pipeline.paid import Purchase, PurchaseSettings
+from pipeline.paid import PaidService, Purchase
 from pipeline.paid.identity import of_contents, of_files
 from pipeline.progress import Progress, bar, log_lines
 from pipeline.settings import ENGINES, FORMATS, Format, Settings, parse_systems
@@ -158,7 +158,7 @@ plan = JsonErrors(
 )
 
 
-_Command: TypeAlias = "Callable[[_Table, PurchaseSettings | None, dict[str, Any]], int]"
+_Command: TypeAlias = "Callable[[_Table, PaidService | None, dict[str, Any]], int]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,25 +194,25 @@ def _with_table(values: dict[str, Any], command: _Command) -> int:
     if values["base_url"]:
         settings = settings.for_service()
     options = csv_options(values)
-    how = purchase_settings(values)
+    service = paid_service(values)
     with _file(values["input_path"]) as path:
         reader = open_reader(path, settings.text_columns, options, values["input_format"])
         input_format = format_of(path, values["input_format"])
         target, output_format = _target(path, input_format, values)
         files = Files(input_format, output_format, values["overwrite"], options)
-        return command(_Table(path, reader, target, settings, files, models), how, values)
+        return command(_Table(path, reader, target, settings, files, models), service, values)
 
 
-def _run(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
-    log.info("%s: %s, %s", values["input_path"], ", ".join(table.settings.systems), _who(how))
+def _run(table: _Table, service: PaidService | None, values: dict[str, Any]) -> int:
+    log.info("%s: %s, %s", values["input_path"], ", ".join(table.settings.systems), _who(service))
     for system, model in table.models.items():
         log.info("%s: learned model %s", system, model.path)
-    if how is None:
+    if service is None:
         engine = embedded(table.settings, table.models)
         summary = _job(table, engine, None, values)
     else:
         known_by = _identity(table, values["input_path"])
-        with buying(how, table.settings, known_by, values["yes"]) as bought:
+        with buying(service, table.settings, known_by, values["yes"]) as bought:
             summary = _job(table, bought.matcher, bought, values)
     text = json.dumps(summary.to_dict()) if values["as_json"] else str(summary)
     report(text, beside_the_table=isinstance(table.target, StandardOutput))
@@ -236,26 +236,26 @@ def _job(
     )
 
 
-def _show_plan(table: _Table, how: PurchaseSettings | None, values: dict[str, Any]) -> int:
+def _show_plan(table: _Table, service: PaidService | None, values: dict[str, Any]) -> int:
     seen = functools.partial(warn_of_few_words, table.reader, table.settings)
-    if how is None:
+    if service is None:
         forecast = job.plan(table.reader, table.settings, None, seen)
         said = "embedded engine: offline and free"
     else:
         known_by = _identity(table, values["input_path"])
-        with planned(how, table.settings, known_by) as bought:
+        with planned(service, table.settings, known_by) as bought:
             forecast = job.plan(table.reader, table.settings, bought, seen)
-        said = described(how, forecast.purchase)
+        said = described(service, forecast.purchase)
     say(json.dumps(forecast.to_dict()) if values["as_json"] else f"{forecast.table}\n{said}")
     return 0
 
 
-def _who(how: PurchaseSettings | None) -> str:
-    if how is None:
+def _who(service: PaidService | None) -> str:
+    if service is None:
         return "embedded engine, offline and free"
-    limit = "no limit" if how.limit is None else f"at most {how.limit}"
-    key = "with a key" if how.api_key else "without a key (demo)"
-    return f"{how.base_url} {key}, {limit}, ledger {how.ledger}"
+    limit = "no limit" if service.limit is None else f"at most {service.limit}"
+    key = "with a key" if service.api_key else "without a key (demo)"
+    return f"{service.base_url} {key}, {limit}, ledger {service.ledger}"
 
 
 def _identity(table: _Table, source: Path) -> str:

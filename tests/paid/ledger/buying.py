@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 
+from pipeline.paid.client.urls import fingerprint
 from pipeline.paid.ledger import (
     Call,
     CallEnded,
@@ -17,7 +18,7 @@ from pipeline.paid.ledger import (
 )
 
 ENDPOINT = "https://service.example"
-ACCOUNT = "key-1"
+ACCOUNT = fingerprint("key")
 RESERVED = Decimal("0.0003")
 PRICE = Decimal("0.00010499999999999999")
 
