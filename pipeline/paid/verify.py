@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from typing import TypeAlias
 
-from pipeline.paid.ledger.checks import damage, wrong_amounts, wrong_attempts, wrong_sums
+from loky import ProcessPoolExecutor
+
+from pipeline.errors import EngineError
+from pipeline.money import plain
+from pipeline.paid.client.client import Received
+from pipeline.paid.ledger import CallEnded
+from pipeline.paid.ledger.checks import (
+    damage,
+    wrong_amounts,
+    wrong_attempts,
+    wrong_jobs,
+    wrong_sums,
+)
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.totals import read_books
-from pipeline.paid.ledger.usable import wrong_jobs
-from pipeline.paid.rereading import misread
+from pipeline.paid.ledger.totals import amount, read_books
+from pipeline.paid.policy import judge
 
 __all__ = ["Extent", "extent", "problems"]
 
@@ -17,6 +35,20 @@ COUNTS = """
     SELECT count(*), total(state IN ('answered', 'refused', 'unreadable')),
         total(state = 'pruned'), total(state = 'sent') FROM attempts
 """
+
+RESPONSES_AT_ONCE = 2_000
+
+AHEAD = 2
+"""Portions that wait for each process: enough to keep it busy, few enough to hold."""
+
+LASTING = """
+    SELECT attempt_id, state, attempts.status, cost_usd, body
+    FROM attempts LEFT JOIN bodies USING (attempt_id)
+    WHERE state IN ('answered', 'refused', 'unreadable') AND typeof(attempts.status) = 'integer'
+    ORDER BY attempt_id
+"""
+
+_Kept: TypeAlias = tuple[int, str, int, str | None, bytes | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +107,62 @@ def problems(
     yield from wrong_jobs(snapshot)
     yield from wrong_attempts(snapshot, now)
     yield from wrong_sums(snapshot, read_books(snapshot))
-    yield from misread(snapshot, jobs, advance)
+    yield from _misread(snapshot, jobs, advance)
+
+
+def _misread(snapshot: Snapshot, jobs: int, advance: Callable[[int], object]) -> Iterator[str]:
+    """Yield the attempts whose kept response is lost, or says something else than the ledger.
+
+    An answer must still be an answer, and must have cost what its body states. A failure may read
+    better today than it did when it was bought.
+    """
+    rows = snapshot.rows(LASTING)
+    portions: Iterator[list[_Kept]] = iter(lambda: list(islice(rows, RESPONSES_AT_ONCE)), [])
+    for read, problems in map(_read, portions) if jobs == 1 else _in_parallel(portions, jobs):
+        yield from problems
+        advance(read)
+
+
+def _in_parallel(portions: Iterable[list[_Kept]], jobs: int) -> Iterator[tuple[int, list[str]]]:
+    waiting: deque[Future[tuple[int, list[str]]]] = deque()
+    executor = ProcessPoolExecutor(max_workers=jobs)
+    try:
+        for portion in portions:
+            waiting.append(executor.submit(_read, portion))
+            if len(waiting) > AHEAD * jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise EngineError(
+            "A process that reads responses died, most often because memory ran out.",
+            "Run again with fewer processes: --jobs 1.",
+        ) from error
+    finally:
+        executor.shutdown(wait=True, kill_workers=True)
+
+
+def _read(portion: list[_Kept]) -> tuple[int, list[str]]:
+    found = ((kept[0], _problem(kept)) for kept in portion)
+    return len(portion), [f"attempt {number} {problem}" for number, problem in found if problem]
+
+
+def _problem(kept: _Kept) -> str | None:
+    _, state, status, cost, packed = kept
+    if not isinstance(packed, bytes):
+        return "has lost the body of its response"
+    try:
+        body = zlib.decompress(packed)
+    except zlib.error as error:
+        return f"has a body that cannot be unpacked: {error}"
+    end = judge(Received(status, {}, body)).settlement
+    if not isinstance(end, CallEnded) or (state == "answered" and end.state != state):
+        return f"is {state}, but its body reads as {end.state}"
+    known = None if cost is None else amount(cost)
+    if known != end.cost_usd:
+        return f"cost {_said(known)}, but its body says {_said(end.cost_usd)}"
+    return None
+
+
+def _said(cost: Decimal | None) -> str:
+    return "an unknown amount" if cost is None else f"{plain(cost)} USD"

@@ -16,8 +16,7 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Ledger
-from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
-from pipeline.paid.ledger.pruning import Old
+from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.verify import Extent, extent, problems
 from pipeline.service import Accounts, create_app

@@ -36,13 +36,12 @@ from pipeline.cli.output.ledger import (
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total
 from pipeline.paid.ledger.attempts import STATES, Picked, Wanted, attempts
+from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.export import export
-from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
-from pipeline.paid.ledger.pruning import Old, prunable
+from pipeline.paid.ledger.maintenance import Old, prunable, prune_by_hand, settle_by_hand
 from pipeline.paid.ledger.settling import Verdict
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import open_jobs, read_books
-from pipeline.paid.ledger.usable import check_usable
 from pipeline.paid.verify import extent, problems
 
 __all__ = ["ledger"]

@@ -8,8 +8,7 @@ from typing import Any
 
 from pipeline.money import plain
 from pipeline.paid.ledger.attempts import Attempt
-from pipeline.paid.ledger.tally import Tally
-from pipeline.paid.ledger.totals import Books, OpenJob, PriceRange, Spent
+from pipeline.paid.ledger.totals import Books, OpenJob, PriceRange, Spent, Tally
 from pipeline.text_table import aligned
 
 __all__ = [

@@ -1,16 +1,14 @@
 """The ledger: every attempt before it is sent, every answer and price after; one SQLite file."""
 
 from pipeline.paid.ledger.calls import Call, Owned, text_digest
-from pipeline.paid.ledger.counting import Counting
-from pipeline.paid.ledger.job import CallCount, Job
+from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import CallEnded, CallOpen, Journal, Restraint, Settlement
 from pipeline.paid.ledger.ledger import Ledger, Prices
-from pipeline.paid.ledger.limits import Limits
+from pipeline.paid.ledger.limits import Lesson, Limits, PastAttempt
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
-from pipeline.paid.ledger.money import JobMoney
-from pipeline.paid.ledger.past import Lesson, PastAttempt
 from pipeline.paid.ledger.room import Reserve, reserved
 from pipeline.paid.ledger.settling import Verdict
+from pipeline.paid.ledger.totals import Tally
 
 __all__ = [
     "Call",
@@ -19,7 +17,6 @@ __all__ = [
     "CallOpen",
     "Counting",
     "Job",
-    "JobMoney",
     "Journal",
     "Ledger",
     "Lesson",
@@ -30,6 +27,7 @@ __all__ = [
     "Reserve",
     "Restraint",
     "Settlement",
+    "Tally",
     "Verdict",
     "buyer_lock",
     "job_lock",

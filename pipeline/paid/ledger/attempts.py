@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from pipeline.answers import System
 from pipeline.paid.ledger.calls import State
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.tally import amount
+from pipeline.paid.ledger.totals import amount
 
 __all__ = ["STATES", "Attempt", "Picked", "Wanted", "attempts"]
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 from pipeline.errors import LedgerError
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.place import Place
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
 
-__all__ = ["Database", "translated"]
+__all__ = ["Database", "Source", "translated"]
 
 PATIENCE_S = 60.0
 """How long to wait for another process's transaction, which takes seconds at most."""
@@ -38,6 +38,18 @@ _ADVICE = {
     sqlite3.SQLITE_CORRUPT: f"Put a copy of it in its place, {_ANOTHER}",
 }
 _OTHER_ADVICE = f"Check the disk, {_ANOTHER}"
+
+
+class Source(Protocol):
+    """Something that answers queries; both `Database` and `Snapshot` do."""
+
+    def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Read.
+
+        Raises:
+            LedgerError: the ledger cannot be read.
+        """
+        ...
 
 
 class Database:

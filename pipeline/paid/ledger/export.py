@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import LedgerError, OutputError, SettingsError
 from pipeline.files.atomic import only_writer, sync
 from pipeline.money import ARROW_USD, plain
-from pipeline.paid.ledger.bodies import unpacked
+from pipeline.paid.ledger.calls import unpacked
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.tables.cells import cell
 

@@ -9,14 +9,24 @@ from decimal import Decimal
 
 from pipeline.answers import System
 from pipeline.money import ZERO, known_total, total
-from pipeline.paid.ledger.bodies import unpacked
-from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Owned
-from pipeline.paid.ledger.counting import COUNTS, LOST, Counting
+from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Owned, unpacked
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.money import JobMoney, job_money
-from pipeline.paid.ledger.tally import amount
+from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
-__all__ = ["CallCount", "Job"]
+__all__ = ["CallCount", "Counting", "Job"]
+
+COUNTS = """
+    endpoint = ? AND state IN ('answered', 'refused', 'unreadable') AND (
+        attempts.job_id = ? OR settled_at >= ? AND (state = 'answered' OR settled_at > ?)
+    )
+"""
+"""Whether an attempt, joined with its job, counts; see `Counting.values` for the parameters."""
+
+LOST = """
+    endpoint = ? AND state IN ('sent', 'unconfirmed')
+    AND (attempts.job_id = ? OR coalesce(settled_at, sent_at) > ?)
+"""
+"""Whether an attempt, joined with its job, is a loss of its call; see `Counting.lost_values`."""
 
 ROWS_AT_ONCE = 20_000
 """Rows forgotten in one transaction: other processes' writes wait that long."""
@@ -88,6 +98,39 @@ PRICES = """
 
 
 @dataclass(frozen=True, slots=True)
+class Counting:
+    """Which responses count. What the job itself bought always does, so it pays for nothing twice.
+
+    Everything is measured from the moment the job opened, so that it is the same for all its runs.
+
+    Attributes:
+        max_age: how old a response may have been then, seconds; None for any age.
+        retry_failed: whether failures and losses from before that moment do not count.
+    """
+
+    max_age: float | None = None
+    retry_failed: bool = False
+
+    def values(self, endpoint: str, job: int, opened_at: float) -> tuple[str, int, float, float]:
+        """Return the parameters of `COUNTS`.
+
+        Args:
+            endpoint: the canonical base URL.
+            job: the job's number.
+            opened_at: when it opened, seconds since 1970.
+        """
+        since = 0.0 if self.max_age is None else opened_at - self.max_age
+        return endpoint, job, since, self._failures_since(opened_at)
+
+    def lost_values(self, endpoint: str, job: int, opened_at: float) -> tuple[str, int, float]:
+        """Return the parameters of `LOST`; see `values`."""
+        return endpoint, job, self._failures_since(opened_at)
+
+    def _failures_since(self, opened_at: float) -> float:
+        return opened_at if self.retry_failed else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class CallCount:
     """How many distinct calls a job's table has in one system.
 
@@ -156,7 +199,7 @@ class Job:
         Raises:
             ValueError: it sent something, which the ledger keeps for ever.
         """
-        if job_money(self.database, self.rows_of).attempts:
+        if job_tally(self.database, self.rows_of).attempts:
             raise ValueError(f"Job {self.number} has sent something.")
         self.forget_rows()
         with self.database.transaction() as connection:
@@ -224,9 +267,9 @@ class Job:
         found = self.database.rows(PRICES, self.number)
         return max((amount(cost) for (cost,) in found), default=ZERO)
 
-    def money(self) -> JobMoney:
+    def money(self) -> Tally:
         """Add up the attempts so far."""
-        return job_money(self.database, self.number)
+        return job_tally(self.database, self.number)
 
     def _counting(self) -> tuple[str, int, float, float]:
         return self.counting.values(self.endpoint, self.number, self.opened_at)

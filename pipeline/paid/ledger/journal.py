@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias, TypeVar
 
-from pipeline.paid.ledger.bodies import packed
-from pipeline.paid.ledger.calls import Call, LastingState, PassingState
+from pipeline.paid.ledger.calls import Call, LastingState, PassingState, packed
 from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.limits import Limits, Note
-from pipeline.paid.ledger.past import Lesson
+from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
 from pipeline.paid.ledger.unwritten import Patience, Unwritten
 

@@ -11,14 +11,13 @@ from uuid import uuid4
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED
-from pipeline.paid.ledger.counting import Counting
+from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.past import Lesson, PastAttempt
+from pipeline.paid.ledger.job import Counting, Job
+from pipeline.paid.ledger.limits import Lesson, PastAttempt
 from pipeline.paid.ledger.room import check_room
 from pipeline.paid.ledger.settling import Verdict, settle
-from pipeline.paid.ledger.tally import amount
-from pipeline.paid.ledger.usable import check_usable
+from pipeline.paid.ledger.totals import amount
 
 __all__ = ["Ledger", "Prices"]
 
@@ -97,7 +96,7 @@ class Ledger:
         check_room(self._database.path, self._database, calls, workers)
 
     def check_usable(self) -> None:
-        """Find values that no run writes; see `pipeline.paid.ledger.usable.check_usable`."""
+        """Find values that no run writes; see `pipeline.paid.ledger.checks.check_usable`."""
         check_usable(self._database)
 
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:

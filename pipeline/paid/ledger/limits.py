@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from pipeline.files.directories import machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.calls import State
-from pipeline.paid.ledger.past import Lesson, PastAttempt
 
-__all__ = ["Limits", "Note"]
+__all__ = ["Lesson", "Limits", "Note", "PastAttempt"]
 
 T = TypeVar("T")
 
@@ -36,6 +35,38 @@ SETTLE = "UPDATE attempts SET settled_at = ?, state = ? WHERE number = ? AND set
 FORGET = "DELETE FROM attempts WHERE number = ? AND settled_at IS NULL"
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PastAttempt:
+    """When an account sent a request, seconds since 1970.
+
+    Attributes:
+        sent_at: when it was written down, just before it was sent.
+        settled_at: when its end was written down; None while it is under way.
+        state: how it ended, whatever a user has said of it since.
+        number: what it is called in its ledger.
+    """
+
+    sent_at: float
+    settled_at: float | None
+    state: State
+    number: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a refusal for the limit taught; the times are seconds since 1970.
+
+    Attributes:
+        slots: how many of the limit's slots stayed in use.
+        paused_until: until when nothing was to be sent.
+        learned_at: when it was written down.
+    """
+
+    slots: int
+    paused_until: float
+    learned_at: float
 
 
 @dataclass(frozen=True, slots=True)

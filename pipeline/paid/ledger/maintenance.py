@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from pipeline.answers import System
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.ledger import Ledger
-from pipeline.paid.ledger.pruning import Old, forget_plans, prune
+from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.settling import Verdict, settle
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.standstill import nobody_at_jobs_of, nobody_buying
 
-__all__ = ["Pruned", "prune_by_hand", "settle_by_hand"]
+__all__ = [
+    "Old",
+    "Prunable",
+    "Pruned",
+    "forget_plans",
+    "prunable",
+    "prune",
+    "prune_by_hand",
+    "settle_by_hand",
+]
 
 ABANDONED = 86400.0
 """Seconds after which a plan that is still in the ledger must have been killed."""
@@ -22,6 +32,38 @@ ABANDONED = 86400.0
 SENT = """
     SELECT endpoint, account FROM attempts JOIN jobs USING (job_id)
     WHERE attempt_id = ? AND state = 'sent'
+"""
+
+OPEN = "closed_at IS NULL AND identity NOT LIKE 'plan %'"
+
+OPEN_JOBS = f"SELECT endpoint, identity FROM jobs WHERE {OPEN}"  # noqa: S608 - a constant
+
+JOB_OF = f"""
+    SELECT endpoint, iif({OPEN}, identity, NULL), state = 'sent'
+    FROM attempts JOIN jobs USING (job_id) WHERE attempt_id = ?
+"""  # noqa: S608 - a constant
+
+ANSWERS_AT_ONCE = 20_000
+"""Answers pruned in one transaction: other processes' writes wait that long."""
+
+# Failures stay: their bodies are small, and a text that was refused is not sent again unasked.
+# What an open job has bought, or has planned to use, stays until its output is in place.
+PRUNABLE = """
+    FROM bodies JOIN attempts USING (attempt_id) JOIN jobs USING (job_id)
+    WHERE state = 'answered' AND settled_at < ? AND system IN (:systems) AND attempt_id > ?
+"""
+NOT_IN_USE = """
+    closed_at IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM first_rows JOIN jobs AS open ON open.job_id = first_rows.job_id
+        WHERE open.closed_at IS NULL AND open.identity NOT LIKE 'plan %'
+        AND open.endpoint = jobs.endpoint
+        AND first_rows.system = attempts.system AND first_rows.digest = attempts.digest
+    )
+"""
+
+PLANS = """
+    SELECT job_id FROM jobs WHERE identity LIKE 'plan %' AND opened_at < ?
+    AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.job_id = jobs.job_id)
 """
 
 
@@ -82,3 +124,146 @@ def prune_by_hand(path: Path, old: Old, now: float, wait: bool) -> Pruned:
         forget_plans(database, now - ABANDONED)
         database.give_space_back()
         return Pruned(answers, max(0, before - path.stat().st_size))
+
+
+@dataclass(frozen=True, slots=True)
+class Old:
+    """Which answers are old.
+
+    Attributes:
+        before: those written down before this moment, seconds since 1970.
+        systems: those of these systems.
+    """
+
+    before: float
+    systems: Sequence[System]
+
+
+@dataclass(frozen=True, slots=True)
+class Prunable:
+    """What can be pruned.
+
+    Attributes:
+        answers: how many answers.
+        size: the bytes of their bodies in the ledger.
+        in_use: how many are as old, but belong to jobs that are open.
+    """
+
+    answers: int
+    size: int
+    in_use: int
+
+
+def prunable(snapshot: Snapshot, old: Old) -> Prunable:
+    """Count what `prune` would take away.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    free = f"({NOT_IN_USE})"
+    counted = f"SELECT total({free}), total(length(body) * {free}), count(*) {_old(old)}"
+    ((answers, size, found),) = snapshot.rows(counted, *_values(old, 0))
+    return Prunable(int(answers), int(size), found - int(answers))
+
+
+def prune(database: Database, old: Old) -> int:
+    """Take the bodies of old answers away; return how many.
+
+    Nobody may be buying: what is bought must not go while a job relies on it.
+
+    Raises:
+        LedgerError: the ledger cannot be written.
+    """
+    query = f"SELECT attempt_id {_old(old)} AND {NOT_IN_USE} ORDER BY attempt_id LIMIT ?"
+    pruned = last = 0
+    while True:
+        with database.transaction() as connection:
+            values = (*_values(old, last), ANSWERS_AT_ONCE)
+            numbers = connection.execute(query, values).fetchall()
+            connection.executemany("DELETE FROM bodies WHERE attempt_id = ?", numbers)
+            connection.executemany(
+                "UPDATE attempts SET state = 'pruned' WHERE attempt_id = ?", numbers
+            )
+        if not numbers:
+            return pruned
+        pruned, last = pruned + len(numbers), numbers[-1][0]
+
+
+def _old(old: Old) -> str:
+    return PRUNABLE.replace(":systems", ", ".join("?" * len(old.systems)))
+
+
+def _values(old: Old, last: int) -> tuple[Any, ...]:
+    return (old.before, *old.systems, last)
+
+
+def forget_plans(database: Database, before: float) -> int:
+    """Take away what plans that were killed left; return how many.
+
+    A plan has nothing bought; it takes its rows away itself when it ends.
+
+    Args:
+        database: the ledger's file.
+        before: those begun before this moment, seconds since 1970.
+
+    Raises:
+        LedgerError: the ledger cannot be written.
+    """
+    with database.transaction() as connection:
+        plans = connection.execute(PLANS, (before,)).fetchall()
+        connection.executemany("DELETE FROM first_rows WHERE job_id = ?", plans)
+        connection.executemany("DELETE FROM jobs WHERE job_id = ?", plans)
+    return len(plans)
+
+
+@contextmanager
+def nobody_buying(path: Path, wait: bool) -> Iterator[None]:
+    """Let nobody buy for a ledger, nor be at any of its open jobs.
+
+    Args:
+        path: the ledger's file.
+        wait: whether to wait for runs to end.
+
+    Raises:
+        LedgerError: a run is under way, or no lock can be had.
+    """
+    with Snapshot(path) as snapshot:
+        jobs = set(snapshot.rows(OPEN_JOBS))
+        endpoints = {endpoint for (endpoint,) in snapshot.rows("SELECT endpoint FROM jobs")}
+    with _locked(path, jobs, endpoints, wait):
+        yield
+
+
+@contextmanager
+def nobody_at_jobs_of(path: Path, attempts: Iterable[int], wait: bool) -> Iterator[None]:
+    """Let nobody be at the jobs of some attempts, whose money is about to change.
+
+    For an attempt that seems to be under way nobody may be buying at all, which proves that it
+    is not: its run was killed.
+
+    Args:
+        path: the ledger's file.
+        attempts: their numbers; those that are not there do not matter.
+        wait: whether to wait for runs to end.
+
+    Raises:
+        LedgerError: a run is under way, or no lock can be had.
+    """
+    with Snapshot(path) as snapshot:
+        found = [row for attempt in attempts for row in snapshot.rows(JOB_OF, attempt)]
+    jobs = {(endpoint, identity) for endpoint, identity, _ in found if identity is not None}
+    with _locked(path, jobs, {endpoint for endpoint, _, sent in found if sent}, wait):
+        yield
+
+
+@contextmanager
+def _locked(
+    path: Path, jobs: Iterable[tuple[str, str]], endpoints: Iterable[str], wait: bool
+) -> Iterator[None]:
+    """Take locks in the order in which runs do: their jobs', then the ledger's."""
+    with ExitStack() as locks:
+        for endpoint, identity in sorted(jobs):
+            locks.enter_context(job_lock(path, endpoint, identity, wait))
+        for endpoint in sorted(endpoints):
+            locks.enter_context(ledger_lock(path, endpoint, wait))
+        yield

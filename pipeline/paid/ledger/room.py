@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.source import Source
+from pipeline.paid.ledger.database import Source
 
 __all__ = ["Reserve", "check_room", "reserved"]
 

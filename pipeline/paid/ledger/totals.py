@@ -1,4 +1,4 @@
-"""What was spent where, when and on what, read off the attempts in one pass."""
+"""What was spent: by attempt, by job, by day and system, read off the attempts in one pass."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from decimal import Decimal
-from itertools import islice
+from decimal import Decimal, InvalidOperation
+from itertools import islice, repeat
 from typing import TypeAlias, TypeVar
 
+from pipeline.errors import LedgerError
+from pipeline.money import ZERO, total
+from pipeline.paid.ledger.calls import LASTING
+from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.tally import Tally, amount
 
-__all__ = ["Books", "OpenJob", "PriceRange", "Spent", "open_jobs", "read_books"]
+__all__ = [
+    "Books",
+    "OpenJob",
+    "PriceRange",
+    "Spent",
+    "Tally",
+    "amount",
+    "job_tally",
+    "open_jobs",
+    "read_books",
+]
 
 K = TypeVar("K", bound=Hashable)
 
@@ -25,6 +38,11 @@ ATTEMPTS = """
     FROM attempts ORDER BY attempt_id
 """
 
+JOB_ATTEMPTS = """
+    SELECT state, cost_usd, reserved_usd, count(*) FROM attempts
+    WHERE job_id = ? GROUP BY state, cost_usd, reserved_usd
+"""
+
 OPEN_JOBS = """
     SELECT job_id, endpoint, opened_at,
         (SELECT count(*) FROM first_rows WHERE first_rows.job_id = jobs.job_id),
@@ -33,6 +51,58 @@ OPEN_JOBS = """
 """
 
 EPOCH = date(1970, 1, 1).toordinal()
+
+WHOLE_DIGITS, DECIMALS = 16, 30
+"""More than any price or reservation has; sums have room for ten thousand times as much."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """A running sum over attempts, US dollars.
+
+    Attributes:
+        attempts: requests sent.
+        confirmed: the sum of the known prices.
+        unconfirmed: attempts whose answer was lost, or is not there yet; they may be billed.
+        unknown: attempts that ended their call with a response that stated no price.
+        at_risk: the sum of what was reserved for the unconfirmed and the unknown.
+    """
+
+    attempts: int = 0
+    confirmed: Decimal = ZERO
+    unconfirmed: int = 0
+    unknown: int = 0
+    at_risk: Decimal = ZERO
+
+    def count(self, state: str, cost: str | None, reserved: str, often: int = 1) -> None:
+        """Count attempts that are alike.
+
+        Args:
+            state: how they stand.
+            cost: what each cost, None if unknown or nothing.
+            reserved: the most that each may have cost.
+            often: how many there are.
+
+        Raises:
+            LedgerError: what the ledger holds as an amount is none.
+        """
+        self.attempts += often
+        if cost is not None:
+            self.confirmed = total([self.confirmed, *repeat(amount(cost), often)])
+            return
+        lost, unknown = state in ("sent", "unconfirmed"), state in (*LASTING, "pruned")
+        self.unconfirmed += often * lost
+        self.unknown += often * unknown
+        if lost or unknown:
+            self.at_risk = total([self.at_risk, *repeat(amount(reserved), often)])
+
+    def add(self, other: Tally) -> None:
+        """Add another sum to this one."""
+        self.attempts += other.attempts
+        self.confirmed = total([self.confirmed, other.confirmed])
+        self.unconfirmed += other.unconfirmed
+        self.unknown += other.unknown
+        self.at_risk = total([self.at_risk, other.at_risk])
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -124,6 +194,38 @@ def read_books(snapshot: Snapshot) -> Books:
 def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
     """Return the jobs whose output is not in its place."""
     return [OpenJob(*row) for row in snapshot.rows(OPEN_JOBS)]
+
+
+def job_tally(database: Database, job: int) -> Tally:
+    """Add up a job's attempts, as they are at one moment."""
+    tally = Tally()
+    for state, cost, reserved, often in list(database.rows(JOB_ATTEMPTS, job)):
+        tally.count(state, cost, reserved, often)
+    return tally
+
+
+def amount(text: object) -> Decimal:
+    """Return US dollars as the ledger holds them.
+
+    Raises:
+        LedgerError: it is no amount, or one that sums could not hold exactly.
+    """
+    usd = _decimal(text)
+    if usd.is_finite() and not usd.is_signed() and usd.adjusted() < WHOLE_DIGITS:
+        exponent = usd.as_tuple().exponent
+        if isinstance(exponent, int) and exponent >= -DECIMALS:
+            return usd
+    raise LedgerError(
+        f"The ledger holds {text!r} where an amount of money should stand.",
+        "See which attempts are wrong: tender-pipeline ledger verify.",
+    )
+
+
+def _decimal(text: object) -> Decimal:
+    try:
+        return Decimal(text) if isinstance(text, str) else Decimal("NaN")
+    except InvalidOperation:
+        return Decimal("NaN")
 
 
 _Attempt: TypeAlias = tuple[int, int, str, str, str | None, str]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 
 import pytest
 
@@ -10,13 +9,13 @@ from pipeline.paid.ledger import (
     CallCount,
     CallOpen,
     Job,
-    JobMoney,
     Journal,
     Ledger,
+    Tally,
     text_digest,
 )
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.counting import Counting
+from pipeline.paid.ledger.job import Counting
 from tests.paid.ledger.buying import (
     ACCOUNT,
     ANSWERED,
@@ -34,7 +33,7 @@ from tests.paid.ledger.buying import (
 )
 
 BRIDGE = Call("cpv", "bridge")
-NOTHING = JobMoney(0, 0, Decimal(0), 0, 0, Decimal(0))
+NOTHING = Tally()
 
 
 def test_a_call_is_carried_by_its_first_row(job: Job) -> None:
@@ -142,8 +141,8 @@ def test_money_keeps_the_certain_and_the_uncertain_apart(
     for end in (ANSWERED, ANSWERED, FREE, LOST, SILENT, REFUSED):
         buy(journal, end)
     send(journal)
-    assert job.money() == JobMoney(
-        attempts=7, priced=2, confirmed=PRICE * 2, unconfirmed=2, unknown=2, at_risk=RESERVED * 4
+    assert job.money() == Tally(
+        attempts=7, confirmed=PRICE * 2, unconfirmed=2, unknown=2, at_risk=RESERVED * 4
     )
     assert ledger.open_job("others").money() == NOTHING
 

@@ -14,8 +14,7 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.paid.ledger import Job, Journal, Ledger
-from pipeline.paid.ledger.maintenance import prune_by_hand, settle_by_hand
-from pipeline.paid.ledger.pruning import Old
+from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
 from tests.paid.ledger.buying import ENDPOINT, LOST, RESERVED, buy, send
 
 BILLED = Decimal("0.0001")

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.paid.ledger import Call, CallCount, Job, Journal, Ledger, pruning
+from pipeline.paid.ledger import Call, CallCount, Job, Journal, Ledger, maintenance
 from pipeline.paid.ledger.database import Database
-from pipeline.paid.ledger.maintenance import prune_by_hand
-from pipeline.paid.ledger.pruning import Old, Prunable, forget_plans, prunable, prune
+from pipeline.paid.ledger.maintenance import (
+    Old,
+    Prunable,
+    forget_plans,
+    prunable,
+    prune,
+    prune_by_hand,
+)
 from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import (
     ACCOUNT,
@@ -96,7 +102,7 @@ def test_only_old_answers_of_the_systems_named_go(
 def test_any_number_at_once_prunes_all(
     path: Path, job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(pruning, "ANSWERS_AT_ONCE", at_once)
+    monkeypatch.setattr(maintenance, "ANSWERS_AT_ONCE", at_once)
     for _ in range(6):
         buy(journal)
     job.close()

@@ -9,10 +9,10 @@ from pipeline.paid.ledger import (
     Call,
     CallCount,
     Job,
-    JobMoney,
     Journal,
     Ledger,
     PastAttempt,
+    Tally,
     Verdict,
 )
 from tests.paid.ledger.buying import (
@@ -41,11 +41,11 @@ def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
     billed, free, left = buy(journal, LOST), buy(journal, LOST), buy(journal, LOST)
     gone = buy(journal, LOST, BRIDGE)
     ledger.settle({billed: BILLED, free: "free", gone: BILLED})
-    assert job.money() == JobMoney(4, 2, BILLED * 2, 1, 0, RESERVED)
+    assert job.money() == Tally(4, BILLED * 2, 1, 0, RESERVED)
     assert job.costs("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: BILLED}
     assert job.unattributed() == BILLED
     ledger.settle({left: "free"})
-    assert job.money() == JobMoney(4, 2, BILLED * 2, 0, 0, Decimal(0))
+    assert job.money() == Tally(4, BILLED * 2, 0, 0, Decimal(0))
 
 
 @pytest.mark.parametrize("verdict", [BILLED, "free"])

@@ -11,8 +11,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Call, CallEnded, Job, Journal, Ledger, Settlement
 from pipeline.paid.ledger import totals as books
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.tally import Tally
-from pipeline.paid.ledger.totals import PriceRange, Spent, open_jobs, read_books
+from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, open_jobs, read_books
 from tests.paid.ledger.buying import (
     ACCOUNT,
     ANSWERED,

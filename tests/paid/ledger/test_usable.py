@@ -18,8 +18,8 @@ from pipeline.answers import SYSTEMS
 from pipeline.cli import main
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import CallEnded, Journal, Ledger
+from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.usable import check_usable
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.verify import problems
 from tests.paid.ledger.buying import ACCOUNT, LOST, PRICE, Clock, buy, note
