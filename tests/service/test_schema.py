@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import cache
 from typing import Any
 
 import pytest
@@ -73,6 +74,7 @@ def test_white_space_is_the_same_to_the_schema_as_to_the_service() -> None:
     assert not any(REQUEST.is_valid({"description": character}) for character in blank)
 
 
+@cache
 def valid(system: System, form: Form) -> Draft202012Validator:
     return Draft202012Validator(answer_model(system, form).model_json_schema())
 
