@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from pipeline.money import ZERO
-from pipeline.paid.client.client import Lost, NotSent, Received, Reply
 from pipeline.paid.client.outcomes import (
     Answered,
     Ended,
@@ -23,6 +22,7 @@ from pipeline.paid.client.outcomes import (
     WrongCurrency,
     WrongPrice,
 )
+from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.ledger import CallEnded, CallOpen, Settlement
 

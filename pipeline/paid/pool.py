@@ -8,17 +8,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from pipeline.errors import PipelineError
 from pipeline.money import ZERO
 from pipeline.paid import parking
 from pipeline.paid.backoff import back_off
 from pipeline.paid.budget import MAX_PRICE, Budget
-from pipeline.paid.client.client import Client, NotSent
+from pipeline.paid.client.replies import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.paid.ledger import Call, CallEnded, Journal, Restraint
 from pipeline.paid.policy import Judgement, judge
 from pipeline.paid.result import Parked
+
+if TYPE_CHECKING:  # a plan needs no HTTP libraries
+    from pipeline.paid.client.client import Client
 
 __all__ = ["Bought", "Order", "Pool"]
 

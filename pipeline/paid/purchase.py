@@ -11,7 +11,6 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.interruption import Interruption
 from pipeline.paid.budget import TYPICAL_LOW, Budget, dearest, over
-from pipeline.paid.client.client import Client
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import (
     Call,
@@ -197,6 +196,8 @@ class Purchase:
         brake: Brake,
         reserve: Reserve,
     ) -> Parked | None:
+        from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
+
         service = self._service
         money = self._job.money()
         prices = self._ledger.prices(self._service.max_price)

@@ -16,7 +16,7 @@ from loky import ProcessPoolExecutor
 
 from pipeline.errors import EngineError
 from pipeline.money import plain
-from pipeline.paid.client.client import Received
+from pipeline.paid.client.replies import Received
 from pipeline.paid.ledger import CallEnded
 from pipeline.paid.ledger.checks import (
     damage,

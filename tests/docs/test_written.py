@@ -19,7 +19,7 @@ from pipeline.cli.telling import COMPLETE, WITH_FAILED_ROWS
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
 from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH
-from pipeline.paid.client.client import Failure
+from pipeline.paid.client.replies import Failure
 from pipeline.paid.ledger.attempts import STATES
 from pipeline.paid.result import Paid
 from pipeline.rate import AUTHENTICATED, DEMO, Rate

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.paid.client.client import Lost, NotSent, Received, Reply
+from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.policy import judge
 
 

@@ -22,7 +22,8 @@ from pipeline.answers import System
 from pipeline.money import ZERO, plain, total
 from pipeline.paid import backoff
 from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
-from pipeline.paid.client.client import Client, Lost, NotSent, Received, Reply
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal, Ledger, text_digest
 from pipeline.paid.pool import MOST_REFUSALS, TRIES, Order, Pool

@@ -11,7 +11,8 @@ from typing import cast
 import pytest
 
 from pipeline.paid.budget import Budget
-from pipeline.paid.client.client import Client, NotSent, Reply
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.replies import NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Job, Journal
 from pipeline.paid.pool import Pool

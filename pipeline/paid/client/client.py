@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import aiohttp
 import httpx
@@ -16,63 +15,18 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
 from pipeline.paid.client.decompression import unpacked
 from pipeline.paid.client.redaction import Redaction
+from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY
 from pipeline.paid.client.transport import Transport
 from pipeline.paid.client.urls import BaseUrl, checked_key, endpoint
 
-__all__ = ["Client", "Failure", "Lost", "NotSent", "Received", "Reply"]
-
-Failure: TypeAlias = Literal["TIMEOUT", "CONNECTION_ERROR"]
+__all__ = ["Client"]
 
 KEPT_HEADERS: Final = (b"content-type", b"date", b"location", b"retry-after")
 JSON: Final = json.JSONEncoder(ensure_ascii=False)
 KEEP_ALIVE: Final = 1.0
 """Seconds that an idle connection is kept: less than servers do (2 to 75), because a request on
 one that the server is just closing is lost, and nobody knows whether it was billed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A response arrived.
-
-    Attributes:
-        status: its HTTP status.
-        headers: those that matter, with names in lower case.
-        body: its bytes without any compression; one byte more than the bound if it is larger.
-    """
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NotSent:
-    """It failed before any of the text left: nothing can have been billed.
-
-    Attributes:
-        error: the kind of failure.
-        detail: what the network said.
-    """
-
-    error: Failure
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """It failed afterwards: the service may have answered and billed.
-
-    Attributes:
-        error: the kind of failure.
-        detail: what the network said.
-    """
-
-    error: Failure
-    detail: str
-
-
-Reply: TypeAlias = Received | NotSent | Lost
 
 
 class Client:

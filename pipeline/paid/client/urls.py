@@ -6,8 +6,6 @@ import ipaddress
 from hashlib import sha256
 from typing import NewType
 
-import httpx
-
 from pipeline.answers import System
 from pipeline.errors import SettingsError
 
@@ -30,6 +28,8 @@ def canonical(base_url: str) -> BaseUrl:
     Raises:
         SettingsError: it is no http(s) URL with a host, or has user info, a query or a fragment.
     """
+    import httpx  # takes a quarter of a second, which a job without a service does not need
+
     try:
         url = httpx.URL(base_url.strip())
     except (httpx.InvalidURL, ValueError):  # its text may hold a password, so it is not chained
@@ -57,6 +57,8 @@ def endpoint(base: BaseUrl, system: System) -> str:
 
 def in_the_clear(base: BaseUrl) -> bool:
     """Tell whether key and texts would cross a network unencrypted."""
+    import httpx
+
     url = httpx.URL(base)
     return url.scheme == "http" and not _is_this_machine(url.host)
 

@@ -20,8 +20,9 @@ import pytest
 import trustme
 
 from pipeline.errors import SettingsError
-from pipeline.paid.client.client import Client, Lost, NotSent, Received, Reply
+from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Unreadable
+from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY, read_response
 from pipeline.paid.client.transport import Transport
 from pipeline.paid.client.urls import BaseUrl

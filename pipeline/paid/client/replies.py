@@ -1,0 +1,55 @@
+"""What one attempt ends in, apart from the client, whose HTTP libraries are slow to import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+__all__ = ["Failure", "Lost", "NotSent", "Received", "Reply"]
+
+Failure: TypeAlias = Literal["TIMEOUT", "CONNECTION_ERROR"]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A response arrived.
+
+    Attributes:
+        status: its HTTP status.
+        headers: those that matter, with names in lower case.
+        body: its bytes without any compression; one byte more than the bound if it is larger.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """It failed before any of the text left: nothing can have been billed.
+
+    Attributes:
+        error: the kind of failure.
+        detail: what the network said.
+    """
+
+    error: Failure
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """It failed afterwards: the service may have answered and billed.
+
+    Attributes:
+        error: the kind of failure.
+        detail: what the network said.
+    """
+
+    error: Failure
+    detail: str
+
+
+Reply: TypeAlias = Received | NotSent | Lost
