@@ -20,17 +20,34 @@ LONGEST = (
     "tests/soak/",
     "tests/service/rehearsal/",
     "tests/service/browser/",
+    "tests/service/test_lifecycle.py",
     "tests/test_notebook.py",
     "tests/test_secrets.py",
-    "tests/cli/",
-    "tests/service/test_lifecycle.py",
-    "tests/paid/",
+    "tests/paid/test_one_buyer.py",
+    "tests/paid/test_partial.py",
+    "tests/paid/test_purchase.py",
+    "tests/cli/test_standard_streams.py",
+    "tests/cli/test_run.py",
 )
-"""What is begun first, so that the workers end together."""
+"""Tests that take seconds each: each worker begins with its share, so that all end together."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one worker more than there are processors: many tests wait for a process or a server."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    """Deal the long tests to the workers, each of which takes an equal slice of the list."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [item for item in items if item.nodeid.startswith(LONGEST)]
+    others = [item for item in items if not item.nodeid.startswith(LONGEST)]
+    size = -(-len(others) // workers)
+    items[:] = [
+        item
+        for worker in range(workers)
+        for item in (*long[worker::workers], *others[worker * size : (worker + 1) * size])
+    ]
 
 
 @pytest.fixture(scope="session", autouse=True)
