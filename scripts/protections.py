@@ -594,8 +594,8 @@ PROTECTIONS = (
     ),
     Protection(
         "what is shown is escaped",
-        'PackageLoader("pipeline.service.web"),\n        autoescape=True,\n',
-        'PackageLoader("pipeline.service.web"),\n        autoescape=False,\n',
+        "PackageLoader(package),\n        autoescape=True,\n",
+        "PackageLoader(package),\n        autoescape=False,\n",
         "tests/service/web/test_hostile_texts.py",
     ),
 )

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
+from pipeline.charts import environment
 from pipeline.errors import OutputError
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
 from pipeline.evaluation.metrics import LanguageFigures, told_pairs
-from pipeline.evaluation.plots import curves, levels, reliability
+from pipeline.evaluation.plots import accuracy_by_level, confidence_and_accuracy, surest_rows
 from pipeline.evaluation.text import left_out_lines, tongue
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.files.atomic import check_place, replace_text, translated
@@ -51,7 +52,6 @@ def page(found: Findings) -> str:
     """Return the page as text."""
     subjects = [subject.figures for subject in found.subjects]
     named = list(zip("ab", found.subjects, strict=False))
-    drawn = [(reliability(key, each.figures), (key, each)) for key, each in named]
     return (
         _templates()
         .get_template("page.html.j2")
@@ -60,9 +60,9 @@ def page(found: Findings) -> str:
             named=named,
             names={key: subject.name for key, subject in named},
             drawn=_drawn(found),
-            level=levels(subjects),
-            reliability=drawn,
-            curve=curves(subjects),
+            levels=accuracy_by_level(named),
+            reliability={key: confidence_and_accuracy(key, each) for key, each in named},
+            surest=surest_rows(named),
             broad=broad(found.settings.system).name,
             broadest=subjects[0].depths[-1].depth.name,
             differences=list(_differences(found)),
@@ -107,14 +107,8 @@ def _is_ours(path: Path) -> bool:
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("pipeline.evaluation"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    templates = environment("pipeline.evaluation")
+    templates.filters |= {
         "percent": percent,
         "within": within,
         "readable": readable,
@@ -122,7 +116,7 @@ def _templates() -> Environment:
         "told_pairs": told_pairs,
         "glued": _glued,
     }
-    return environment
+    return templates
 
 
 def _glued(text: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from pipeline.service.web.chart import draw
+from pipeline.money import total
 from pipeline.service.web.entries import key_names, last_charges
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site
+from pipeline.service.web.usage import usage_chart
 from pipeline.service.web.visitors import Visitor
 
 __all__ = ["show"]
@@ -43,7 +44,10 @@ def show(site: Site, request: Request, visitor: Visitor, form: Form | None = Non
         keys=[key for key in keys if key.revoked_at is None],
         revoked=[key for key in keys if key.revoked_at is not None],
         names=key_names(keys),
-        chart=draw(usage, site.accounts.today(), DAYS),
+        days=DAYS,
+        chart=usage_chart(usage, site.accounts.today(), DAYS),
+        calls_made=sum(use.calls for use in usage),
+        spent=total(use.usd for use in usage),
         calls=last_charges(site.accounts.statement, account.account_id, RECENT),
         form=form or Form(),
         done=DONE.get(request.query_params.get("done", "")),

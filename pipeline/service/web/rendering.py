@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from pipeline.charts import environment
 from pipeline.service.web.static_files import static
 from pipeline.service.web.visitors import Visitor, visitor_of
 from pipeline.service.web.wording import count, rate_words, usd, when
@@ -54,18 +55,7 @@ def base_url_of(request: Request) -> str:
 
 @cache
 def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("pipeline.service.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "count": count,
-        "rate": rate_words,
-        "usd": usd,
-        "when": when,
-    }
-    environment.globals["static"] = static
-    return environment
+    templates = environment("pipeline.service.web")
+    templates.filters |= {"count": count, "rate": rate_words, "usd": usd, "when": when}
+    templates.globals["static"] = static
+    return templates

@@ -64,7 +64,7 @@ async def test_chart_table_and_statement_have_the_same_numbers(
     await browser.go("/dashboard")
     await browser.go("/login")  # the session is a week long
     await browser.log_in()
-    head, *rows, foot = table(browser, "Calls a day and system, as a table")
+    head, *rows, foot = table(browser, "Calls per day and system, as a table")
     assert head == ["Day", "CPV", "PSC", "UNSPSC", "NAICS", "Calls", "USD"]
     assert len(rows) == 30
     shown = {
@@ -96,7 +96,7 @@ def _day(at: float) -> str:
 def _drawn(browser: Browser) -> dict[tuple[str, str], int]:
     """Return the calls that the heights of the bars stand for."""
     (drawing,) = (e for e in browser.page.each("svg") if e.attributes.get("role") == "img")
-    days = [row[0] for row in table(browser, "Calls a day and system, as a table")[1:-1]]
+    days = [row[0] for row in table(browser, "Calls per day and system, as a table")[1:-1]]
     lines = list(drawing.each("line"))
     axis = next(browser.page.by_id("content").each("svg"))
     most = int([tick.text for tick in axis.each("text")][-1])

@@ -1,0 +1,101 @@
+"""Curves of a share over the part of the rows that it is about, with bands of their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from markupsafe import Markup
+
+from pipeline.charts.axis import Tick, percent_ticks
+from pipeline.charts.templates import draw
+
+__all__ = ["Curve", "CurvePoint", "curves"]
+
+WIDTH, HEIGHT = 820.0, 270.0
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A point of a curve.
+
+    Attributes:
+        part: the part of the rows, from 0 to 1.
+        share: the share among them, from 0 to 1.
+        interval: the interval of the share.
+        text: the label of the point; None for a point without a mark.
+    """
+
+    part: float
+    share: float
+    interval: tuple[float, float]
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve: its CSS class and its points, from left to right."""
+
+    style: str
+    points: Sequence[CurvePoint]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    style: str
+    line: str
+    band: str
+    marks: Sequence[tuple[float, float, str]]
+    aside: float
+
+
+def curves(
+    drawn: Sequence[Curve], *, title: str, description: str, axes: tuple[str, str]
+) -> Markup:
+    """Draw one or two curves; the upward scale ends at the next 25 % above them.
+
+    Args:
+        drawn: the curves.
+        title: the title of the chart, for screen readers.
+        description: the figures in words, for screen readers.
+        axes: what the axis across and the axis upward show.
+    """
+    highest = max(point.share for curve in drawn for point in curve.points)
+    quarters = max(1, ceil(4 * highest))
+    scale = HEIGHT / quarters * 4
+    ends = [curve.points[-1].share for curve in drawn]
+    return draw(
+        "curves.svg.j2",
+        curves=[
+            # The labels of the lower curve are below it, so that they do not meet the other's.
+            _scaled(curve, scale, below=place == ends.index(min(ends)) and len(drawn) > 1)
+            for place, curve in enumerate(drawn)
+        ],
+        across=percent_ticks(WIDTH),
+        upward=[Tick(HEIGHT - tick.at, tick.text) for tick in percent_ticks(scale, quarters)],
+        width=WIDTH,
+        height=HEIGHT,
+        title=title,
+        description=description,
+        axes=axes,
+    )
+
+
+def _scaled(curve: Curve, scale: float, below: bool) -> _Drawn:
+    def place(part: float, share: float) -> tuple[float, float]:
+        return round(WIDTH * part, 1), round(max(0.0, HEIGHT - scale * share), 1)
+
+    def path(places: Sequence[tuple[float, float]]) -> str:
+        return "M" + " L".join(f"{x},{y}" for x, y in places)
+
+    points = curve.points
+    highs = [place(point.part, point.interval[1]) for point in points]
+    lows = [place(point.part, point.interval[0]) for point in points]
+    return _Drawn(
+        curve.style,
+        path([place(point.part, point.share) for point in points]),
+        path([*highs, *reversed(lows)]) + " Z",
+        [(*place(point.part, point.share), point.text) for point in points if point.text],
+        24.0 if below else -13.0,
+    )

@@ -1,0 +1,106 @@
+"""Stacked bars of counts a day, with a legend and the same figures as a table.
+
+Places across are percentages and heights pixels, so the chart fits every window and its text
+keeps its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from markupsafe import Markup
+
+from pipeline.charts.axis import round_ticks
+from pipeline.charts.templates import draw
+
+__all__ = ["Day", "daily"]
+
+TOP, GROUND, HEIGHT = 8, 208, 236
+"""Pixels from the upper edge: the top of the highest bar, the foot of all bars, the lower edge."""
+
+FILLED = 0.72
+"""The part of a day's width that its bar takes."""
+
+LABEL_EVERY = 7
+"""Days; in a narrow window every second label is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day.
+
+    Attributes:
+        day: the date.
+        counts: the counts of the series that have any.
+        text: the day's figures in a sentence.
+        amount: the last cell of the day's row in the table.
+    """
+
+    day: date
+    counts: Mapping[str, int]
+    text: str
+    amount: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    day: Day
+    left: float
+    bars: Sequence[tuple[str, float, float]]
+    labelled: bool
+    between: bool
+
+
+def daily(
+    days: Sequence[Day],
+    series: Mapping[str, str],
+    *,
+    title: str,
+    counted: tuple[str, str],
+    amounts: tuple[str, str],
+    caption: str,
+) -> Markup:
+    """Draw a bar a day, with the series stacked.
+
+    Args:
+        days: the days in order, without a gap.
+        series: the CSS class of each series, from the ground up, and its name.
+        title: the title of the chart, for screen readers.
+        counted: what is counted, as one word for one of it and for several.
+        amounts: the heading and the total of the table's last column.
+        caption: the caption of the table.
+    """
+    ticks = round_ticks(max(sum(day.counts.values()) for day in days))
+    return draw(
+        "daily.html.j2",
+        columns=[_column(day, place, len(days), ticks[-1]) for place, day in enumerate(days)],
+        series=series,
+        totals={style: sum(day.counts.get(style, 0) for day in days) for style in series},
+        ticks=[(_y(count, ticks[-1]), f"{count:,}") for count in ticks],
+        width=round(100 / len(days), 2),
+        bar_width=round(100 * FILLED / len(days), 2),
+        top=TOP,
+        ground=GROUND,
+        height=HEIGHT,
+        title=title,
+        counted=counted,
+        amounts=amounts,
+        caption=caption,
+    )
+
+
+def _column(day: Day, place: int, days: int, most: int) -> _Column:
+    bars, below = [], 0
+    for style, count in day.counts.items():
+        y, foot = _y(below + count, most), _y(below, most)
+        bars.append((style, y, round(foot - y, 2)))
+        below += count
+    back = days - 1 - place
+    labelled, between = back % LABEL_EVERY == 0, back % (2 * LABEL_EVERY) != 0
+    return _Column(day, round(100 * place / days, 2), bars, labelled, between)
+
+
+def _y(count: int, most: int) -> float:
+    return round(GROUND - (GROUND - TOP) * count / most, 2)

@@ -1,0 +1,32 @@
+"""The Jinja environment of all pages and charts."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+__all__ = ["draw", "environment"]
+
+
+def environment(package: str) -> Environment:
+    """Return an environment for a package's templates: values are escaped, a missing one raises."""
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def draw(template: str, **values: Any) -> Markup:
+    """Render a chart's template."""
+    return Markup(_charts().get_template(template).render(values))  # noqa: S704 - it is escaped
+
+
+@cache
+def _charts() -> Environment:
+    return environment("pipeline.charts")

@@ -1,0 +1,95 @@
+"""The charts of the page: turns figures into the numbers and labels that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from pipeline.charts import Bar, Bin, Curve, CurvePoint, bars, curves, reliability
+from pipeline.evaluation.findings import Evaluated
+from pipeline.evaluation.metrics import TOPS, Figures, Point, told_depths
+from pipeline.evaluation.shares import Share
+from pipeline.evaluation.wording import percent, within
+
+__all__ = ["accuracy_by_level", "confidence_and_accuracy", "surest_rows"]
+
+FEWEST = 10
+"""Rows that an accuracy must have to be drawn; the share right of one or two rows is noise."""
+
+QUARTERS = (25, 50, 75, 100)
+
+Named = Sequence[tuple[str, Evaluated]]
+
+
+def accuracy_by_level(named: Named) -> Markup:
+    """Draw how often the right code is found, by level, for subjects with their CSS classes."""
+    depths = {found.depth: None for _, each in named for found in told_depths(each.figures)}
+    groups = {}
+    texts = []
+    for depth in depths:
+        groups[depth.name] = [_bar(style, each.figures.at(depth)) for style, each in named]
+        for _, each in named:
+            first = each.figures.at(depth)[1]
+            right = f"{percent(first.value)} right first, {within(first)}"
+            texts.append(f"{each.name}, {depth.name}: {right}.")
+    return bars(
+        groups,
+        ("first", "among 5", "among 10"),
+        title="How often the right code is found, by level",
+        description=" ".join(texts),
+    )
+
+
+def confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
+    """Draw how often a subject's codes are right, by their confidence."""
+    return reliability(
+        style,
+        [
+            Bin(
+                each.low,
+                each.confidence,
+                each.right.value,
+                each.right.interval,
+                each.right.rows,
+                f"confidence {each.low:.1f} to {each.high:.1f}: {each.right.rows:,} rows, "
+                f"{percent(each.right.value)} right, {within(each.right)}",
+            )
+            for each in subject.figures.bins
+            if each.confidence is not None
+        ],
+        title=f"Confidence and accuracy: {subject.name}",
+        axes=("confidence, % (below: how many rows)", "right first, %"),
+    )
+
+
+def surest_rows(named: Named) -> Markup:
+    """Draw the accuracy of the most confident rows."""
+    drawn = [Curve(style, _points(each.figures)) for style, each in named]
+    texts = [
+        f"{each.name}: the most confident quarter, half, three quarters and all of the rows are "
+        f"right for {', '.join(point.text for point in curve.points if point.text)}."
+        for (_, each), curve in zip(named, drawn, strict=True)
+    ]
+    return curves(
+        drawn,
+        title="Accuracy of the most confident rows",
+        description=" ".join(texts),
+        axes=("share of the rows taken, the most confident first, %", "right first, %"),
+    )
+
+
+def _bar(style: str, top: Mapping[int, Share]) -> Bar:
+    shares = [top[most].value for most in TOPS]
+    return Bar(style, shares, [percent(share) for share in shares], top[1].interval)
+
+
+def _points(figures: Figures) -> list[CurvePoint]:
+    drawn = [each for each in figures.curve if each.right.rows >= FEWEST] or [figures.curve[-1]]
+    return [_point(each) for each in drawn]
+
+
+def _point(point: Point) -> CurvePoint:
+    right = point.right
+    text = percent(right.value) if point.percent in QUARTERS else None
+    return CurvePoint(point.percent / 100, right.value, right.interval, text)

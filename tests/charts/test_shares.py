@@ -1,0 +1,66 @@
+"""Charts of shares: bars, curves, reliability."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from pipeline.charts import Bar, Bin, Curve, CurvePoint, bars, curves, reliability
+from tests.charts.drawing import drawing, floats
+
+AXES = ("across", "upward")
+
+
+def test_a_bar_is_as_long_as_its_share_and_its_interval_is_over_it() -> None:
+    rows = {
+        "full": [Bar("a", (0.25, 0.5, 1.0), ("25 %", "50 %", "100 %"), (0.2, 0.3))],
+        "broad": [Bar("a", (0.5, 0.75, 1.0), ("50 %", "75 %", "100 %"), (0.4, 0.6))],
+    }
+    svg = drawing(bars(rows, ("first", "5", "10"), title="Levels", description="Figures."))
+    lengths = {
+        style: [
+            floats(rect, "width")[0] for rect in svg.iter("rect") if style in rect.attrib.values()
+        ]
+        for style in ("light", "mid", "fill")
+    }
+    assert lengths == {"light": [508, 508], "mid": [254, 381], "fill": [127, 254]}
+    paths = [path.attrib["d"] for path in svg.iter("path") if path.attrib["class"] == "whisker"]
+    assert paths[0].startswith(f"M{132 + 508 * 0.2:.1f},") and f"H{132 + 508 * 0.3:.1f}" in paths[0]
+    assert [each.text for each in svg.iter("text") if each.attrib.get("class") == "value"] == [
+        "25 %",
+        "50 %",
+    ]
+
+
+def test_two_bars_of_a_group_do_not_meet() -> None:
+    bar = Bar("a", (0.1, 0.2, 0.3), ("", "", ""), (0.0, 0.2))
+    rows = {label: [bar, bar] for label in ("one", "two")}
+    svg = drawing(bars(rows, ("first", "5", "10"), title="Levels", description="Figures."))
+    fills = [rect for rect in svg.iter("rect") if rect.attrib["class"] == "fill"]
+    edges = [floats(rect, "y", "height") for rect in fills]
+    for (y, height), (following, _) in pairwise(edges):
+        assert y + height < following
+
+
+def test_a_curve_goes_through_its_points_and_the_lower_has_its_labels_below() -> None:
+    upper = Curve("a", [CurvePoint(0.5, 0.5, (0.4, 0.6), "50 %"), CurvePoint(1, 0.4, (0.3, 0.5))])
+    lower = Curve("b", [CurvePoint(1, 0.25, (0.2, 0.3), "25 %")])
+    svg = drawing(curves([upper, lower], title="Curve", description="Figures.", axes=AXES))
+    lines = [path.attrib["d"] for path in svg.iter("path") if path.attrib["class"] == "line"]
+    assert lines == ["M410.0,0.0 L820.0,54.0", "M820.0,135.0"]  # the scale ends at 50 %
+    labels = [each for each in svg.iter("text") if each.attrib.get("class") == "value"]
+    assert [(each.text, *floats(each, "y")) for each in labels] == [("50 %", -13), ("25 %", 159)]
+
+
+def test_a_dot_is_at_its_confidence_and_share_and_is_larger_for_more_rows() -> None:
+    bins = [
+        Bin(0.1, 0.15, 0.2, (0.1, 0.3), 4, "few"),
+        Bin(0.8, 0.85, 0.9, (0.8, 0.95), 400, "many"),
+    ]
+    svg = drawing(reliability("a", bins, title="Reliability", axes=AXES))
+    few, many = svg.iter("circle")
+    assert floats(few, "cx", "cy") == pytest.approx([45, 240])
+    assert floats(many, "cx", "cy") == pytest.approx([255, 30])
+    assert floats(few, "r") < floats(many, "r")
+    assert svg.findtext("desc") == "few. many. "
