@@ -68,10 +68,9 @@ def anyio_backend() -> str:
 
 @contextmanager
 def virtual_limits(clock: VirtualClock) -> Iterator[None]:
-    """Let the limits go by a clock; the library reads the time of day."""
+    """Let the limits go by a clock."""
     with pytest.MonkeyPatch.context() as patched:
-        for module in ("limits.storage.memory", "pipeline.service.http.limits"):
-            patched.setattr(f"{module}.time", SimpleNamespace(time=clock))
+        patched.setattr("pipeline.service.limits.time", SimpleNamespace(monotonic=clock))
         yield
 
 

@@ -15,7 +15,7 @@ from pipeline.service.http.bodies import (
     failure,
     success,
 )
-from pipeline.service.http.errors import ValidationError
+from pipeline.service.errors import ValidationError
 from pipeline.service.matching.pricing import price
 
 MATCHES = (

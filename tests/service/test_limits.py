@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-import threading
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import SettingsError
 from pipeline.rate import Rate
-from pipeline.service.http.limits import SOON, SlidingWindow, network_of
+from pipeline.service.limits import SOON, SlidingWindow, network_of
 from tests.service.conftest import VirtualClock, virtual_limits
 
 
@@ -58,25 +55,22 @@ def test_callers_that_stay_away_are_forgotten(clock: VirtualClock) -> None:
         window.wait("always there")
         clock.now += 1
     assert len(window) == 62  # a minute of them, and one more
-    assert len(window._callers.locks) == 62
-    assert len(window._callers.events["LIMITER/always there/2/60/second"]) == 2
 
 
-def test_no_thread_goes_through_the_callers() -> None:
-    before = set(threading.enumerate())
+def test_a_window_may_be_a_fraction_of_a_second(clock: VirtualClock) -> None:
+    window = SlidingWindow(Rate(1, 0.5))
+    assert window.wait("a") == 0
+    assert window.wait("a") == 0.5
+    clock.now += 0.5 + SOON
+    assert window.wait("a") == 0
+
+
+def test_a_request_that_is_given_back_does_not_count(clock: VirtualClock) -> None:
     window = SlidingWindow(Rate(2, 60))
-    for thread in set(threading.enumerate()) - before:
-        thread.join()  # the one that the library starts with a storage
-    for caller in range(500):
-        window.wait(caller)
-    assert set(threading.enumerate()) <= before
-
-
-def test_a_window_that_is_not_whole_seconds_is_refused() -> None:
-    with pytest.raises(SettingsError) as refusal:
-        SlidingWindow(Rate(2, 0.5))
-    assert "0.5 seconds" in refusal.value.message
-    assert "such as 100/min" in refusal.value.hint
+    window.give_back("nobody")
+    assert [window.wait("a"), window.wait("a")] == [0, 0]
+    window.give_back("a")
+    assert [window.wait("a"), window.wait("a")] == [0, 60]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from pipeline.service.http.bodies import (
     failure,
     success,
 )
-from pipeline.service.http.errors import ValidationError
+from pipeline.service.errors import ValidationError
 from pipeline.service.matching.pricing import price
 from pipeline.service.spec.examples import MATCHES
 from pipeline.service.spec.models import CODES, NOT_BLANK, MatchRequest, answer_model, failure_model

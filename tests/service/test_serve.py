@@ -132,7 +132,7 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
         (["--host", "256.0.0.1"], "--host"),
         (["--port", "70000"], "--port"),
         (["--metadata", "long"], "--metadata"),
-        (["--rate", "1/0.5s"], "a window of whole seconds"),
+        (["--rate", "1/0s"], "such as 100/min"),
         (["--trusted-proxy", "10.0.0.1", "--trusted-proxy", "proxy"], "'proxy' is no address"),
         (["--max-connections", "0"], "--max-connections"),
         (["--max-connections", "2000000000"], "a smaller --max-connections"),

@@ -10,7 +10,7 @@ from zlib import crc32
 import simplejson
 
 from pipeline.answers import Match, System
-from pipeline.service.http.errors import ValidationError
+from pipeline.service.errors import ValidationError
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE, Price
 
 __all__ = [

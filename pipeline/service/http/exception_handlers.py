@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Match
 
 from pipeline.answers import SYSTEMS
 from pipeline.service.http.bodies import failure
-from pipeline.service.http.errors import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
 from pipeline.service.http.requests import JSON
 
 __all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html"]

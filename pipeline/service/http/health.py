@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable
 
 from pipeline.service.accounts import Accounts
-from pipeline.service.http.errors import UnavailableError
+from pipeline.service.errors import UnavailableError
 
 __all__ = ["health"]
 

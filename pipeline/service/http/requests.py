@@ -6,7 +6,7 @@ from email.message import Message
 
 from starlette.requests import ClientDisconnect, Request
 
-from pipeline.service.http.errors import ValidationError
+from pipeline.service.errors import ValidationError
 
 __all__ = ["JSON", "MAX_BODY", "body_of", "key_of"]
 

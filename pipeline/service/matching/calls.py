@@ -9,12 +9,12 @@ from functools import partial
 from pipeline.answers import Match, Matched, Matcher, System
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due, Holder
-from pipeline.service.http.errors import (
+from pipeline.service.errors import (
     InsufficientBalanceError,
     RateLimitError,
     UnauthorizedError,
 )
-from pipeline.service.http.limits import SlidingWindow, network_of
+from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.batches import Batches
 from pipeline.service.matching.matching import answers_to
 from pipeline.service.matching.pricing import Price, price

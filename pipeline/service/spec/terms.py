@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from pipeline.answers import System
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata
-from pipeline.service.http.errors import (
+from pipeline.service.errors import (
     INTERNAL_ERROR,
     InsufficientBalanceError,
     RateLimitError,

@@ -12,7 +12,7 @@ import anyio
 
 from pipeline.rate import Rate
 from pipeline.service.accounts import one_way
-from pipeline.service.http.limits import SlidingWindow, network_of
+from pipeline.service.limits import SlidingWindow, network_of
 
 __all__ = ["ACCOUNT", "ADDRESS", "LINE", "PAIR", "PAUSE", "PasswordTries", "TooManyTriesError"]
 

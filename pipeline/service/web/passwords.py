@@ -8,7 +8,7 @@ from math import ceil
 from starlette.requests import Request
 
 from pipeline.service.accounts.passwords import LONGEST, SHORTEST
-from pipeline.service.http.limits import network_of
+from pipeline.service.limits import network_of
 from pipeline.service.web.site import Site, address_of
 from pipeline.service.web.wording import count
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts
-from pipeline.service.http.limits import SlidingWindow
+from pipeline.service.limits import SlidingWindow
 from pipeline.service.matching.calls import Calls
 from pipeline.service.spec.terms import Terms
 from pipeline.service.web.guessing import PasswordTries

@@ -1,0 +1,88 @@
+"""How many requests are taken: an exact sliding window for each caller, in memory."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict, deque
+from collections.abc import Hashable
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from threading import Lock
+
+from pipeline.rate import Rate
+
+__all__ = ["SlidingWindow", "network_of"]
+
+SOON = 0.001
+"""Seconds to wait when a window ends this very moment."""
+
+NETWORK_BITS = 64
+"""Bits of an IPv6 address that name a household or office (RFC 6177 assigns no less)."""
+
+
+class SlidingWindow:
+    """Takes at most as many requests of a caller as a rate allows, in any window of its length.
+
+    Args:
+        rate: the limit; None for no limit.
+    """
+
+    def __init__(self, rate: Rate | None) -> None:
+        self._rate = rate
+        self._taken: OrderedDict[Hashable, deque[float]] = OrderedDict()  # by the last request
+        self._lock = Lock()
+
+    def wait(self, caller: Hashable) -> float:
+        """Take a request and return 0, or return the seconds until one would be taken.
+
+        A request that is not taken does not count.
+        """
+        if self._rate is None:
+            return 0.0
+        with self._lock:
+            now = time.monotonic()
+            self._forget(now - self._rate.window)
+            taken = self._taken.setdefault(caller, deque())
+            while taken and taken[0] < now - self._rate.window:
+                taken.popleft()
+            if len(taken) >= self._rate.slots:
+                return max(SOON, taken[0] + self._rate.window - now)
+            taken.append(now)
+            self._taken.move_to_end(caller)
+            return 0.0
+
+    def give_back(self, caller: Hashable) -> None:
+        """Uncount the last request that was taken of a caller."""
+        with self._lock:
+            if taken := self._taken.get(caller):
+                taken.pop()
+
+    def __len__(self) -> int:
+        """Return how many callers are remembered."""
+        return len(self._taken)
+
+    def _forget(self, before: float) -> None:
+        """Drop the callers whose last request was before a time."""
+        while self._taken:
+            caller, taken = next(iter(self._taken.items()))
+            if taken and taken[-1] >= before:
+                return
+            del self._taken[caller]
+
+
+def network_of(address: str) -> str:
+    """Return the caller that requests from an address count for.
+
+    Whoever has an IPv6 address has 2**64 of them, so they count together. Anything that is not an
+    address, which a proxy may pass on, is one and the same caller.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return ""
+    match parsed:
+        case IPv6Address(ipv4_mapped=IPv4Address() as mapped):
+            return str(mapped)
+        case IPv6Address():
+            return str(IPv6Address(int(parsed) >> NETWORK_BITS << NETWORK_BITS))
+        case IPv4Address():
+            return str(parsed)
