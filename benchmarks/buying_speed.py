@@ -40,7 +40,7 @@ from benchmarks.texts import made_texts
 from pipeline.classification import job
 from pipeline.classification.sink import FileTarget
 from pipeline.paid import PaidService, Purchase
-from pipeline.paid.client.urls import canonical, endpoint
+from pipeline.paid.client.urls import canonical, match_url
 from pipeline.paid.ledger import database
 from pipeline.progress import silent
 from pipeline.settings import Settings
@@ -289,7 +289,7 @@ def measure(base: str, ask: Callable[[], None]) -> tuple[float, float, float]:
 
 def ways(base: str, source: Path, workers: int) -> dict[str, Callable[[], None]]:
     """Return all that is compared, ours first."""
-    url = endpoint(canonical(base), "cpv")
+    url = match_url(canonical(base), "cpv")
     with source.open(encoding="utf-8", newline="") as file:
         texts = [row["description"] for row in csv.DictReader(file)]
     number = count()

@@ -95,7 +95,7 @@ class Budget:
             self._changed.clear()
             await self._changed.wait()
 
-    def settle(self, reserved: Decimal, cost: Decimal | None) -> None:
+    def charge(self, reserved: Decimal, cost: Decimal | None) -> None:
         """Give a reservation back for what the attempt cost; None keeps it: nobody knows."""
         self._in_flight -= 1
         self._reserved = total([self._reserved, -reserved])

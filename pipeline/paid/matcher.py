@@ -69,18 +69,18 @@ class LedgerMatcher:
         ]
 
     def _answers(self, system: System, texts: Sequence[str], first: int) -> list[Answer | None]:
-        digests = {text: text_digest(text) for text in texts if text}
-        keys = list(digests.values())
-        owned = self._job.owned(system, keys)
-        rows = self._job.first_rows(system, keys)
-        costs = self._job.costs(system, keys)
-        errors = self._errors(system, [key for key in keys if key not in owned])
+        digest_of = {text: text_digest(text) for text in texts if text}
+        digests = list(digest_of.values())
+        owned = self._job.owned(system, digests)
+        rows = self._job.first_rows(system, digests)
+        costs = self._job.costs(system, digests)
+        errors = self._errors(system, [each for each in digests if each not in owned])
         answers: list[Answer | None] = []
         for row, text in enumerate(texts, start=first):
             if not text:
                 answers.append(None)
                 continue
-            digest = digests[text]
+            digest = digest_of[text]
             cost = costs.get(digest, ZERO) if rows.get(digest) == row else ZERO
             if digest in owned:
                 answers.append(_lasting(owned[digest], cost))
@@ -88,11 +88,11 @@ class LedgerMatcher:
                 answers.append(_passing(errors.get(digest), cost))
         return answers
 
-    def _errors(self, system: System, keys: Sequence[bytes]) -> dict[bytes, str]:
+    def _errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
         """Return why calls have no answer; those held since an earlier job were lost then."""
-        lost = self._job.unconfirmed(system, keys)
-        held = {key: INTERRUPTED for key in keys if lost.get(key, 0) >= self._most_lost}
-        return held | self._job.errors(system, keys)
+        lost = self._job.unconfirmed(system, digests)
+        held = {each: INTERRUPTED for each in digests if lost.get(each, 0) >= self._most_lost}
+        return held | self._job.errors(system, digests)
 
 
 def _lasting(owned: Owned, cost: Decimal | None) -> Answer:

@@ -231,7 +231,7 @@ class Pool:
             await self._journal.settled(attempt, judgement.settlement, self._learned(judgement))
             cost = judgement.cost_usd
         finally:
-            self._budget.settle(reserved, cost)
+            self._budget.charge(reserved, cost)
         return judgement
 
     async def _slot(self) -> Slot | None:

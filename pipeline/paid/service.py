@@ -16,7 +16,7 @@ from pipeline.amounts import Time, Usd, seconds, usd
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.paid.budget import MAX_PRICE
-from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, fingerprint, in_the_clear
+from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
 from pipeline.rate import AUTHENTICATED, DEMO, Rate, parse_rate
 from pipeline.settings import check_flag
@@ -129,7 +129,7 @@ class PaidService:
     @property
     def key_fingerprint(self) -> str:
         """What names the key in files without revealing it."""
-        return fingerprint(self.api_key or None)
+        return key_fingerprint(self.api_key or None)
 
     @property
     def most_lost(self) -> int:

@@ -22,7 +22,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.paid.ledger import Journal, Ledger
 from pipeline.service import Accounts
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, Clock, buy, note, send
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
 
 ROOT = Path(__file__).parents[2]
@@ -122,8 +122,8 @@ def test_show_lists_no_days_before_the_first_asked_for_but_adds_them(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     clock = Clock()
-    ledger = Ledger(place(tmp_path), ENDPOINT, clock)
-    buy(Journal(ledger.open_job("tenders"), ACCOUNT))
+    ledger = Ledger(place(tmp_path), BASE_URL, clock)
+    buy(Journal(ledger.open_job("tenders"), FINGERPRINT))
     ledger.close()
     assert command("show", "--json") == 0
     (endpoint,) = figures(capsys)["endpoints"]
@@ -149,7 +149,7 @@ def test_a_parked_job_is_shown_with_what_it_costs_so_far(
 
 
 def test_an_empty_ledger_has_no_attempts(command: Command, tmp_path: Path, capsys: Capture) -> None:
-    Ledger(place(tmp_path), ENDPOINT).close()
+    Ledger(place(tmp_path), BASE_URL).close()
     assert command("show") == 0
     assert "no attempts yet" in lines(capsys)
     assert command("calls") == 0
@@ -360,7 +360,7 @@ def version_1(tmp_path: Path) -> bytes:
         old.execute("PRAGMA journal_mode = WAL")
         old.executescript(VERSION_1)
         with old:
-            old.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (ENDPOINT,))
+            old.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (BASE_URL,))
             old.execute(
                 "INSERT INTO attempts VALUES (1, 1, 'cpv', zeroblob(32), 'key', 901.0, '0.0003', "
                 "'unconfirmed', 902.0, 'TIMEOUT', NULL, NULL)"
@@ -383,7 +383,7 @@ def test_the_ledger_is_the_one_that_run_would_use(
 ) -> None:
     monkeypatch.delenv("TENDER_PIPELINE_LEDGER")
     for name in ("option.db", "variable.db", "file.db"):
-        Ledger(tmp_path / name, ENDPOINT).close()
+        Ledger(tmp_path / name, BASE_URL).close()
     assert command("show") == 8
     assert str(Path(os.environ["XDG_DATA_HOME"]) / "tender-pipeline") in capsys.readouterr().err
     (tmp_path / "tender-pipeline.toml").write_text('systems = "cpv"\nledger = "file.db"\n')
@@ -400,10 +400,10 @@ def test_the_ledger_is_the_one_that_run_would_use(
 
 
 def test_a_time_is_an_age_or_a_day(command: Command, tmp_path: Path, capsys: Capture) -> None:
-    ledger = Ledger(place(tmp_path), ENDPOINT)
+    ledger = Ledger(place(tmp_path), BASE_URL)
     job = ledger.open_job("tenders")
     note(job, "road")
-    send(Journal(job, ACCOUNT))
+    send(Journal(job, FINGERPRINT))
     ledger.close()
     for text in ("1h", "2 d", "1970-01-01", "90min"):
         assert command("calls", "--since", text, "--json") == 0

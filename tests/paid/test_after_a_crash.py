@@ -8,7 +8,7 @@ from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
-from pipeline.paid.client.urls import fingerprint
+from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import Call, Journal, Ledger
 from tests.paid.serving import Buyer, Service, buyer, serving
 
@@ -18,7 +18,7 @@ RESERVED = Decimal("0.0003")
 def crash_with_one_under_way(the: Buyer, text: str) -> None:
     """Leave an attempt of the buyer's job as a process does that dies before the answer."""
     ledger = Ledger(the.service.ledger, the.service.base_url)
-    journal = Journal(ledger.open_job(str(the.output)), fingerprint(the.service.api_key))
+    journal = Journal(ledger.open_job(str(the.output)), key_fingerprint(the.service.api_key))
     asyncio.run(journal.sent(Call("cpv", text), RESERVED))
     ledger.close()
 

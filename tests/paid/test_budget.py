@@ -23,7 +23,7 @@ def test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one() -> None
     async def main() -> None:
         budget = Budget(ZERO, None, None)
         assert await budget.reserve() == TYPICAL_HIGH
-        budget.settle(TYPICAL_HIGH, cents("0.0002"))
+        budget.charge(TYPICAL_HIGH, cents("0.0002"))
         assert await budget.reserve() == cents("0.0002")
         assert await Budget(ZERO, None, cents("0.5")).reserve() == cents("0.5")
         assert await Budget(ZERO, None, cents("0.00001")).reserve() == TYPICAL_HIGH
@@ -49,7 +49,7 @@ def test_what_is_under_way_may_still_make_room() -> None:
         second = asyncio.create_task(budget.reserve())
         await asyncio.sleep(0)
         assert not second.done()
-        budget.settle(first, ZERO)
+        budget.charge(first, ZERO)
         assert await second == first
 
     run(main())
@@ -60,7 +60,7 @@ def test_an_unknown_price_keeps_its_reservation() -> None:
         budget = Budget(ZERO, TYPICAL_HIGH * 3 / 2, None)
         reserved = await budget.reserve()
         assert reserved is not None
-        budget.settle(reserved, None)
+        budget.charge(reserved, None)
         assert budget.spent == reserved
         assert budget.highest == TYPICAL_HIGH
         assert await budget.reserve() is None
@@ -73,13 +73,13 @@ def test_an_overrun_lets_nobody_through_until_everything_has_settled() -> None:
         budget = Budget(ZERO, None, None)
         reserved = [await budget.reserve() for _ in range(3)]
         assert reserved[0] is not None
-        budget.settle(reserved[0], reserved[0] * 2)
+        budget.charge(reserved[0], reserved[0] * 2)
         fourth = asyncio.create_task(budget.reserve())
         for held in reserved[1:]:
             await asyncio.sleep(0)
             assert not fourth.done()
             assert held is not None
-            budget.settle(held, ZERO)
+            budget.charge(held, ZERO)
         assert await fourth == reserved[0] * 2
 
     run(main())
@@ -117,7 +117,7 @@ def test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight(
                 kept.append(reserved)
             else:
                 paid.append(price)
-            budget.settle(reserved, price)
+            budget.charge(reserved, price)
 
     async def main() -> None:
         budget = Budget(ZERO, max_cost, None)

@@ -16,7 +16,7 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger, Reserve, reserved, unwritten
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, PRICE, RESERVED, ROAD
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
 from tests.paid.serving import Service, buyer, serving
 from tests.paid.test_ledger_trouble import Meanwhile
 
@@ -106,7 +106,7 @@ def answer(cost: Decimal | None = PRICE) -> CallEnded:
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
-    ledger = Ledger(tmp_path / "ledger.db", ENDPOINT)
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL)
     yield ledger.open_job("tenders")
     ledger.close()
 
@@ -117,7 +117,7 @@ def test_answers_wait_in_memory_until_there_is_room(
     monkeypatch.setattr(unwritten, "FIRST_PAUSE_S", 0.0)
 
     async def main() -> None:
-        async with Journal(job, ACCOUNT) as journal:
+        async with Journal(job, FINGERPRINT) as journal:
             attempts = [await journal.sent(ROAD, RESERVED) for _ in range(3)]
             disk = Disk(job)
             ends = [asyncio.create_task(journal.settled(each, answer())) for each in attempts]
@@ -142,7 +142,7 @@ def test_an_interrupt_ends_the_wait_and_says_what_is_lost(
     job: Job, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        async with Journal(job, ACCOUNT) as journal:
+        async with Journal(job, FINGERPRINT) as journal:
             attempts = [await journal.sent(ROAD, RESERVED) for _ in range(3)]
             Disk(job)
             costs = (PRICE, None, PRICE)
@@ -166,7 +166,7 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
     job: Job, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        async with Journal(job, ACCOUNT) as journal:
+        async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.sent(ROAD, RESERVED)
             Disk(job)
             end = asyncio.create_task(journal.settled(attempt, answer()))
@@ -184,7 +184,7 @@ def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.Monk
     monkeypatch.setattr(unwritten, "PATIENCE_S", 0.0)
 
     async def main() -> None:
-        async with Journal(job, ACCOUNT) as journal:
+        async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.sent(ROAD, RESERVED)
             Disk(job)
             await journal.settled(attempt, answer())
@@ -203,7 +203,7 @@ def test_the_reserve_is_given_up_before_anybody_waits(
     release = Reserve.release
 
     async def main(reserve: Reserve) -> None:
-        async with Journal(job, ACCOUNT, reserve) as journal:
+        async with Journal(job, FINGERPRINT, reserve) as journal:
             attempt = await journal.sent(ROAD, RESERVED)
             disk = Disk(job)
 

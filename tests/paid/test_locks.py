@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid import Purchase
-from pipeline.paid.client.urls import fingerprint
+from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import Ledger, buyer_lock, ledger_lock
 from tests.paid.serving import Buyer, Service, buyer, serving
 
@@ -20,7 +20,7 @@ def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
     if lock == "ledger":
         Ledger(how.ledger, how.base_url).close()  # the lock stands beside it
         return ledger_lock(how.ledger, how.base_url, wait=False)
-    return buyer_lock(how.base_url, fingerprint(how.api_key), wait=False)
+    return buyer_lock(how.base_url, key_fingerprint(how.api_key), wait=False)
 
 
 @pytest.mark.parametrize(

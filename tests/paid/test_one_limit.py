@@ -24,9 +24,9 @@ from pipeline.paid.ledger import CallOpen, Journal, Ledger, Limits, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import (
-    ACCOUNT,
     ANSWERED,
-    ENDPOINT,
+    BASE_URL,
+    FINGERPRINT,
     FREE,
     LOST,
     Clock,
@@ -37,7 +37,7 @@ from tests.paid.ledger.buying import (
 from tests.paid.serving import Service, buyer, serving
 
 RATE = Rate(10, 60.0)
-SERVICE = PaidService(ENDPOINT, "key", "ledger.db", rate=str(RATE))
+SERVICE = PaidService(BASE_URL, "key", "ledger.db", rate=str(RATE))
 NOW = 1_800_000_000.0
 DAY = 86_400.0
 UNSENT = CallOpen("free", "CONNECTION_ERROR")
@@ -66,8 +66,8 @@ def limits() -> Iterator[Limits]:
 
 def bought(path: Path, clock: Clock, limits: Limits | None) -> Ledger:
     """Return a ledger with an answer, a loss, one that was never sent and one under way."""
-    ledger = Ledger(path, ENDPOINT, clock)
-    journal = Journal(ledger.open_job("tenders"), ACCOUNT, None, limits)
+    ledger = Ledger(path, BASE_URL, clock)
+    journal = Journal(ledger.open_job("tenders"), FINGERPRINT, None, limits)
     for end in (ANSWERED, LOST, UNSENT):
         buy(journal, end)
     send(journal)
@@ -93,7 +93,7 @@ def test_another_ledger_knows_what_the_first_one_used(
 ) -> None:
     bought(tmp_path / "first.db", clock, limits).close()
     (tmp_path / "first.db").unlink()
-    with closing(Ledger(tmp_path / "second.db", ENDPOINT, clock)) as second:
+    with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
         assert waits(second, limits)[0] == pytest.approx(HELD, abs=0.1)
         clock.now += 30
         found = waits(second, limits)[0]
@@ -114,10 +114,10 @@ def test_the_ledger_alone_is_enough(tmp_path: Path, clock: Clock, limits: Limits
 def test_another_ledger_knows_what_a_refusal_taught(
     tmp_path: Path, clock: Clock, limits: Limits
 ) -> None:
-    with closing(Ledger(tmp_path / "first.db", ENDPOINT, clock)) as first:
-        journal = Journal(first.open_job("tenders"), ACCOUNT, None, limits)
+    with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
+        journal = Journal(first.open_job("tenders"), FINGERPRINT, None, limits)
         settle(journal, send(journal), FREE, Restraint(7, 3_600.0))
-    with closing(Ledger(tmp_path / "second.db", ENDPOINT, clock)) as second:
+    with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
         assert waits(second, limits)[1] == pytest.approx(3_600, abs=1)
 
 
@@ -125,8 +125,8 @@ def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_told(
     tmp_path: Path, clock: Clock, limits: Limits, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock.now += DAY
-    with closing(Ledger(tmp_path / "first.db", ENDPOINT, clock)) as first:
-        journal = Journal(first.open_job("tenders"), ACCOUNT, None, limits)
+    with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
+        journal = Journal(first.open_job("tenders"), FINGERPRINT, None, limits)
         buy(journal)
         settle(journal, send(journal), FREE, Restraint(7, 90.0))
         clock.now -= DAY
@@ -161,10 +161,10 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
         patch.setattr(resuming, "time", SimpleNamespace(time=lambda: NOW))
         with (
             closing(known_limits(SERVICE)) as limits,
-            closing(Ledger(folder / "ledger.db", ENDPOINT, clock)) as ledger,
+            closing(Ledger(folder / "ledger.db", BASE_URL, clock)) as ledger,
         ):
             known = limits if shared else None
-            journal = Journal(ledger.open_job("tenders"), ACCOUNT, None, known)
+            journal = Journal(ledger.open_job("tenders"), FINGERPRINT, None, known)
             for sent_at, settled_at, end in attempts:
                 clock.now = sent_at
                 number = send(journal)
@@ -201,7 +201,7 @@ def test_values_in_it_that_are_none_are_left_out(
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE attempts SET settled_at = 'abc' WHERE number = 1")
         connection.execute("INSERT INTO lesson VALUES (1, 'a', 'b', 'c', 'd')")
-    with closing(Ledger(tmp_path / "second.db", ENDPOINT, clock)) as second:
+    with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
         assert len(waits(second, limits)[0]) == len(HELD) - 1
 
 

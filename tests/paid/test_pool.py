@@ -30,7 +30,7 @@ from pipeline.paid.pool import MOST_REFUSALS, TRIES, Order, Pool
 from pipeline.paid.result import Parked
 from pipeline.rate import Rate
 from tests.paid.client.virtual_time import VirtualTimeLoop
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 
 PRICE = Decimal("0.00010499999999999999")
 ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}
@@ -139,7 +139,7 @@ def buy(
         pool = Pool(
             cast(Client, server),
             Throttle(rate),
-            Journal(job, ACCOUNT),
+            Journal(job, FINGERPRINT),
             Budget(Decimal(0), max_cost, highest),
             to_buy=len(wanted),
             wait=wait,
@@ -158,7 +158,7 @@ def buy(
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
-    ledger = Ledger(tmp_path / "ledger.db", ENDPOINT)
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL)
     yield ledger.open_job("job")
     ledger.close()
 
@@ -179,7 +179,7 @@ def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
     texts: list[str], script: list[str], stops: list[float], workers: int, most: int
 ) -> None:
     with TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+        ledger = Ledger(Path(folder) / "ledger.db", BASE_URL)
         job = ledger.open_job("job")
         job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))
         server = ModelServer(list(script))
@@ -302,7 +302,7 @@ def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
         script.insert(min(place, len(script) - 1), trouble)
     for max_cost in (low * len(shares), sum(prices, Decimal(0)), high * len(shares)):
         with TemporaryDirectory() as folder:
-            ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+            ledger = Ledger(Path(folder) / "ledger.db", BASE_URL)
             job = ledger.open_job("job")
             pool = buy(
                 ModelServer(list(script)),
@@ -415,7 +415,7 @@ def test_an_overshoot_is_said_and_no_more_than_the_excess_of_what_was_under_way(
     prices: list[Decimal], workers: int, max_cost: Decimal
 ) -> None:
     with TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "ledger.db", ENDPOINT)
+        ledger = Ledger(Path(folder) / "ledger.db", BASE_URL)
         job = ledger.open_job("job")
         server = ModelServer(["detailed", *(f"price {price}" for price in prices)])
         pool = buy(server, job, numbered(60), workers=workers, max_cost=max_cost)

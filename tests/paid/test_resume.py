@@ -14,11 +14,11 @@ import pytest
 
 from pipeline.paid import PaidService
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.client.urls import fingerprint
+from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import Journal, Ledger, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, FREE, Clock, send, settle
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, FREE, Clock, send, settle
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started
 
 T = TypeVar("T")
@@ -39,15 +39,15 @@ def clock() -> Clock:
 
 def learned(path: Path, clock: Clock, restraint: Restraint) -> Ledger:
     """Return a ledger in which a refusal is written down, at a time."""
-    ledger = Ledger(path, ENDPOINT, clock)
-    journal = Journal(ledger.open_job("tenders"), ACCOUNT)
+    ledger = Ledger(path, BASE_URL, clock)
+    journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
     settle(journal, send(journal), FREE, restraint)
     return ledger
 
 
 def of_next_run(ledger: Ledger, look: Callable[[Throttle], T], rate: Rate | None) -> T:
     async def main() -> T:
-        service = PaidService(ENDPOINT, "key", "ledger.db", rate=str(rate or "none"))
+        service = PaidService(BASE_URL, "key", "ledger.db", rate=str(rate or "none"))
         with closing(known_limits(service)) as limits:
             return look(resumed_throttle(ledger, limits, service))
 
@@ -91,7 +91,7 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
         the.write([f"text {number}" for number in range(5)])
         with started(tmp_path, address, service.account.key, workers=1) as process:
             account, learning = (
-                fingerprint(service.account.key),
+                key_fingerprint(service.account.key),
                 Ledger(the.service.ledger, the.service.base_url),
             )
             refused = time.monotonic() + 20
@@ -126,7 +126,7 @@ def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
     the = buyer(tmp_path, address, service.account.key, workers=1)
     the.write(["one", "two", "three"])
     ledger = Ledger(the.service.ledger, the.service.base_url)
-    journal = Journal(ledger.open_job("tenders"), fingerprint(service.account.key))
+    journal = Journal(ledger.open_job("tenders"), key_fingerprint(service.account.key))
     settle(journal, send(journal), FREE, Restraint(75, DAY))
     ledger.close()
     return the

@@ -18,7 +18,7 @@ from pipeline.paid.ledger import Job, Journal
 from pipeline.paid.pool import Pool
 from pipeline.paid.tracking import shown_while
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.paid.ledger.buying import ACCOUNT
+from tests.paid.ledger.buying import FINGERPRINT
 from tests.paid.test_pool import InlineLoop, ModelServer, job, numbered
 
 __all__ = ["job"]
@@ -56,7 +56,12 @@ def buy(
     async def main() -> tuple[Display, float]:
         throttle, budget, display = Throttle(rate), Budget(Decimal(0), None, None), Display()
         pool = Pool(
-            cast(Client, server), throttle, Journal(job, ACCOUNT), budget, to_buy=calls, wait=True
+            cast(Client, server),
+            throttle,
+            Journal(job, FINGERPRINT),
+            budget,
+            to_buy=calls,
+            wait=True,
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.stop_for_time)

@@ -14,7 +14,7 @@ import pytest
 from pipeline.answers import System
 from pipeline.paid.client.replies import Reply
 from pipeline.paid.ledger import Call, Ledger
-from tests.paid.ledger.buying import ENDPOINT
+from tests.paid.ledger.buying import BASE_URL
 from tests.paid.test_pool import ModelServer, buy, numbered
 
 FULL = 2
@@ -75,7 +75,7 @@ def test_every_attempt_is_committed_and_synced_before_it_is_sent(
     tmp_path: Path, commits: list[tuple[int, str]]
 ) -> None:
     path = tmp_path / "ledger.db"
-    ledger = Ledger(path, ENDPOINT)
+    ledger = Ledger(path, BASE_URL)
     server = Auditor(path, ["detailed", "503", "lost", "limited", "not sent", "refused"])
     job = ledger.open_job("job")
     made_before = len(commits)

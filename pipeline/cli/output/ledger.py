@@ -28,26 +28,26 @@ MONEY = ("attempts", "USD", "unconfirmed", "no price", "at most USD more")
 
 def book_lines(books: Books, since: str) -> Iterator[str]:
     """Say what was spent where, on the days from one on, and in all."""
-    systems = books.totals(lambda spent: (spent.endpoint, spent.system))
+    systems = books.totals(lambda spent: (spent.base_url, spent.system))
     changes = list(books.changed_prices())
-    for endpoint, total in books.totals(lambda spent: spent.endpoint).items():
-        yield f"\n{endpoint}"
+    for base_url, total in books.totals(lambda spent: spent.base_url).items():
+        yield f"\n{base_url}"
         rows = [
             [where.day, where.system, *_money(tally)]
             for where, tally in sorted(books.spent.items())
-            if where.endpoint == endpoint and where.day >= since
+            if where.base_url == base_url and where.day >= since
         ]
         rows += [
             ["all days", system, *_money(tally)]
             for (other, system), tally in systems.items()
-            if other == endpoint
+            if other == base_url
         ]
         rows.append(["in all", "", *_money(total)])
         yield from aligned(["day (UTC)", "system", *MONEY], rows, numbers=5)
         prices = [
             [where.day, where.system, *map(plain, (seen.low, seen.high, seen.last))]
             for where, seen in changes
-            if where.endpoint == endpoint and where.day >= since
+            if where.base_url == base_url and where.day >= since
         ]
         if prices:
             header = ["prices from", "system", "lowest USD", "highest USD", "last USD"]
@@ -60,20 +60,20 @@ def book_figures(books: Books, since: str) -> list[dict[str, Any]]:
     changes = list(books.changed_prices())
     return [
         {
-            "endpoint": endpoint,
+            "endpoint": base_url,
             **_figures(total),
             "days": [
                 {"day": where.day, "system": where.system, **_figures(tally)}
                 for where, tally in sorted(books.spent.items())
-                if where.endpoint == endpoint and where.day >= since
+                if where.base_url == base_url and where.day >= since
             ],
             "prices": [
                 _price_figures(where, seen)
                 for where, seen in changes
-                if where.endpoint == endpoint and where.day >= since
+                if where.base_url == base_url and where.day >= since
             ],
         }
-        for endpoint, total in books.totals(lambda spent: spent.endpoint).items()
+        for base_url, total in books.totals(lambda spent: spent.base_url).items()
     ]
 
 
@@ -97,7 +97,7 @@ def job_lines(jobs: Sequence[OpenJob], books: Books) -> Iterator[str]:
             f"{job.number}",
             _time(job.opened_at),
             _time(job.last_sent_at),
-            job.endpoint,
+            job.base_url,
             f"{job.calls:,}",
             *_money(books.jobs.get(job.number, Tally())),
         ]
@@ -112,7 +112,7 @@ def job_figures(jobs: Sequence[OpenJob], books: Books) -> list[dict[str, Any]]:
     return [
         {
             "job": job.number,
-            "endpoint": job.endpoint,
+            "endpoint": job.base_url,
             "opened_at": _iso(job.opened_at),
             "last_sent_at": _iso(job.last_sent_at),
             "calls": job.calls,
@@ -146,10 +146,10 @@ def attempt_figures(one: Attempt) -> dict[str, Any]:
     return {
         "attempt": one.number,
         "job": one.job,
-        "endpoint": one.endpoint,
+        "endpoint": one.base_url,
         "system": one.system,
         "text_sha256": one.digest.hex(),
-        "account": one.account,
+        "account": one.key_fingerprint,
         "sent_at": _iso(one.sent_at),
         "settled_at": _iso(one.settled_at),
         "state": one.state,

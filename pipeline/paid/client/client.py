@@ -18,7 +18,7 @@ from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY
 from pipeline.paid.client.transport import Transport
-from pipeline.paid.client.urls import BaseUrl, checked_key, endpoint
+from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
 __all__ = ["Client"]
 
@@ -33,7 +33,7 @@ class Client:
     """Sends attempts to one deployment of the interface; an async context manager.
 
     Args:
-        base: the deployment.
+        base_url: the deployment.
         api_key: the account's key; None sends demo requests.
         connections: how many attempts may be under way at once.
         timeout: seconds that one attempt may take from its start to the last byte, without those
@@ -47,7 +47,7 @@ class Client:
 
     def __init__(
         self,
-        base: BaseUrl,
+        base_url: BaseUrl,
         api_key: str | None,
         *,
         connections: int,
@@ -55,13 +55,13 @@ class Client:
         max_body: int = MAX_BODY,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._headers = _headers(base, api_key)
+        self._headers = _headers(base_url, api_key)
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
         self._deadlines = Deadlines(timeout)
         self._max_body = max_body
-        self._transport = transport or Transport(httpx.URL(base), connections, KEEP_ALIVE)
-        self._urls = {system: httpx.URL(endpoint(base, system)) for system in SYSTEMS}
+        self._transport = transport or Transport(httpx.URL(base_url), connections, KEEP_ALIVE)
+        self._urls = {system: httpx.URL(match_url(base_url, system)) for system in SYSTEMS}
 
     async def __aenter__(self) -> Client:
         await self._transport.__aenter__()
@@ -114,9 +114,9 @@ class Client:
         return self._redacted(bytes(content))[: self._max_body + 1]
 
 
-def _headers(base: BaseUrl, api_key: str | None) -> httpx.Headers:
+def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:
     headers = {
-        "Host": httpx.URL(base).netloc.decode(),
+        "Host": httpx.URL(base_url).netloc.decode(),
         "Accept": "application/json",
         "Accept-Encoding": "identity",
         "Content-Type": "application/json",

@@ -9,7 +9,7 @@ from typing import NewType
 from pipeline.answers import System
 from pipeline.errors import SettingsError
 
-__all__ = ["BaseUrl", "canonical", "checked_key", "endpoint", "fingerprint", "in_the_clear"]
+__all__ = ["BaseUrl", "canonical", "checked_key", "in_the_clear", "key_fingerprint", "match_url"]
 
 BaseUrl = NewType("BaseUrl", str)
 """A base URL as `canonical` writes it: no ``/api`` and no slash at its end."""
@@ -50,16 +50,16 @@ def canonical(base_url: str) -> BaseUrl:
     return BaseUrl(f"{url.scheme}://{host}{path}")
 
 
-def endpoint(base: BaseUrl, system: System) -> str:
+def match_url(base_url: BaseUrl, system: System) -> str:
     """Return the address that matches texts to codes of one system."""
-    return f"{base}/api/{system}/match"
+    return f"{base_url}/api/{system}/match"
 
 
-def in_the_clear(base: BaseUrl) -> bool:
+def in_the_clear(base_url: BaseUrl) -> bool:
     """Tell whether key and texts would cross a network unencrypted."""
     import httpx
 
-    url = httpx.URL(base)
+    url = httpx.URL(base_url)
     return url.scheme == "http" and not _is_this_machine(url.host)
 
 
@@ -84,7 +84,7 @@ def checked_key(api_key: str) -> str:
     return api_key
 
 
-def fingerprint(api_key: str | None) -> str:
+def key_fingerprint(api_key: str | None) -> str:
     """Return what names a key in files without giving it away; ``demo`` without a key.
 
     Raises:

@@ -51,10 +51,10 @@ class Attempt:
     Attributes:
         number: what it is called in the ledger.
         job: the number of its job.
-        endpoint: the canonical base URL.
+        base_url: the canonical base URL.
         system: the system asked about.
         digest: the SHA-256 of the text sent.
-        account: the fingerprint of the key.
+        key_fingerprint: the fingerprint of the key.
         sent_at: when it was sent, seconds since 1970.
         settled_at: when its end was written down; None while it is under way.
         state: how it stands.
@@ -66,10 +66,10 @@ class Attempt:
 
     number: int
     job: int
-    endpoint: str
+    base_url: str
     system: System
     digest: bytes
-    account: str
+    key_fingerprint: str
     sent_at: float
     settled_at: float | None
     state: State

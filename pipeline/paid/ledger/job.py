@@ -111,20 +111,20 @@ class Counting:
     max_age: float | None = None
     retry_failed: bool = False
 
-    def values(self, endpoint: str, job: int, opened_at: float) -> tuple[str, int, float, float]:
+    def values(self, base_url: str, job: int, opened_at: float) -> tuple[str, int, float, float]:
         """Return the parameters of `COUNTS`.
 
         Args:
-            endpoint: the canonical base URL.
+            base_url: the canonical base URL.
             job: the job's number.
             opened_at: when it opened, seconds since 1970.
         """
         since = 0.0 if self.max_age is None else opened_at - self.max_age
-        return endpoint, job, since, self._failures_since(opened_at)
+        return base_url, job, since, self._failures_since(opened_at)
 
-    def lost_values(self, endpoint: str, job: int, opened_at: float) -> tuple[str, int, float]:
+    def lost_values(self, base_url: str, job: int, opened_at: float) -> tuple[str, int, float]:
         """Return the parameters of `LOST`; see `values`."""
-        return endpoint, job, self._failures_since(opened_at)
+        return base_url, job, self._failures_since(opened_at)
 
     def _failures_since(self, opened_at: float) -> float:
         return opened_at if self.retry_failed else 0.0
@@ -152,7 +152,7 @@ class Job:
 
     Attributes:
         database: the ledger's file.
-        endpoint: the canonical base URL.
+        base_url: the canonical base URL.
         number: what the job is called in the ledger.
         opened_at: when it was opened, seconds since 1970.
         now: the time, seconds since 1970.
@@ -161,7 +161,7 @@ class Job:
     """
 
     database: Database
-    endpoint: str
+    base_url: str
     number: int
     opened_at: float
     now: Callable[[], float]
@@ -272,7 +272,7 @@ class Job:
         return job_tally(self.database, self.number)
 
     def _counting(self) -> tuple[str, int, float, float]:
-        return self.counting.values(self.endpoint, self.number, self.opened_at)
+        return self.counting.values(self.base_url, self.number, self.opened_at)
 
     def _lost(self) -> tuple[str, int, float]:
-        return self.counting.lost_values(self.endpoint, self.number, self.opened_at)
+        return self.counting.lost_values(self.base_url, self.number, self.opened_at)

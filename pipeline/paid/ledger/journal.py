@@ -113,7 +113,7 @@ class Journal:
 
     Args:
         job: the job the attempts belong to.
-        account: the fingerprint of the key that pays.
+        key_fingerprint: the fingerprint of the key that pays.
         reserve: space on the disk for ends alone.
         limits: where other ledgers' runs with this key look what it used of its limit.
     """
@@ -121,12 +121,12 @@ class Journal:
     def __init__(
         self,
         job: Job,
-        account: str,
+        key_fingerprint: str,
         reserve: Reserve | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._job = job
-        self._account = account
+        self._key_fingerprint = key_fingerprint
         self._reserve = reserve or Reserve()
         self._limits = limits
         self._notes: list[Note] = []
@@ -164,7 +164,7 @@ class Journal:
         Raises:
             LedgerError: it could not be written, so it must not be sent.
         """
-        attempt = (self._job.number, call.system, call.digest, self._account)
+        attempt = (self._job.number, call.system, call.digest, self._key_fingerprint)
         reserved = str(reserved_usd)
 
         def write(connection: sqlite3.Connection) -> int:
@@ -207,7 +207,7 @@ class Journal:
         now = self._job.now()
         self._lesson = lesson = Lesson(restraint.slots, now + restraint.pause, now)
         values = (lesson.slots, lesson.paused_until, lesson.learned_at)
-        connection.execute(LEARN, (self._job.endpoint, self._account, *values))
+        connection.execute(LEARN, (self._job.base_url, self._key_fingerprint, *values))
 
     async def _written(self, write: Write[T], end: Settlement | None) -> T:
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()

@@ -71,15 +71,15 @@ class Ledger:
 
     Args:
         path: the file; it is made if it is not there.
-        endpoint: the canonical base URL; what another one answered is never used.
+        base_url: the canonical base URL; what another one answered is never used.
         now: the time, seconds since 1970.
 
     Raises:
         LedgerError: the file cannot be used; every method may raise it too.
     """
 
-    def __init__(self, path: Path, endpoint: str, now: Callable[[], float] = time.time) -> None:
-        self.endpoint = endpoint
+    def __init__(self, path: Path, base_url: str, now: Callable[[], float] = time.time) -> None:
+        self.base_url = base_url
         self._now = now
         self._database = Database(path)
 
@@ -102,8 +102,8 @@ class Ledger:
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return the open job of an identity; if there is none, open one."""
         with self._database.transaction() as connection:
-            connection.execute(OPEN, (self.endpoint, identity, self._now()))
-            found = connection.execute(OPENED, (self.endpoint, identity)).fetchone()
+            connection.execute(OPEN, (self.base_url, identity, self._now()))
+            found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
         number, opened_at = found
         return self._job(number, opened_at, counting, rows_of=number)
 
@@ -114,8 +114,8 @@ class Ledger:
         """
         now = self._now()
         with self._database.transaction() as connection:
-            plan = connection.execute(OPEN, (self.endpoint, f"plan {uuid4()}", now)).lastrowid or 0
-            found = connection.execute(OPENED, (self.endpoint, identity)).fetchone()
+            plan = connection.execute(OPEN, (self.base_url, f"plan {uuid4()}", now)).lastrowid or 0
+            found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
         number, opened_at = found or (plan, now)
         return self._job(number, opened_at, counting, rows_of=plan)
 
@@ -129,31 +129,31 @@ class Ledger:
         Args:
             most: prices above are mistakes, which nobody should reckon with.
         """
-        every = (amount(cost) for (cost,) in self._database.rows(PRICES, self.endpoint))
+        every = (amount(cost) for (cost,) in self._database.rows(PRICES, self.base_url))
         seen = [cost for cost in every if most is None or cost <= most]
         return Prices(min(seen), max(seen)) if seen else None
 
-    def attempts_since(self, account: str, since: float) -> list[PastAttempt]:
+    def attempts_since(self, key_fingerprint: str, since: float) -> list[PastAttempt]:
         """Return an account's attempts that were under way at a time or later, as sent.
 
         Those that never left this machine, free and without a status, are not among them.
         """
-        found = self._database.rows(SINCE, account, account, since, self.endpoint)
+        found = self._database.rows(SINCE, key_fingerprint, key_fingerprint, since, self.base_url)
         return [PastAttempt(*row) for row in found]
 
-    def recover(self, account: str) -> int:
+    def recover(self, key_fingerprint: str) -> int:
         """Note that the attempts a crash left as sent may have been billed; return how many.
 
         Only the account's one buyer may do this: another one's attempts would be under way.
         They count as settled now, since nobody knows when the service got them.
         """
         with self._database.transaction() as connection:
-            values = (INTERRUPTED, self._now(), account, self.endpoint)
+            values = (INTERRUPTED, self._now(), key_fingerprint, self.base_url)
             return connection.execute(RECOVER, values).rowcount
 
-    def lesson(self, account: str) -> Lesson | None:
+    def lesson(self, key_fingerprint: str) -> Lesson | None:
         """Return what the last refusal for the limit taught; None if there was none."""
-        found = list(self._database.rows(LESSON, self.endpoint, account))
+        found = list(self._database.rows(LESSON, self.base_url, key_fingerprint))
         if not found:
             return None
         if not all(isinstance(value, int | float) for value in found[0]):
@@ -164,4 +164,4 @@ class Ledger:
         return Lesson(*found[0])
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
-        return Job(self._database, self.endpoint, number, opened_at, self._now, counting, rows_of)
+        return Job(self._database, self.base_url, number, opened_at, self._now, counting, rows_of)

@@ -92,16 +92,16 @@ class Limits:
     file cannot be used nothing depends on it: a warning says so, and the ledger alone is asked.
 
     Args:
-        endpoint: the canonical base URL.
-        account: the fingerprint of the key.
+        base_url: the canonical base URL.
+        key_fingerprint: the fingerprint of the key.
         keep: how long attempts matter after their end, seconds.
     """
 
-    def __init__(self, endpoint: str, account: str, keep: float) -> None:
+    def __init__(self, base_url: str, key_fingerprint: str, keep: float) -> None:
         self._keep = keep
         self._notes = 0
         self._connection: sqlite3.Connection | None = None
-        name = sha256(f"{endpoint}\n{account}".encode()).hexdigest()[:16]
+        name = sha256(f"{base_url}\n{key_fingerprint}".encode()).hexdigest()[:16]
         self._tried(lambda: self._open(machine_folder() / "limits" / f"{name}.db"), None)
 
     def close(self) -> None:

@@ -22,14 +22,14 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def buyer_lock(endpoint: str, account: str, wait: bool) -> Iterator[None]:
+def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[None]:
     """Be the only one of this machine's user who buys from an endpoint with a key.
 
     The lock holds whatever ledger is bought for.
 
     Args:
-        endpoint: the canonical base URL.
-        account: the fingerprint of the key.
+        base_url: the canonical base URL.
+        key_fingerprint: the fingerprint of the key.
         wait: whether to wait for another buyer to end.
 
     Raises:
@@ -37,13 +37,13 @@ def buyer_lock(endpoint: str, account: str, wait: bool) -> Iterator[None]:
         SettingsError: the user has no home folder for the lock.
     """
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
-    place = machine_folder() / "locks" / f"buyer-{_named(endpoint, account)}.lock"
+    place = machine_folder() / "locks" / f"buyer-{_named(base_url, key_fingerprint)}.lock"
     with _held(place, taken, wait):
         yield
 
 
 @contextmanager
-def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
+def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[None]:
     """Be the only one, of all who use a ledger, who buys from an endpoint for it.
 
     The lock stands beside the ledger, so that other users of it see it too, with other keys and
@@ -51,25 +51,25 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> Iterator[None]:
 
     Args:
         ledger: the ledger's file, which is there.
-        endpoint: the canonical base URL.
+        base_url: the canonical base URL.
         wait: whether to wait for another buyer to end.
 
     Raises:
         LedgerError: another process is buying for this ledger, or no lock can be had.
     """
     taken = LedgerError(
-        f"Another process holds the ledger {ledger} for {endpoint}: a run with another key, or "
+        f"Another process holds the ledger {ledger} for {base_url}: a run with another key, or "
         "ledger settle or prune.",
         f"{WAIT}name another ledger: --ledger PATH.",
     )
     file = ledger.resolve()
-    place = file.with_name(f"{file.name}.buyer-{_named(endpoint)}.lock")
+    place = file.with_name(f"{file.name}.buyer-{_named(base_url)}.lock")
     with _held(place, taken, wait, _mode(ledger)):
         yield
 
 
 @contextmanager
-def job_lock(ledger: Path, endpoint: str, identity: str, wait: bool) -> Iterator[None]:
+def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator[None]:
     """Be the only one who is at a job: two would forget each other's first rows.
 
     The lock stands beside the ledger like that of `ledger_lock`, in a folder, since there may be
@@ -77,7 +77,7 @@ def job_lock(ledger: Path, endpoint: str, identity: str, wait: bool) -> Iterator
 
     Args:
         ledger: the ledger's file, which need not be there yet.
-        endpoint: the canonical base URL.
+        base_url: the canonical base URL.
         identity: what the job is known by.
         wait: whether to wait for the other one to end.
 
@@ -87,11 +87,11 @@ def job_lock(ledger: Path, endpoint: str, identity: str, wait: bool) -> Iterator
     taken = LedgerError(
         "Another run is at this job: the same output of the same input.", WAIT + LATER
     )
-    with _held(_lock_of_job(ledger, endpoint, identity), taken, wait, _mode(ledger)):
+    with _held(_lock_of_job(ledger, base_url, identity), taken, wait, _mode(ledger)):
         yield
 
 
-def _lock_of_job(ledger: Path, endpoint: str, identity: str) -> Path:
+def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
     file = ledger.resolve()
     folder = file.with_name(f"{file.name}.locks")
     try:
@@ -105,7 +105,7 @@ def _lock_of_job(ledger: Path, endpoint: str, identity: str) -> Path:
             f"{error.strerror or error}.",
             "Make its folder writable, or name another ledger: --ledger PATH.",
         ) from error
-    return folder / f"job-{_named(endpoint, identity)}.lock"
+    return folder / f"job-{_named(base_url, identity)}.lock"
 
 
 def _mode(ledger: Path) -> int:

@@ -98,9 +98,9 @@ def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait
     with nobody_at_jobs_of(path, verdicts, wait):
         with Snapshot(path) as snapshot:
             killed = {row for attempt in verdicts for row in snapshot.rows(SENT, attempt)}
-        for endpoint, account in killed:
-            with closing(Ledger(path, endpoint, lambda: now)) as ledger:
-                ledger.recover(account)
+        for base_url, key_fingerprint in killed:
+            with closing(Ledger(path, base_url, lambda: now)) as ledger:
+                ledger.recover(key_fingerprint)
         with closing(Database(path)) as database:
             settle(database, verdicts, now)
 
@@ -229,8 +229,8 @@ def nobody_buying(path: Path, wait: bool) -> Iterator[None]:
     """
     with Snapshot(path) as snapshot:
         jobs = set(snapshot.rows(OPEN_JOBS))
-        endpoints = {endpoint for (endpoint,) in snapshot.rows("SELECT endpoint FROM jobs")}
-    with _locked(path, jobs, endpoints, wait):
+        base_urls = {base_url for (base_url,) in snapshot.rows("SELECT endpoint FROM jobs")}
+    with _locked(path, jobs, base_urls, wait):
         yield
 
 
@@ -251,19 +251,19 @@ def nobody_at_jobs_of(path: Path, attempts: Iterable[int], wait: bool) -> Iterat
     """
     with Snapshot(path) as snapshot:
         found = [row for attempt in attempts for row in snapshot.rows(JOB_OF, attempt)]
-    jobs = {(endpoint, identity) for endpoint, identity, _ in found if identity is not None}
-    with _locked(path, jobs, {endpoint for endpoint, _, sent in found if sent}, wait):
+    jobs = {(base_url, identity) for base_url, identity, _ in found if identity is not None}
+    with _locked(path, jobs, {base_url for base_url, _, sent in found if sent}, wait):
         yield
 
 
 @contextmanager
 def _locked(
-    path: Path, jobs: Iterable[tuple[str, str]], endpoints: Iterable[str], wait: bool
+    path: Path, jobs: Iterable[tuple[str, str]], base_urls: Iterable[str], wait: bool
 ) -> Iterator[None]:
     """Take locks in the order in which runs do: their jobs', then the ledger's."""
     with ExitStack() as locks:
-        for endpoint, identity in sorted(jobs):
-            locks.enter_context(job_lock(path, endpoint, identity, wait))
-        for endpoint in sorted(endpoints):
-            locks.enter_context(ledger_lock(path, endpoint, wait))
+        for base_url, identity in sorted(jobs):
+            locks.enter_context(job_lock(path, base_url, identity, wait))
+        for base_url in sorted(base_urls):
+            locks.enter_context(ledger_lock(path, base_url, wait))
         yield

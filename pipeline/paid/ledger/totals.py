@@ -109,7 +109,7 @@ class Tally:
 class Spent:
     """Where money went: one system of one endpoint on one day (UTC)."""
 
-    endpoint: str
+    base_url: str
     day: str
     system: str
 
@@ -153,9 +153,9 @@ class Books:
         before: dict[tuple[str, str], PriceRange] = {}
         for where in sorted(self.prices):
             prices = self.prices[where]
-            if before.get((where.endpoint, where.system)) != prices:
+            if before.get((where.base_url, where.system)) != prices:
                 yield where, prices
-            before[where.endpoint, where.system] = prices
+            before[where.base_url, where.system] = prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +164,14 @@ class OpenJob:
 
     Attributes:
         number: what it is called in the ledger.
-        endpoint: where it buys.
+        base_url: where it buys.
         opened_at: when it was first started, seconds since 1970.
         calls: distinct calls of its table, as far as it is planned.
         last_sent_at: when its last attempt was sent, seconds since 1970; None before the first.
     """
 
     number: int
-    endpoint: str
+    base_url: str
     opened_at: float
     calls: int
     last_sent_at: float | None
@@ -184,10 +184,10 @@ def read_books(snapshot: Snapshot) -> Books:
         LedgerError: they cannot be read.
     """
     books = Books()
-    endpoints = dict(snapshot.rows("SELECT job_id, endpoint FROM jobs"))
+    base_urls = dict(snapshot.rows("SELECT job_id, endpoint FROM jobs"))
     rows = snapshot.rows(ATTEMPTS)
     while some := list(islice(rows, ATTEMPTS_AT_ONCE)):
-        _book(books, endpoints, some)
+        _book(books, base_urls, some)
     return books
 
 
@@ -231,16 +231,16 @@ def _decimal(text: object) -> Decimal:
 _Attempt: TypeAlias = tuple[int, int, str, str, str | None, str]
 
 
-def _book(books: Books, endpoints: dict[int, str], attempts: Sequence[_Attempt]) -> None:
+def _book(books: Books, base_urls: dict[int, str], attempts: Sequence[_Attempt]) -> None:
     for (job, day, system, state, cost, reserved), often in Counter(attempts).items():
         alike = Tally()
         alike.count(state, cost, reserved, often)
-        where = Spent(endpoints.get(job, "unknown"), _date(day), system)
+        where = Spent(base_urls.get(job, "unknown"), _date(day), system)
         books.spent.setdefault(where, Tally()).add(alike)
         books.jobs.setdefault(job, Tally()).add(alike)
     for job, day, system, state, cost, _ in _in_order_of_their_last(attempts):
         if state in ("answered", "pruned") and cost is not None:
-            where = Spent(endpoints.get(job, "unknown"), _date(day), system)
+            where = Spent(base_urls.get(job, "unknown"), _date(day), system)
             price = amount(cost)
             books.prices.setdefault(where, PriceRange(price, price, price)).see(price)
 

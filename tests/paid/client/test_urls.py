@@ -12,9 +12,9 @@ from pipeline.paid.client.urls import (
     BaseUrl,
     canonical,
     checked_key,
-    endpoint,
-    fingerprint,
     in_the_clear,
+    key_fingerprint,
+    match_url,
 )
 
 
@@ -90,7 +90,7 @@ def test_any_text_is_a_base_url_or_a_settings_error(text: str) -> None:
 
 def test_every_system_has_its_endpoint() -> None:
     base = canonical("https://host/at/api/")
-    assert [endpoint(base, system) for system in SYSTEMS] == [
+    assert [match_url(base, system) for system in SYSTEMS] == [
         "https://host/at/api/cpv/match",
         "https://host/at/api/psc/match",
         "https://host/at/api/unspsc/match",
@@ -132,6 +132,6 @@ def test_a_key_that_a_header_carries_is_taken_as_it_is() -> None:
 
 
 def test_a_fingerprint_tells_keys_apart_and_stays_the_same() -> None:
-    assert fingerprint("one") == "863b0940f7d3"
-    assert fingerprint("one") != fingerprint("two")
-    assert fingerprint(None) == "demo"
+    assert key_fingerprint("one") == "863b0940f7d3"
+    assert key_fingerprint("one") != key_fingerprint("two")
+    assert key_fingerprint(None) == "demo"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 
-from pipeline.paid.client.urls import fingerprint
+from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import (
     Call,
     CallEnded,
@@ -17,8 +17,8 @@ from pipeline.paid.ledger import (
     text_digest,
 )
 
-ENDPOINT = "https://service.example"
-ACCOUNT = fingerprint("key")
+BASE_URL = "https://service.example"
+FINGERPRINT = key_fingerprint("key")
 RESERVED = Decimal("0.0003")
 PRICE = Decimal("0.00010499999999999999")
 

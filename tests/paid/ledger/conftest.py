@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.paid.ledger import Job, Journal, Ledger
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, Clock
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def ledger(path: Path, clock: Clock) -> Iterator[Ledger]:
-    opened = Ledger(path, ENDPOINT, clock)
+    opened = Ledger(path, BASE_URL, clock)
     yield opened
     opened.close()
 
@@ -35,4 +35,4 @@ def job(ledger: Ledger) -> Job:
 
 @pytest.fixture
 def journal(job: Job) -> Journal:
-    return Journal(job, ACCOUNT)
+    return Journal(job, FINGERPRINT)

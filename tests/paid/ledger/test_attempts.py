@@ -9,9 +9,9 @@ from pipeline.paid.ledger import Call, Journal, Ledger, Settlement
 from pipeline.paid.ledger.attempts import STATES, Attempt, Picked, Wanted, attempts
 from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import (
-    ACCOUNT,
     ANSWERED,
-    ENDPOINT,
+    BASE_URL,
+    FINGERPRINT,
     FREE,
     LOST,
     PRICE,
@@ -38,10 +38,10 @@ def test_an_attempt_is_told_with_all_that_is_known_of_it(path: Path, journal: Jo
     assert found == Attempt(
         number=1,
         job=1,
-        endpoint=ENDPOINT,
+        base_url=BASE_URL,
         system="cpv",
         digest=ROAD_DIGEST,
-        account=ACCOUNT,
+        key_fingerprint=FINGERPRINT,
         sent_at=1_000.0,
         settled_at=1_000.0,
         state="answered",
@@ -87,7 +87,7 @@ def test_what_went_well_later_has_not_failed(
     assert numbers(path, Picked(("failed",))) == [again]  # once a call, not once a try
     other = buy(journal, FREE, Call("psc", "road"))
     elsewhere = Ledger(path, "http://localhost:8000", clock)
-    buy(Journal(elsewhere.open_job("tenders"), ACCOUNT), ANSWERED, ROAD)
+    buy(Journal(elsewhere.open_job("tenders"), FINGERPRINT), ANSWERED, ROAD)
     elsewhere.close()
     assert numbers(path, Picked(("failed",))) == [other, again]
     buy(journal, ANSWERED)

@@ -11,12 +11,12 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Call, Job, Journal, Ledger, database, schema
-from tests.paid.ledger.buying import ENDPOINT, RESERVED, buy, note, send
+from tests.paid.ledger.buying import BASE_URL, RESERVED, buy, note, send
 
 
 def refusal(path: Path) -> LedgerError:
     with pytest.raises(LedgerError) as caught:
-        Ledger(path, ENDPOINT)
+        Ledger(path, BASE_URL)
     assert caught.value.exit_code == 8
     return caught.value
 
@@ -59,7 +59,7 @@ def test_a_damaged_ledger_is_refused(path: Path, ledger: Ledger, job: Job) -> No
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (path.stat().st_size - 4096))
-    damaged = Ledger(path, ENDPOINT)
+    damaged = Ledger(path, BASE_URL)
     with pytest.raises(LedgerError) as caught:
         damaged.open_job("tenders")
     assert caught.value.hint.startswith("Put a copy of it in its place")
@@ -70,14 +70,14 @@ def test_a_ledger_that_another_program_holds_is_said_to_be_locked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "PATIENCE_S", 0.01)
-    ledger = Ledger(path, ENDPOINT)
+    ledger = Ledger(path, BASE_URL)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerError) as caught:
         ledger.open_job("tenders")
     assert "locked" in caught.value.message
     assert caught.value.hint.startswith("End the program that holds it")
-    Ledger(path, ENDPOINT).close()  # opening and reading go on meanwhile
+    Ledger(path, BASE_URL).close()  # opening and reading go on meanwhile
     holder.execute("ROLLBACK")
     holder.close()
     assert ledger.open_job("tenders").number == 1
@@ -131,7 +131,7 @@ def test_a_read_only_folder_is_named(path: Path) -> None:
 def test_a_read_only_file_is_named(path: Path, ledger: Ledger) -> None:
     ledger.close()
     path.chmod(0o400)
-    reading = Ledger(path, ENDPOINT)
+    reading = Ledger(path, BASE_URL)
     with pytest.raises(LedgerError) as caught:
         reading.open_job("tenders")
     assert caught.value.hint.startswith("Make the file and its folder writable")
@@ -164,7 +164,7 @@ def test_a_closed_ledger_is_an_error_and_not_a_crash(ledger: Ledger, job: Job) -
 
 def test_many_may_make_the_same_ledger_at_once(tmp_path: Path) -> None:
     def number(path: Path) -> int:
-        ledger = Ledger(path, ENDPOINT)
+        ledger = Ledger(path, BASE_URL)
         try:
             return ledger.open_job("tenders").number
         finally:
@@ -177,7 +177,7 @@ def test_many_may_make_the_same_ledger_at_once(tmp_path: Path) -> None:
 
 
 def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: Job) -> None:
-    other = Ledger(path, ENDPOINT)
+    other = Ledger(path, BASE_URL)
     second = Journal(other.open_job("others"), "key-2")
     first = Journal(job, "key-1")
 

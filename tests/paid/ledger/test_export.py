@@ -20,8 +20,8 @@ from pipeline.paid.ledger import export as exporting
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import (
-    ACCOUNT,
-    ENDPOINT,
+    BASE_URL,
+    FINGERPRINT,
     LOST,
     PRICE,
     RESERVED,
@@ -39,8 +39,8 @@ def ledger(tmp_path: Path) -> Iterator[Path]:
     """A ledger with an answer, a loss and a refusal."""
     path, clock = tmp_path / "ledger.db", Clock()
     clock.now = 1_000.25
-    opened = Ledger(path, ENDPOINT, clock)
-    journal = Journal(opened.open_job("tenders"), ACCOUNT)
+    opened = Ledger(path, BASE_URL, clock)
+    journal = Journal(opened.open_job("tenders"), FINGERPRINT)
     for end in (GERMAN, LOST, FORMULA):
         buy(journal, end)
     opened.close()
@@ -63,8 +63,8 @@ def test_parquet_has_every_attempt_with_exact_money_and_times(ledger: Path, tmp_
     assert answer == {
         "attempt": 1,
         "job": 1,
-        "endpoint": ENDPOINT,
-        "account": ACCOUNT,
+        "endpoint": BASE_URL,
+        "account": FINGERPRINT,
         "system": "cpv",
         "text_sha256": ROAD_DIGEST.hex(),
         "sent_at": time,
@@ -191,7 +191,7 @@ def test_the_new_file_may_be_read_by_whom_new_files_may_be(ledger: Path, tmp_pat
 
 
 def test_an_empty_ledger_gives_an_empty_table(tmp_path: Path) -> None:
-    Ledger(tmp_path / "ledger.db", ENDPOINT).close()
+    Ledger(tmp_path / "ledger.db", BASE_URL).close()
     with Snapshot(tmp_path / "ledger.db") as snapshot:
         assert export(snapshot, tmp_path / "attempts.parquet") == 0
         assert export(snapshot, tmp_path / "attempts.csv") == 0

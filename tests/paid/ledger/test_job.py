@@ -17,8 +17,8 @@ from pipeline.paid.ledger import (
 from pipeline.paid.ledger import job as job_module
 from pipeline.paid.ledger.job import Counting
 from tests.paid.ledger.buying import (
-    ACCOUNT,
     ANSWERED,
+    FINGERPRINT,
     FREE,
     LOST,
     PRICE,
@@ -70,7 +70,7 @@ def test_calls_are_counted_apart_from_those_still_to_buy(
     buy(journal, REFUSED, BRIDGE)
     buy(journal, FREE, Call("cpv", "tunnel"))
     assert job.calls(2) == {"cpv": CallCount(4, 2), "psc": CallCount(1, 1)}
-    elsewhere = replace(job, endpoint="http://localhost:8000")
+    elsewhere = replace(job, base_url="http://localhost:8000")
     assert elsewhere.calls(2)["cpv"] == CallCount(4, 4)
 
 
@@ -84,7 +84,7 @@ def test_calls_whose_answers_were_lost_too_often_are_held(
     buy(journal, LOST)
     buy(journal, LOST, BRIDGE)
     send(journal, BRIDGE)
-    elsewhere = Journal(ledger.open_job("others"), ACCOUNT)
+    elsewhere = Journal(ledger.open_job("others"), FINGERPRINT)
     for _ in range(2):
         buy(elsewhere, LOST, Call("cpv", "tunnel"))
     assert job.calls(most_lost) == {"cpv": counted}
@@ -104,7 +104,7 @@ def test_losses_of_an_earlier_job_are_forgiven_when_failures_are_retried(
     again = replace(later, counting=Counting(retry_failed=True))
     assert again.calls(2) == {"cpv": CallCount(1, 1)}
     assert again.unconfirmed("cpv", [ROAD_DIGEST]) == {}
-    buy(Journal(later, ACCOUNT), LOST)
+    buy(Journal(later, FINGERPRINT), LOST)
     assert again.unconfirmed("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: 1}
 
 
@@ -121,7 +121,7 @@ def test_a_call_costs_what_all_its_attempts_in_this_job_cost(
 ) -> None:
     for end in (LOST, REFUSED, ANSWERED, ANSWERED):
         buy(journal, end)
-    buy(Journal(ledger.open_job("others"), ACCOUNT))
+    buy(Journal(ledger.open_job("others"), FINGERPRINT))
     assert job.costs("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: PRICE * 2}
     assert job.costs("psc", [ROAD_DIGEST]) == {}
 

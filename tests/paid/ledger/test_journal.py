@@ -12,9 +12,9 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Call, CallOpen, Job, Journal, Ledger, PastAttempt
 from tests.paid.ledger.buying import (
-    ACCOUNT,
     ANSWERED,
-    ENDPOINT,
+    BASE_URL,
+    FINGERPRINT,
     RESERVED,
     ROAD,
     ROAD_DIGEST,
@@ -29,8 +29,8 @@ from pipeline.paid.ledger import Call, Journal, Ledger
 from tests.paid.ledger.buying import RESERVED
 
 async def main():
-    job = Ledger(pathlib.Path(sys.argv[1]), {ENDPOINT!r}).open_job("tenders")
-    print(await Journal(job, {ACCOUNT!r}).sent(Call("cpv", "road"), RESERVED), flush=True)
+    job = Ledger(pathlib.Path(sys.argv[1]), {BASE_URL!r}).open_job("tenders")
+    print(await Journal(job, {FINGERPRINT!r}).sent(Call("cpv", "road"), RESERVED), flush=True)
     await asyncio.sleep(3600)
 
 asyncio.run(main())
@@ -48,10 +48,10 @@ def test_what_sent_returned_survives_kill_9(path: Path) -> None:
         attempt = int(process.stdout.readline())
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
-    ledger = Ledger(path, ENDPOINT)
+    ledger = Ledger(path, BASE_URL)
     assert attempt == 1
-    assert [past.state for past in ledger.attempts_since(ACCOUNT, 0)] == ["sent"]
-    assert ledger.recover(ACCOUNT) == 1
+    assert [past.state for past in ledger.attempts_since(FINGERPRINT, 0)] == ["sent"]
+    assert ledger.recover(FINGERPRINT) == 1
     ledger.close()
 
 
@@ -75,7 +75,7 @@ def test_sent_returns_after_the_commit_and_not_before(
         holder.close()
 
     asyncio.run(main())
-    assert len(ledger.attempts_since(ACCOUNT, 0)) == 1
+    assert len(ledger.attempts_since(FINGERPRINT, 0)) == 1
 
 
 def test_concurrent_attempts_share_a_commit(job: Job, journal: Journal) -> None:
@@ -93,7 +93,7 @@ def test_concurrent_attempts_share_a_commit(job: Job, journal: Journal) -> None:
 
 
 def test_readers_do_not_see_what_is_not_committed(ledger: Ledger, job: Job) -> None:
-    buy(Journal(job, ACCOUNT))
+    buy(Journal(job, FINGERPRINT))
     with pytest.raises(KeyboardInterrupt), job.database.transaction() as connection:
         connection.execute("UPDATE attempts SET cost_usd = '99'")
         assert str(job.money().confirmed) == "0.00010499999999999999"
@@ -114,7 +114,7 @@ def test_a_failure_reaches_every_waiter_and_the_next_write_works(
     failures = asyncio.run(main())
     assert [type(failure) for failure in failures] == [LedgerError] * 5
     connection.execute("PRAGMA query_only = OFF")
-    assert ledger.attempts_since(ACCOUNT, 0) == []
+    assert ledger.attempts_since(FINGERPRINT, 0) == []
     assert send(journal) == 1
 
 
@@ -128,7 +128,7 @@ def test_a_cancelled_waiter_does_not_disturb_the_others(ledger: Ledger, journal:
     first, second, third = asyncio.run(main())
     assert (first, third) == (1, 3)
     assert isinstance(second, asyncio.CancelledError)
-    assert len(ledger.attempts_since(ACCOUNT, 0)) == 3
+    assert len(ledger.attempts_since(FINGERPRINT, 0)) == 3
 
 
 def test_what_comes_while_a_group_is_written_goes_with_the_next(job: Job, journal: Journal) -> None:
@@ -157,7 +157,7 @@ def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
 
 def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:
     buy(journal, ANSWERED)
-    assert ledger.attempts_since(ACCOUNT, 0) == [PastAttempt(1_000.0, 1_000.0, "answered")]
+    assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, 1_000.0, "answered")]
 
 
 def test_an_error_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:

@@ -21,9 +21,9 @@ from pipeline.paid.ledger import (
 )
 from pipeline.paid.ledger.calls import text_digest
 from tests.paid.ledger.buying import (
-    ACCOUNT,
     ANSWERED,
-    ENDPOINT,
+    BASE_URL,
+    FINGERPRINT,
     FREE,
     LOST,
     PRICE,
@@ -43,7 +43,7 @@ def test_an_answer_is_owned_by_every_job_and_after_reopening(
     path: Path, ledger: Ledger, journal: Journal
 ) -> None:
     buy(journal)
-    other = Ledger(path, ENDPOINT)
+    other = Ledger(path, BASE_URL)
     owned = other.open_job("others").owned("cpv", [ROAD_DIGEST])
     assert owned == {ROAD_DIGEST: Owned(200, ANSWERED.body)}
     other.close()
@@ -57,7 +57,7 @@ def test_an_answer_is_owned_for_its_system_and_endpoint_alone(
     rehearsal = Ledger(path, "http://localhost:8000")
     assert rehearsal.open_job("others").owned("cpv", [ROAD_DIGEST]) == {}
     assert rehearsal.prices() is None
-    assert rehearsal.attempts_since(ACCOUNT, 0) == []
+    assert rehearsal.attempts_since(FINGERPRINT, 0) == []
     rehearsal.close()
 
 
@@ -78,7 +78,7 @@ def test_a_lasting_failure_is_owned_unless_it_is_to_be_tried_again(
 @pytest.mark.parametrize("end", [REFUSED, UNREADABLE])
 def test_a_job_does_not_retry_what_failed_in_it(ledger: Ledger, end: CallEnded) -> None:
     job = ledger.open_job("again", Counting(retry_failed=True))
-    buy(Journal(job, ACCOUNT), end)
+    buy(Journal(job, FINGERPRINT), end)
     assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
@@ -96,7 +96,7 @@ def test_what_was_too_old_when_the_job_opened_is_not_owned(
     fresh = ledger.open_job("fresher", Counting(max_age=60))
     assert fresh.owned("cpv", [ROAD_DIGEST]) == {}
     clock.now -= 3_600  # a clock that is set back
-    buy(Journal(fresh, ACCOUNT), end)
+    buy(Journal(fresh, FINGERPRINT), end)
     assert list(fresh.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
@@ -164,11 +164,11 @@ def test_a_crash_leaves_attempts_that_recovery_makes_unconfirmed(
     send(journal, Call("cpv", "bridge"))
     buy(journal, FREE, Call("cpv", "tunnel"))
     clock.now = 5_000.0
-    assert ledger.recover(ACCOUNT) == 2
-    assert ledger.recover(ACCOUNT) == 0
+    assert ledger.recover(FINGERPRINT) == 2
+    assert ledger.recover(FINGERPRINT) == 0
     assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "INTERRUPTED"}
     recovered = PastAttempt(1_000.0, 5_000.0, "unconfirmed")
-    assert ledger.attempts_since(ACCOUNT, 4_000.0) == [recovered, recovered]
+    assert ledger.attempts_since(FINGERPRINT, 4_000.0) == [recovered, recovered]
 
 
 def test_recovery_leaves_other_accounts_and_endpoints_alone(
@@ -176,10 +176,10 @@ def test_recovery_leaves_other_accounts_and_endpoints_alone(
 ) -> None:
     send(journal)
     rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.recover(ACCOUNT) == 0
+    assert rehearsal.recover(FINGERPRINT) == 0
     rehearsal.close()
     assert ledger.recover("key-2") == 0
-    assert ledger.recover(ACCOUNT) == 1
+    assert ledger.recover(FINGERPRINT) == 1
 
 
 def test_the_limiter_hears_of_attempts_that_ended_late_or_not_yet(
@@ -190,17 +190,17 @@ def test_the_limiter_hears_of_attempts_that_ended_late_or_not_yet(
     send(journal)
     buy(journal, LOST)
     buy(Journal(job, "key-2"))
-    assert ledger.attempts_since(ACCOUNT, 1_000.5) == [
+    assert ledger.attempts_since(FINGERPRINT, 1_000.5) == [
         PastAttempt(1_060.0, None, "sent"),
         PastAttempt(1_060.0, 1_060.0, "unconfirmed"),
     ]
-    assert len(ledger.attempts_since(ACCOUNT, 1_000.0)) == 3
+    assert len(ledger.attempts_since(FINGERPRINT, 1_000.0)) == 3
 
 
 def test_the_same_identity_is_the_same_job_until_it_is_closed(
     path: Path, ledger: Ledger, job: Job
 ) -> None:
-    again = Ledger(path, ENDPOINT)
+    again = Ledger(path, BASE_URL)
     assert again.open_job("tenders").number == job.number
     assert again.open_job("others").number != job.number
     rehearsal = Ledger(path, "http://localhost:8000")
@@ -219,17 +219,17 @@ def test_money_comes_back_to_the_last_digit(ledger: Ledger, journal: Journal) ->
 def test_what_a_refusal_taught_is_kept_with_the_refusal(
     path: Path, ledger: Ledger, journal: Journal, clock: Clock
 ) -> None:
-    assert ledger.lesson(ACCOUNT) is None
+    assert ledger.lesson(FINGERPRINT) is None
     attempt = send(journal)
     settle(journal, attempt, FREE, Restraint(75, 60.0))
-    other = Ledger(path, ENDPOINT)
-    assert other.lesson(ACCOUNT) == Lesson(75, 1_060.0, 1_000.0)
+    other = Ledger(path, BASE_URL)
+    assert other.lesson(FINGERPRINT) == Lesson(75, 1_060.0, 1_000.0)
     clock.now = 2_000.0
     settle(journal, send(journal), FREE, Restraint(56, 7.5))
     buy(journal)
-    assert other.lesson(ACCOUNT) == Lesson(56, 2_007.5, 2_000.0)
+    assert other.lesson(FINGERPRINT) == Lesson(56, 2_007.5, 2_000.0)
     assert other.lesson("key-2") is None
     other.close()
     rehearsal = Ledger(path, "http://localhost:8000")
-    assert rehearsal.lesson(ACCOUNT) is None
+    assert rehearsal.lesson(FINGERPRINT) is None
     rehearsal.close()

@@ -12,7 +12,7 @@ import pytest
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
 from pipeline.paid.ledger import Ledger, buyer_lock, job_lock, ledger_lock
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
 
 HOLD = """
 import sys
@@ -43,30 +43,30 @@ def another(lock: str, *names: object) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_is_killed() -> None:
     with (
-        another("key", ENDPOINT, ACCOUNT),
+        another("key", BASE_URL, FINGERPRINT),
         pytest.raises(LedgerError) as caught,
-        buyer_lock(ENDPOINT, ACCOUNT, wait=False),
+        buyer_lock(BASE_URL, FINGERPRINT, wait=False),
     ):
         pass
     assert caught.value.message == "Another run is buying with this key."
     assert "--wait" in caught.value.hint
-    with buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+    with buyer_lock(BASE_URL, FINGERPRINT, wait=False):
         pass
 
 
 def test_a_second_buyer_for_the_same_ledger_is_refused_until_the_first_is_killed(
     path: Path, ledger: Ledger
 ) -> None:
-    with another("ledger", path, ENDPOINT):
-        with pytest.raises(LedgerError) as caught, ledger_lock(path, ENDPOINT, wait=False):
+    with another("ledger", path, BASE_URL):
+        with pytest.raises(LedgerError) as caught, ledger_lock(path, BASE_URL, wait=False):
             pass
         with ledger_lock(path, "http://localhost:8000", wait=False):
             pass
-    said = f"Another process holds the ledger {path} for {ENDPOINT}: a run with another key, "
+    said = f"Another process holds the ledger {path} for {BASE_URL}: a run with another key, "
     assert caught.value.message.startswith(said)
     assert "--wait" in caught.value.hint
     assert "another ledger: --ledger" in caught.value.hint
-    with ledger_lock(path, ENDPOINT, wait=False):
+    with ledger_lock(path, BASE_URL, wait=False):
         pass
 
 
@@ -77,29 +77,29 @@ def test_a_ledger_is_the_same_by_any_path_and_for_any_user(
     link.symlink_to(path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another user's"))
     with (
-        another("ledger", path, ENDPOINT),
+        another("ledger", path, BASE_URL),
         pytest.raises(LedgerError, match="Another process"),
-        ledger_lock(link, ENDPOINT, wait=False),
+        ledger_lock(link, BASE_URL, wait=False),
     ):
         pass
 
 
 def test_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: Ledger) -> None:
     path.chmod(0o664)
-    with ledger_lock(path, ENDPOINT, wait=False):
+    with ledger_lock(path, BASE_URL, wait=False):
         (lock,) = path.parent.glob("*.lock")
         assert lock.stat().st_mode & 0o777 == 0o664
     assert "example" not in lock.name
 
 
 def test_a_second_run_of_a_job_is_refused(path: Path) -> None:
-    with another("job", path, ENDPOINT, "tenders"):
+    with another("job", path, BASE_URL, "tenders"):
         with (
             pytest.raises(LedgerError, match="at this job") as caught,
-            job_lock(path, ENDPOINT, "tenders", wait=False),
+            job_lock(path, BASE_URL, "tenders", wait=False),
         ):
             pass
-        with job_lock(path, ENDPOINT, "others", wait=False):
+        with job_lock(path, BASE_URL, "others", wait=False):
             pass
     assert "--wait" in caught.value.hint
 
@@ -108,13 +108,13 @@ def test_a_second_run_of_a_job_is_refused(path: Path) -> None:
 def test_a_lock_holds_whatever_folder_the_environment_names_for_state(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
-    names = (ENDPOINT, ACCOUNT) if lock == "key" else (path, ENDPOINT, "tenders")
+    names = (BASE_URL, FINGERPRINT) if lock == "key" else (path, BASE_URL, "tenders")
     with another(lock, *names):
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
         taken = (
-            buyer_lock(ENDPOINT, ACCOUNT, wait=False)
+            buyer_lock(BASE_URL, FINGERPRINT, wait=False)
             if lock == "key"
-            else job_lock(path, ENDPOINT, "tenders", wait=False)
+            else job_lock(path, BASE_URL, "tenders", wait=False)
         )
         with pytest.raises(LedgerError, match="Another run is"), taken:
             pass
@@ -122,9 +122,9 @@ def test_a_lock_holds_whatever_folder_the_environment_names_for_state(
 
 def test_other_keys_and_endpoints_do_not_wait() -> None:
     with (
-        buyer_lock(ENDPOINT, ACCOUNT, wait=False),
-        buyer_lock(ENDPOINT, "key-2", wait=False),
-        buyer_lock("http://localhost:8000", ACCOUNT, wait=False),
+        buyer_lock(BASE_URL, FINGERPRINT, wait=False),
+        buyer_lock(BASE_URL, "key-2", wait=False),
+        buyer_lock("http://localhost:8000", FINGERPRINT, wait=False),
     ):
         pass
 
@@ -136,10 +136,10 @@ def test_a_buyer_that_waits_says_so_and_begins_when_the_first_is_done(
     caplog.set_level("INFO")
 
     def second() -> None:
-        with buyer_lock(ENDPOINT, ACCOUNT, wait=True):
+        with buyer_lock(BASE_URL, FINGERPRINT, wait=True):
             order.append("second")
 
-    with buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+    with buyer_lock(BASE_URL, FINGERPRINT, wait=False):
         thread = Thread(target=second)
         thread.start()
         thread.join(0.1)
@@ -150,14 +150,14 @@ def test_a_buyer_that_waits_says_so_and_begins_when_the_first_is_done(
 
 
 def test_an_error_while_buying_lets_the_lock_go() -> None:
-    with pytest.raises(KeyError), buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+    with pytest.raises(KeyError), buyer_lock(BASE_URL, FINGERPRINT, wait=False):
         raise KeyError
-    with buyer_lock(ENDPOINT, ACCOUNT, wait=False):
+    with buyer_lock(BASE_URL, FINGERPRINT, wait=False):
         pass
 
 
 def test_neither_the_key_nor_the_address_stands_in_a_files_name() -> None:
-    with buyer_lock(ENDPOINT, "secret", wait=False):
+    with buyer_lock(BASE_URL, "secret", wait=False):
         names = [place.name for place in machine_folder().rglob("*")]
     assert names
     assert not [name for name in names if "secret" in name or "example" in name]
@@ -169,10 +169,10 @@ def test_a_place_that_cannot_hold_locks_is_named(
     (tmp_path / "file").touch()
     monkeypatch.setenv("HOME", str(tmp_path / "file"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    with pytest.raises(LedgerError) as caught, buyer_lock(ENDPOINT, ACCOUNT, wait=True):
+    with pytest.raises(LedgerError) as caught, buyer_lock(BASE_URL, FINGERPRINT, wait=True):
         pass
     assert "HOME" in caught.value.hint
     ledger = tmp_path / "file" / "ledger.db"
-    with pytest.raises(LedgerError) as caught, job_lock(ledger, ENDPOINT, "tenders", wait=True):
+    with pytest.raises(LedgerError) as caught, job_lock(ledger, BASE_URL, "tenders", wait=True):
         pass
     assert "--ledger PATH" in caught.value.hint

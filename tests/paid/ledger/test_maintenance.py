@@ -15,7 +15,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.paid.ledger import Job, Journal, Ledger
 from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
-from tests.paid.ledger.buying import ENDPOINT, LOST, RESERVED, buy, send
+from tests.paid.ledger.buying import BASE_URL, LOST, RESERVED, buy, send
 
 BILLED = Decimal("0.0001")
 OLD = Old(2_000.0, SYSTEMS)
@@ -71,7 +71,7 @@ def test_an_attempt_that_is_under_way_is_not_settled(
     path: Path, job: Job, journal: Journal
 ) -> None:
     attempt = send(journal)
-    for lock in (("ledger", path, ENDPOINT), ("job", path, ENDPOINT, "tenders")):
+    for lock in (("ledger", path, BASE_URL), ("job", path, BASE_URL, "tenders")):
         with run(*lock), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
             settle(path, attempt)
         assert "--wait" in caught.value.hint
@@ -83,7 +83,7 @@ def test_what_another_job_buys_does_not_matter_to_a_lost_answer(
 ) -> None:
     ledger.open_job("others")
     attempt = buy(journal, LOST)
-    with run("job", path, ENDPOINT, "others"), run("ledger", path, ENDPOINT):
+    with run("job", path, BASE_URL, "others"), run("ledger", path, BASE_URL):
         settle(path, attempt)
     assert job.money().confirmed == BILLED
 
@@ -92,10 +92,10 @@ def test_the_money_of_a_job_does_not_change_under_its_run(
     path: Path, job: Job, journal: Journal
 ) -> None:
     attempt = buy(journal, LOST)
-    with run("job", path, ENDPOINT, "tenders"), pytest.raises(LedgerError, match="at this job"):
+    with run("job", path, BASE_URL, "tenders"), pytest.raises(LedgerError, match="at this job"):
         settle(path, attempt)
     job.close()
-    with run("job", path, ENDPOINT, "tenders"):  # its successor
+    with run("job", path, BASE_URL, "tenders"):  # its successor
         settle(path, attempt)
 
 
@@ -112,7 +112,7 @@ def test_nothing_is_pruned_under_a_run(
     buy(journal)
     job.close()
     ledger.open_job("others")
-    names = [ENDPOINT, "others"] if kind == "job" else [ENDPOINT]
+    names = [BASE_URL, "others"] if kind == "job" else [BASE_URL]
     with (
         run(kind, path, *names),
         pytest.raises(LedgerError, match=r"Another (run|process)") as caught,

@@ -28,7 +28,7 @@ from pipeline.paid.ledger import (
     Verdict,
     text_digest,
 )
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, Clock
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock
 
 SYSTEMS: tuple[System, ...] = ("cpv", "psc")
 TEXTS = ("road", "bridge", "tunnel", "")
@@ -100,7 +100,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.ledger = Ledger(self.path, ENDPOINT, self.clock)
+        self.ledger = Ledger(self.path, BASE_URL, self.clock)
         self.jobs = {name: self.ledger.open_job(name) for name in JOBS}
 
     def teardown(self) -> None:
@@ -137,7 +137,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(JOBS), calls=st.lists(CALLS, min_size=1, max_size=4), held=COSTS)
     def send(self, name: str, calls: list[Call], held: Decimal) -> None:
-        journal = Journal(self.jobs[name], ACCOUNT)
+        journal = Journal(self.jobs[name], FINGERPRINT)
 
         async def main() -> list[int]:
             return await asyncio.gather(*(journal.sent(call, held) for call in calls))
@@ -152,7 +152,7 @@ class LedgerMachine(RuleBasedStateMachine):
         under_way = [number for number, attempt in self.attempts.items() if attempt.end is None]
         number = data.draw(st.sampled_from(under_way))
         job = self.jobs[self.attempts[number].job.removesuffix(", done")]
-        asyncio.run(Journal(job, ACCOUNT).settled(number, end))
+        asyncio.run(Journal(job, FINGERPRINT).settled(number, end))
         self.attempts[number].end = end
         self.attempts[number].settled_at = self.clock.now
 
@@ -172,7 +172,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.open()
         lost = [attempt for attempt in self.attempts.values() if attempt.end is None]
         if recovers:
-            assert self.ledger.recover(ACCOUNT) == len(lost)
+            assert self.ledger.recover(FINGERPRINT) == len(lost)
             for attempt in lost:
                 attempt.end = CallOpen("unconfirmed", "INTERRUPTED")
                 attempt.settled_at = self.clock.now

@@ -19,9 +19,9 @@ from pipeline.paid.ledger.maintenance import (
 )
 from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import (
-    ACCOUNT,
     ANSWERED,
-    ENDPOINT,
+    BASE_URL,
+    FINGERPRINT,
     LOST,
     PRICE,
     REFUSED,
@@ -166,7 +166,7 @@ def test_the_space_is_given_back_to_the_disk(path: Path, ledger: Ledger, job: Jo
     done = prune_by_hand(path, EVERYTHING, now=3_000.0, wait=False)
     assert done.answers == 1_000
     assert done.size == before - path.stat().st_size > 1_000_000
-    assert Ledger(path, ENDPOINT).open_job("tenders").number == 2
+    assert Ledger(path, BASE_URL).open_job("tenders").number == 2
 
 
 def test_after_pruning_a_call_can_be_bought_as_if_for_the_first_time(
@@ -177,7 +177,7 @@ def test_after_pruning_a_call_can_be_bought_as_if_for_the_first_time(
     pruned(path)
     again = ledger.open_job("tenders")
     note(again, "road")
-    buy(Journal(again, ACCOUNT), ANSWERED, ROAD)
+    buy(Journal(again, FINGERPRINT), ANSWERED, ROAD)
     assert again.calls(1) == {"cpv": CallCount(1, 0)}
     assert set(again.owned("cpv", [ROAD_DIGEST])) == {ROAD_DIGEST}
     assert again.costs("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: PRICE}

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Ledger, Owned, PastAttempt, schema
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, PRICE, ROAD_DIGEST, Clock, note
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, note
 
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
 
@@ -25,15 +25,15 @@ def old(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(VERSION_1)
-        connection.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (ENDPOINT,))
+        connection.execute("INSERT INTO jobs VALUES (1, ?, 'tenders', 900.0, NULL)", (BASE_URL,))
         connection.execute("INSERT INTO first_rows VALUES (1, 'cpv', ?, 0)", (ROAD_DIGEST,))
         connection.executemany(
             "INSERT INTO attempts VALUES (?1, 1, 'cpv', ?2, ?3, 900.0 + ?1, "
             "'0.0003', ?4, ?5, ?6, ?7, ?8)",
             [
-                (1, ROAD_DIGEST, ACCOUNT, "unconfirmed", 902.0, "TIMEOUT", None, None),
-                (2, ROAD_DIGEST, ACCOUNT, "answered", 903.0, None, str(PRICE), 200),
-                (3, b"bridge", ACCOUNT, "sent", None, None, None, None),
+                (1, ROAD_DIGEST, FINGERPRINT, "unconfirmed", 902.0, "TIMEOUT", None, None),
+                (2, ROAD_DIGEST, FINGERPRINT, "answered", 903.0, None, str(PRICE), 200),
+                (3, b"bridge", FINGERPRINT, "sent", None, None, None, None),
             ],
         )
         connection.execute("INSERT INTO bodies VALUES (2, ?)", (zlib.compress(b"paid for"),))
@@ -56,7 +56,7 @@ def test_a_ledger_of_version_1_is_brought_up_to_date_with_all_that_is_in_it(
     path: Path, old: sqlite3.Connection, clock: Clock
 ) -> None:
     old.close()
-    ledger = Ledger(path, ENDPOINT, clock)
+    ledger = Ledger(path, BASE_URL, clock)
     job = ledger.open_job("tenders")
     assert (job.number, job.opened_at) == (1, 900.0)
     assert job.owned("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: Owned(200, b"paid for")}
@@ -64,14 +64,14 @@ def test_a_ledger_of_version_1_is_brought_up_to_date_with_all_that_is_in_it(
     money = job.money()
     assert (money.attempts, money.confirmed, money.unconfirmed) == (3, PRICE, 2)
     assert money.at_risk == Decimal("0.0006")
-    assert ledger.attempts_since(ACCOUNT, 902.0) == [
+    assert ledger.attempts_since(FINGERPRINT, 902.0) == [
         PastAttempt(901.0, 902.0, "unconfirmed"),
         PastAttempt(902.0, 903.0, "answered"),
         PastAttempt(903.0, None, "sent"),
     ]
-    assert ledger.lesson(ACCOUNT) is None
+    assert ledger.lesson(FINGERPRINT) is None
     ledger.settle({1: Decimal("0.0001")})
-    assert ledger.recover(ACCOUNT) == 1
+    assert ledger.recover(FINGERPRINT) == 1
     ledger.close()
 
 
@@ -81,7 +81,7 @@ def test_a_migrated_ledger_is_like_a_new_one(
     old.close()
     new = tmp_path / "new.db"
     for each in (path, new):
-        Ledger(each, ENDPOINT).close()
+        Ledger(each, BASE_URL).close()
     assert tables(path) == tables(new)
 
 
@@ -91,17 +91,17 @@ def test_a_migration_that_breaks_off_leaves_the_ledger_as_it_was(
     before = tables(path)
     monkeypatch.setitem(schema.MIGRATIONS, 1, f"{schema.MIGRATIONS[1]}\nNO SQL")
     with pytest.raises(LedgerError):
-        Ledger(path, ENDPOINT)
+        Ledger(path, BASE_URL)
     assert tables(path) == before
     monkeypatch.undo()
-    Ledger(path, ENDPOINT).close()
+    Ledger(path, BASE_URL).close()
     assert tables(path)[-1] == (schema.VERSION,)
 
 
 def test_a_program_of_version_1_that_has_it_open_goes_on(
     path: Path, old: sqlite3.Connection
 ) -> None:
-    ledger = Ledger(path, ENDPOINT)
+    ledger = Ledger(path, BASE_URL)
     old.execute(
         "INSERT INTO attempts (job_id, system, digest, account, sent_at, reserved_usd, state) "
         "VALUES (1, 'cpv', x'00', 'key', 904.0, '0.0003', 'sent')"
@@ -113,11 +113,11 @@ def test_a_program_of_version_1_that_has_it_open_goes_on(
 
 
 def test_a_newer_version_is_refused_and_left_alone(path: Path) -> None:
-    Ledger(path, ENDPOINT).close()
+    Ledger(path, BASE_URL).close()
     with closing(sqlite3.connect(path)) as newer:
         newer.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     before = tables(path)
     with pytest.raises(LedgerError, match="newer version") as caught:
-        Ledger(path, ENDPOINT)
+        Ledger(path, BASE_URL)
     assert caught.value.hint.startswith("Update tender-pipeline")
     assert tables(path) == before

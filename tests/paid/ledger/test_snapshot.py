@@ -22,10 +22,10 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from pipeline.paid.ledger import Journal, Ledger
-from tests.paid.ledger.buying import ACCOUNT, ENDPOINT, buy, send
-job = Ledger(Path(sys.argv[1]), ENDPOINT).open_job("tenders")
-buy(Journal(job, ACCOUNT))
-send(Journal(job, ACCOUNT))
+from tests.paid.ledger.buying import FINGERPRINT, BASE_URL, buy, send
+job = Ledger(Path(sys.argv[1]), BASE_URL).open_job("tenders")
+buy(Journal(job, FINGERPRINT))
+send(Journal(job, FINGERPRINT))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

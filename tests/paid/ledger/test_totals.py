@@ -13,9 +13,9 @@ from pipeline.paid.ledger import totals as books
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, open_jobs, read_books
 from tests.paid.ledger.buying import (
-    ACCOUNT,
     ANSWERED,
-    ENDPOINT,
+    BASE_URL,
+    FINGERPRINT,
     FREE,
     LOST,
     PRICE,
@@ -47,9 +47,9 @@ def test_money_is_added_by_day_and_system(
     with Snapshot(path) as snapshot:
         found = read_books(snapshot)
     assert found.spent == {
-        Spent(ENDPOINT, "1970-01-01", "cpv"): Tally(2, PRICE * 2),
-        Spent(ENDPOINT, "1970-01-01", "psc"): Tally(1, PRICE),
-        Spent(ENDPOINT, "1970-01-02", "cpv"): Tally(1, Decimal(0), 1, 0, RESERVED),
+        Spent(BASE_URL, "1970-01-01", "cpv"): Tally(2, PRICE * 2),
+        Spent(BASE_URL, "1970-01-01", "psc"): Tally(1, PRICE),
+        Spent(BASE_URL, "1970-01-02", "cpv"): Tally(1, Decimal(0), 1, 0, RESERVED),
     }
     assert found.totals(lambda spent: spent.system) == {
         "cpv": Tally(3, PRICE * 2, 1, 0, RESERVED),
@@ -62,11 +62,11 @@ def test_money_of_two_endpoints_is_never_added_together(
 ) -> None:
     buy(journal)
     other = Ledger(path, "http://localhost:8000", clock)
-    buy(Journal(other.open_job("tenders"), ACCOUNT), priced("5"))
+    buy(Journal(other.open_job("tenders"), FINGERPRINT), priced("5"))
     other.close()
     with Snapshot(path) as snapshot:
-        totals = read_books(snapshot).totals(lambda spent: spent.endpoint)
-    assert totals == {ENDPOINT: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
+        totals = read_books(snapshot).totals(lambda spent: spent.base_url)
+    assert totals == {BASE_URL: Tally(1, PRICE), "http://localhost:8000": Tally(1, Decimal(5))}
 
 
 @pytest.mark.parametrize(
@@ -107,13 +107,13 @@ def test_however_many_are_counted_at_once_the_sums_and_prices_are_the_same(
 ) -> None:
     rows = [(1, 0, system, "answered", f"0.{price}", "1") for system, price in attempts]
     one, other = books.Books(), books.Books()
-    books._book(one, {1: ENDPOINT}, rows)
+    books._book(one, {1: BASE_URL}, rows)
     for start in range(0, len(rows), at_once):
-        books._book(other, {1: ENDPOINT}, rows[start : start + at_once])
+        books._book(other, {1: BASE_URL}, rows[start : start + at_once])
     assert one == other
     for system in {system for system, _ in attempts}:
         prices = [Decimal(price) / 10 for name, price in attempts if name == system]
-        where = Spent(ENDPOINT, "1970-01-01", system)
+        where = Spent(BASE_URL, "1970-01-01", system)
         assert one.prices[where] == PriceRange(min(prices), max(prices), prices[-1])
         assert one.spent[where] == Tally(len(prices), sum(prices, Decimal(0)))
 
@@ -132,10 +132,10 @@ def test_the_price_history_has_the_days_on_which_prices_changed(
     usual = PriceRange(Decimal(1), Decimal(3), Decimal(2))
     four, three = (PriceRange(Decimal(price), Decimal(price), Decimal(price)) for price in (4, 3))
     assert changes == [
-        (Spent(ENDPOINT, "1970-01-01", "cpv"), usual),
-        (Spent(ENDPOINT, "1970-01-01", "psc"), three),
-        (Spent(ENDPOINT, "1970-01-03", "cpv"), four),
-        (Spent(ENDPOINT, "1970-01-04", "cpv"), usual),
+        (Spent(BASE_URL, "1970-01-01", "cpv"), usual),
+        (Spent(BASE_URL, "1970-01-01", "psc"), three),
+        (Spent(BASE_URL, "1970-01-03", "cpv"), four),
+        (Spent(BASE_URL, "1970-01-04", "cpv"), usual),
     ]
 
 
@@ -171,4 +171,4 @@ def test_a_time_that_cannot_be_has_no_date(path: Path, journal: Journal) -> None
     with journal._job.database.transaction() as connection:
         connection.execute("UPDATE attempts SET sent_at = 1e18")
     with Snapshot(path) as snapshot:
-        assert set(read_books(snapshot).spent) == {Spent(ENDPOINT, "no date", "cpv")}
+        assert set(read_books(snapshot).spent) == {Spent(BASE_URL, "no date", "cpv")}

@@ -22,7 +22,7 @@ from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.verify import problems
-from tests.paid.ledger.buying import ACCOUNT, LOST, PRICE, Clock, buy, note
+from tests.paid.ledger.buying import FINGERPRINT, LOST, PRICE, Clock, buy, note
 from tests.paid.serving import nobody_there
 
 BODY = b'{"success": true, "data": [], "metadata": {"cost": {"apiCost": %s}}}' % str(PRICE).encode()
@@ -62,7 +62,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory, address: str) -> Path:
     path, clock = tmp_path_factory.mktemp("sound") / "ledger.db", Clock()
     clock.now = time.time() - 100
     with closing(Ledger(path, address, clock)) as ledger:
-        journal = Journal(ledger.open_job("tenders"), ACCOUNT)
+        journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
         buy(journal, CallEnded("answered", 200, BODY, PRICE))
         buy(journal, LOST)
     return path
@@ -169,7 +169,9 @@ def test_money_that_is_spoilt_while_a_run_reads_is_an_error_of_the_ledger(
 def test_what_a_refusal_taught_is_looked_at_too(folder: Path, address: str, column: str) -> None:
     with closing(Ledger(folder / "ledger.db", address)) as ledger:
         with closing(sqlite3.connect(folder / "ledger.db")) as connection, connection:
-            connection.execute("INSERT INTO lessons VALUES (?, ?, 1, 2.0, 3.0)", (address, ACCOUNT))
+            connection.execute(
+                "INSERT INTO lessons VALUES (?, ?, 1, 2.0, 3.0)", (address, FINGERPRINT)
+            )
             connection.execute(f"UPDATE lessons SET {column} = 'abc'")
         with pytest.raises(LedgerError, match="what a refusal taught"):
-            ledger.lesson(ACCOUNT)
+            ledger.lesson(FINGERPRINT)
