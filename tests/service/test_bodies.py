@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import Match
+from pipeline.service.errors import ValidationError
 from pipeline.service.http.bodies import (
     MAX_CHARACTERS,
     Metadata,
@@ -15,7 +16,6 @@ from pipeline.service.http.bodies import (
     failure,
     success,
 )
-from pipeline.service.errors import ValidationError
 from pipeline.service.matching.pricing import price
 
 MATCHES = (

@@ -15,6 +15,7 @@ from jsonschema_rs import Draft202012Validator
 
 from pipeline.answers import SYSTEMS, Match, System
 from pipeline.codes.shipped import shipped
+from pipeline.service.errors import ValidationError
 from pipeline.service.http.bodies import (
     MAX_CHARACTERS,
     METADATA,
@@ -23,7 +24,6 @@ from pipeline.service.http.bodies import (
     failure,
     success,
 )
-from pipeline.service.errors import ValidationError
 from pipeline.service.matching.pricing import price
 from pipeline.service.spec.examples import MATCHES
 from pipeline.service.spec.models import CODES, NOT_BLANK, MatchRequest, answer_model, failure_model

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
 from pipeline.answers import SYSTEMS
-from pipeline.service.http.bodies import failure
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.http.bodies import failure
 from pipeline.service.http.requests import JSON
 
 __all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html"]

@@ -16,8 +16,8 @@ import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pipeline.service.http.bodies import failure
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
+from pipeline.service.http.bodies import failure
 from pipeline.service.http.json_logging import FIELDS
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]

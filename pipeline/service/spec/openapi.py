@@ -14,8 +14,8 @@ from starlette.routing import BaseRoute
 
 from pipeline.answers import System
 from pipeline.classification.manifest import VERSIONS
-from pipeline.service.http.bodies import failure
 from pipeline.service.errors import SCHEME
+from pipeline.service.http.bodies import failure
 from pipeline.service.http.requests import JSON, MAX_BODY
 from pipeline.service.matching.pricing import HIGHEST, LOWEST, MAX_MATCHES
 from pipeline.service.spec.examples import DESCRIPTION, nothing_found, response

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 from pipeline.answers import System
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
-from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata
 from pipeline.service.errors import (
     INTERNAL_ERROR,
     InsufficientBalanceError,
@@ -15,6 +14,7 @@ from pipeline.service.errors import (
     UnauthorizedError,
     ValidationError,
 )
+from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata
 from pipeline.service.http.protocol import MAX_HEAD, SLOWEST
 from pipeline.service.http.requests import JSON, MAX_BODY
 

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import total
 from pipeline.service.accounts import Holder
-from pipeline.service.http.bodies import MAX_CHARACTERS, checked_description
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
+from pipeline.service.http.bodies import MAX_CHARACTERS, checked_description
 from pipeline.service.http.exception_handlers import FAILED
 from pipeline.service.http.json_logging import FIELDS
 from pipeline.service.matching.calls import Answered
