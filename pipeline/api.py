@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.answers import SYSTEMS
 from pipeline.boundary import in_python, python_words
+from pipeline.checks import check_flag
 from pipeline.classification import job
 from pipeline.classification.plan import Forecast
 from pipeline.classification.result import Result
@@ -28,7 +29,7 @@ from pipeline.interruption import Interruption
 from pipeline.paid import PaidService, Purchase
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress
-from pipeline.settings import CsvOptions, EngineName, Settings, check_flag, parse_systems
+from pipeline.settings import CsvOptions, EngineName, Settings, parse_systems
 
 __all__ = ["Forecast", "PaidService", "Result", "classify", "classify_async", "plan"]
 

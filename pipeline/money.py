@@ -1,27 +1,53 @@
-"""How money is added and held: exactly, or not at all."""
+"""Exact money: US dollars as Decimal, parsed, added and printed without rounding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
+from typing import TypeAlias
 
 import pyarrow as pa
 
-__all__ = ["ARROW_USD", "ZERO", "known_total", "plain", "total"]
+from pipeline.checks import option_name
+from pipeline.errors import SettingsError
+
+__all__ = ["ARROW_USD", "ZERO", "Usd", "known_total", "plain", "total", "usd"]
+
+Usd: TypeAlias = Decimal | str | int | float
+"""US dollars as a user writes them; a float counts as the digits that it prints."""
 
 ZERO = Decimal(0)
 
 ARROW_USD = pa.decimal128(38, 24)
-"""US dollars in Parquet: 14 digits before the point, 24 behind it."""
+"""US dollars in Parquet: 14 digits before the decimal point, 24 after it."""
 
 _EXACT = Context(prec=50, traps=[Inexact, InvalidOperation, Overflow, Clamped])
+
+
+def usd(name: str, value: Usd) -> Decimal:
+    """Return an amount of US dollars exactly as it was written.
+
+    Raises:
+        SettingsError: the value is not an amount, or is negative.
+    """
+    try:
+        right = isinstance(value, Decimal | str | int | float) and not isinstance(value, bool)
+        amount = Decimal(str(value)) if right else Decimal("NaN")
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or amount < 0:
+        raise SettingsError(
+            f"{name} is {value!r}.",
+            f"{name} must be US dollars, such as 2.50 ({option_name(name)}).",
+        )
+    return amount
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
     """Add amounts of US dollars.
 
     Raises:
-        decimal.Inexact: the sum does not fit 50 digits; it is never rounded.
+        decimal.Inexact: the sum needs more than 50 digits; it is never rounded.
     """
     result = ZERO
     for amount in amounts:
@@ -30,9 +56,9 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
 
 
 def known_total(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    """Add amounts of which some are unknown; None if nothing is known to be paid.
+    """Add the known amounts; return None if some are unknown and the known ones add up to 0.
 
-    So an unknown amount never looks like 0, and what is known is never lost from a sum.
+    So an unknown amount never looks like 0, and no known amount is lost from a sum.
 
     Raises:
         decimal.Inexact: see `total`.
@@ -43,6 +69,6 @@ def known_total(amounts: Iterable[Decimal | None]) -> Decimal | None:
 
 
 def plain(amount: Decimal) -> str:
-    """Write an amount without exponent and without zeros that say nothing."""
+    """Format an amount without an exponent and without trailing zeros."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

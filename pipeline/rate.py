@@ -1,35 +1,44 @@
-"""Says how often an interface may be asked: so many attempts in any window of so many seconds."""
+"""Rate limits and durations, written with the same units: ``100/min``, ``60/6s``, ``5m``."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias
 
+from pipeline.checks import option_name
 from pipeline.errors import SettingsError
 
-__all__ = ["AUTHENTICATED", "DEMO", "Rate", "parse_rate"]
+__all__ = ["AUTHENTICATED", "DEMO", "Duration", "Rate", "parse_rate", "seconds"]
+
+Duration: TypeAlias = str | timedelta
+"""A duration such as ``5m``, ``90min`` or ``6h``."""
 
 CLOCK_DRIFT = 0.001
 """How much faster than the server's a client's clock may run, as a fraction of the time.
 
-The kernel slews a clock by no more than 500 parts in a million (adjtimex(2)), and there are two.
+The kernel slews a clock by at most 500 parts in a million (adjtimex(2)), and there are two clocks.
 """
 
 UNITS = {"day": 86400, "hour": 3600, "min": 60, "s": 1}
 SPELLINGS = {
-    **dict.fromkeys(("s", "sec", "second", "seconds"), "s"),
-    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), "min"),
-    **dict.fromkeys(("h", "hour", "hours"), "hour"),
-    **dict.fromkeys(("d", "day", "days"), "day"),
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hour", "hours"), 3600),
+    **dict.fromkeys(("d", "day", "days"), 86400),
 }
-FORM = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9}(?:\.\d{1,6})?)?\s*([a-z]+)", re.ASCII)
+NUMBER = r"(\d{1,9}(?:\.\d{1,6})?)"
+UNIT = f"({'|'.join(SPELLINGS)})"
+DURATION = re.compile(rf"{NUMBER}\s*{UNIT}", re.ASCII)
+RATE = re.compile(rf"(\d{{1,9}})\s*/\s*{NUMBER}?\s*{UNIT}", re.ASCII)
 SHORTEST, LONGEST = 0.001, 366.0 * 86400
 HINT = "Give --rate attempts per window, such as 100/min, 10/hour or 60/6s, or none."
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A limit on attempts; ``str()`` gives the form that ``parse_rate`` reads.
+    """A limit on attempts; ``str()`` returns the form that `parse_rate` reads.
 
     Attributes:
         slots: the most attempts in any one window.
@@ -41,7 +50,7 @@ class Rate:
 
     def __post_init__(self) -> None:
         if self.slots < 1:
-            raise SettingsError(f"A rate of {self.slots} lets nothing through.", HINT)
+            raise SettingsError(f"A rate of {self.slots} would allow no attempt at all.", HINT)
         if not SHORTEST <= self.window <= LONGEST:
             raise SettingsError(
                 f"A rate's window cannot be {self.window:g} seconds long.",
@@ -58,19 +67,19 @@ class Rate:
 
     @property
     def hold(self) -> float:
-        """How long this clock must run until a window is over on the server's, seconds."""
+        """Seconds on this clock after which a window is surely over on the server's."""
         return self.window * (1 + CLOCK_DRIFT)
 
     def answered_until(self, at: float) -> float:
-        """Until when an attempt holds its slot whose response arrived at a time."""
+        """Return until when an attempt holds its slot if its response arrived at ``at``."""
         return at + self.hold
 
     def lost_until(self, at: float, late_arrival: float | None = None) -> float:
-        """Until when an attempt holds its slot that was given up at a time without a response.
+        """Return until when an attempt without a response holds its slot.
 
         Args:
-            at: when it timed out; for one left open by a crash, when the next process started.
-            late_arrival: how long after that it may still reach the server, seconds; None: one
+            at: when it timed out; if a crash left it open, when the next process started.
+            late_arrival: for how many seconds after that it may still reach the server; None: one
                 window.
         """
         return at + (self.window if late_arrival is None else late_arrival) + self.hold
@@ -80,20 +89,36 @@ AUTHENTICATED = Rate(100, 60.0)
 """The interface's limit for requests with a key."""
 
 DEMO = Rate(10, 3600.0)
-"""The interface's limit for requests without one."""
+"""The interface's limit for requests without a key."""
 
 
 def parse_rate(text: str) -> Rate | None:
-    """Turn ``250/min``, ``10/hour`` or ``60/6s`` into a rate and ``none`` into no limit.
+    """Parse a rate such as ``250/min``, ``10/hour`` or ``60/6s``; ``none`` is None: no limit.
 
     Raises:
-        SettingsError: it is written otherwise, or nothing could ever be sent.
+        SettingsError: it is not a rate, or would never allow an attempt.
     """
     plain = text.strip().lower()
     if plain == "none":
         return None
-    form = FORM.fullmatch(plain)
-    unit = SPELLINGS.get(form[3]) if form else None
-    if form is None or unit is None:
+    form = RATE.fullmatch(plain)
+    if form is None:
         raise SettingsError(f"The rate {text!r} cannot be understood.", HINT)
-    return Rate(int(form[1]), float(form[2] or 1) * UNITS[unit])
+    return Rate(int(form[1]), float(form[2] or 1) * SPELLINGS[form[3]])
+
+
+def seconds(name: str, value: Duration) -> float:
+    """Return a duration in seconds.
+
+    Raises:
+        SettingsError: it is not a duration, or is negative.
+    """
+    if isinstance(value, timedelta) and value >= timedelta(0):
+        return value.total_seconds()
+    form = DURATION.fullmatch(str(value).strip().lower())
+    if form is None:
+        raise SettingsError(
+            f"{name} is {value!r}.",
+            f"{name} must be a duration, such as 60s, 5m, 6h or 30d ({option_name(name)}).",
+        )
+    return float(form[1]) * SPELLINGS[form[2]]

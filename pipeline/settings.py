@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.errors import SettingsError
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "EngineName",
     "Format",
     "Settings",
-    "check_flag",
     "parse_systems",
 ]
 
@@ -126,8 +124,8 @@ class Settings:
         checked = {
             "systems": parse_systems(self.systems),
             "text_columns": _text_columns(self.text_columns),
-            "top": _whole("top", self.top, 1, MAX_TOP),
-            "jobs": _whole("jobs", self.jobs, 1),
+            "top": whole_number("top", self.top, 1, MAX_TOP),
+            "jobs": whole_number("jobs", self.jobs, 1),
         }
         for name in ("min_confidence", "fail_if_no_match"):
             if getattr(self, name) is not None:
@@ -135,7 +133,7 @@ class Settings:
         if self.back_off is not None:
             checked["back_off"] = _share("back_off", self.back_off)
         if self.limit_rows is not None:
-            checked["limit_rows"] = _whole("limit_rows", self.limit_rows, 0)
+            checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         _check(
@@ -174,8 +172,8 @@ class Settings:
         }
         for name in (name for name, wanted in asked.items() if wanted):
             raise SettingsError(
-                f"{_flag(name)} is for the embedded engine, and a paid service is to answer.",
-                f"Leave {_flag(name)} out, or the service (--base-url).",
+                f"{option_name(name)} is for the embedded engine, and a paid service is to answer.",
+                f"Leave {option_name(name)} out, or the service (--base-url).",
             )
         return replace(self, min_confidence=self.min_confidence or 0.0)
 
@@ -193,15 +191,6 @@ def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
     _check(bool(found), "No system is chosen.", f"Choose from {', '.join(SYSTEMS)}.")
     _check(len(set(found)) == len(found), "A system is chosen twice.", "Name each system once.")
     return tuple(found)
-
-
-def check_flag(name: str, value: object) -> None:
-    """Refuse what is neither True nor False: ``"no"`` would count as yes.
-
-    Raises:
-        SettingsError: it is something else.
-    """
-    _check(isinstance(value, bool), f"{name} is {value!r}.", f"{name} must be True or False.")
 
 
 def _system(name: str) -> System:
@@ -235,35 +224,18 @@ def _names(name: str, given: Any) -> tuple[str, ...]:
     return names
 
 
-def _whole(name: str, value: Any, low: int, high: int = sys.maxsize) -> int:
-    """Return a whole number of any type, NumPy's too, as Python's own."""
-    top = f" to {high}" if high < sys.maxsize else ""
-    hint = f"{name} must be a whole number from {low}{top} ({_flag(name)})."
-    try:
-        number = operator.index(value)
-    except TypeError as error:
-        raise SettingsError(f"{name} is {value!r}.", hint) from error
-    right = low <= number <= high and not isinstance(value, bool)
-    _check(right, f"{name} is {value!r}.", hint)
-    return number
-
-
 def _fraction(name: str, value: Any) -> float:
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
-    hint = f"{name} must be a fraction from 0 to 1, such as 0.5 ({_flag(name)})."
+    hint = f"{name} must be a fraction from 0 to 1, such as 0.5 ({option_name(name)})."
     _check(0.0 <= number <= 1.0, f"{name} is {value!r}.", hint)
     return number
 
 
 def _share(name: str, value: Any) -> float:
-    hint = f"{name} must be a fraction over 0, up to 1, such as 0.8 ({_flag(name)})."
+    hint = f"{name} must be a fraction over 0, up to 1, such as 0.8 ({option_name(name)})."
     right = isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) <= 1.0
     _check(right, f"{name} is {value!r}.", hint)
     return float(value)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _check(holds: bool, message: str, hint: str) -> None:
@@ -275,7 +247,7 @@ def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     _check(
         value in choices,
         f"{name} is {value!r}.",
-        f"{name} must be one of {', '.join(choices)} ({_flag(name)}).",
+        f"{name} must be one of {', '.join(choices)} ({option_name(name)}).",
     )
 
 

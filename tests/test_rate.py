@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import SettingsError
-from pipeline.rate import AUTHENTICATED, DEMO, Rate, parse_rate
+from pipeline.rate import AUTHENTICATED, DEMO, Rate, parse_rate, seconds
 
 
 @pytest.mark.parametrize(
@@ -15,6 +17,7 @@ from pipeline.rate import AUTHENTICATED, DEMO, Rate, parse_rate
         ("10/hour", 10, 3600.0),
         ("60/6s", 60, 6.0),
         ("100/minute", 100, 60.0),
+        ("100/m", 100, 60.0),
         ("2/s", 2, 1.0),
         ("1000/day", 1000, 86400.0),
         ("5/1.5s", 5, 1.5),
@@ -49,6 +52,7 @@ def test_none_is_no_limit(text: str) -> None:
         "1/infs",
         "٣/min",
         "9999999999/s",
+        "1/.5s",
     ],
 )
 def test_anything_else_is_refused_with_examples(text: str) -> None:
@@ -106,3 +110,33 @@ def test_a_slot_is_held_a_window_after_the_answer_and_longer_after_a_loss() -> N
     assert DEMO.answered_until(5.0) == 5.0 + window
     assert DEMO.lost_until(5.0) == 5.0 + 3600 + window
     assert DEMO.lost_until(5.0, late_arrival=30) == 5.0 + 30 + window
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("60s", 60),
+        ("5m", 300),
+        ("90min", 5400),
+        (" 6 H ", 21600),
+        ("30days", 2592000),
+        ("1.5s", 1.5),
+    ],
+)
+def test_a_duration_has_the_units_of_a_rate(text: str, length: float) -> None:
+    assert seconds("timeout", text) == length
+
+
+def test_a_duration_may_be_a_timedelta() -> None:
+    assert seconds("timeout", timedelta(minutes=1.5)) == 90
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "60", "min", "3w", "-1s", "1e3s", "٣s", ".5s", "9999999999s", "1/min", timedelta(-1)],
+)
+def test_anything_else_is_no_duration(text: str | timedelta) -> None:
+    with pytest.raises(SettingsError) as error:
+        seconds("timeout", text)
+    assert repr(text) in error.value.message
+    assert "60s, 5m" in error.value.hint and "--timeout" in error.value.hint

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import click
 
-from pipeline.amounts import seconds
 from pipeline.answers import SYSTEMS
 from pipeline.cli.options import DEFAULT_FILE, option
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.files.regular import read_toml
+from pipeline.rate import seconds
 
 __all__ = [
     "confirm_pruning",

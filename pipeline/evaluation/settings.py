@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.checks import option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.settings import MAX_TOP, Settings, parse_systems
 
@@ -42,8 +42,8 @@ class EvaluationSettings:
         object.__setattr__(self, "text_columns", asked.text_columns)
         object.__setattr__(self, "jobs", asked.jobs)
         if self.sample is not None:
-            object.__setattr__(self, "sample", _whole("sample", self.sample, 1))
-        object.__setattr__(self, "seed", _whole("seed", self.seed, 0))
+            object.__setattr__(self, "sample", whole_number("sample", self.sample, 1))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
         _column("code_column", self.code_column)
         if self.language_column is not None:
             _column("language_column", self.language_column)
@@ -62,18 +62,7 @@ class EvaluationSettings:
         return Settings((self.system,), self.text_columns, top=MAX_TOP, jobs=self.jobs)
 
 
-def _whole(name: str, value: Any, low: int) -> int:
-    hint = f"{name} must be a whole number from {low} (--{name})."
-    try:
-        number = operator.index(value)
-    except TypeError as error:
-        raise SettingsError(f"{name} is {value!r}.", hint) from error
-    if number < low or isinstance(value, bool):
-        raise SettingsError(f"{name} is {value!r}.", hint)
-    return number
-
-
 def _column(name: str, value: Any) -> None:
     if not isinstance(value, str) or not value:
-        flag = f"--{name.replace('_', '-')}"
-        raise SettingsError(f"{name} is {value!r}.", f"{name} must name a column ({flag} NAME).")
+        hint = f"{name} must name a column ({option_name(name)} NAME)."
+        raise SettingsError(f"{name} is {value!r}.", hint)

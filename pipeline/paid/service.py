@@ -12,14 +12,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.amounts import Time, Usd, seconds, usd
+from pipeline.checks import check_flag, whole_number
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
+from pipeline.money import Usd, usd
 from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
-from pipeline.rate import AUTHENTICATED, DEMO, Rate, parse_rate
-from pipeline.settings import check_flag
+from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 
 __all__ = ["KEY_VARIABLE", "PaidService"]
 
@@ -82,13 +82,13 @@ class PaidService:
         workers: int = 16,
         max_cost: Usd | None = None,
         max_price: Usd = MAX_PRICE,
-        max_duration: Time | None = None,
-        timeout: Time = "60s",
+        max_duration: Duration | None = None,
+        timeout: Duration = "60s",
         burst: bool = False,
         wait: bool = False,
         ignore_pause: bool = False,
         retry_failed: bool = False,
-        max_age: Time | None = None,
+        max_age: Duration | None = None,
         on_unconfirmed: Literal["retry", "hold"] = "retry",
     ) -> None:
         flags = {
@@ -104,7 +104,7 @@ class PaidService:
             "api_key": _key(api_key),
             "ledger": _ledger(ledger),
             "rate": _rate(rate),
-            "workers": _workers(workers),
+            "workers": whole_number("workers", workers, 1),
             "max_cost": None if max_cost is None else usd("max_cost", max_cost),
             "max_price": usd("max_price", max_price),
             "max_duration": _duration("max_duration", max_duration),
@@ -177,19 +177,11 @@ def _rate(value: Any) -> str | None:
     return str(value)
 
 
-def _workers(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise SettingsError(
-            f"workers is {value!r}.", "workers must be a whole number from 1 (--workers)."
-        )
-    return value
-
-
-def _duration(name: str, value: Time | None) -> timedelta | None:
+def _duration(name: str, value: Duration | None) -> timedelta | None:
     return None if value is None else timedelta(seconds=seconds(name, value))
 
 
-def _timeout(value: Time) -> timedelta:
+def _timeout(value: Duration) -> timedelta:
     timeout = timedelta(seconds=seconds("timeout", value))
     if not timeout:
         raise SettingsError(

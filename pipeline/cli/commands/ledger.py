@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 
-from pipeline.amounts import usd
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.ledger_options import (
     confirm_pruning,
@@ -34,7 +33,7 @@ from pipeline.cli.output.ledger import (
     megabytes,
 )
 from pipeline.errors import LedgerError, SettingsError
-from pipeline.money import plain, total
+from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.attempts import STATES, Picked, Wanted, attempts
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.export import export
