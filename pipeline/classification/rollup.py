@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System
-from pipeline.codes import CodeTable, load, spelt
+from pipeline.codes import CodeTable, find_code, load
 from pipeline.codes.levels import parent, stem
 from pipeline.settings import Settings
 
@@ -75,7 +75,7 @@ class BackOff:
 
     def _found_line(self, written: str) -> tuple[str, ...]:
         """Return a code and those above it; of one that the table lacks, those that it has."""
-        code = spelt(self._table, written) or written.strip().upper()
+        code = find_code(self._table, written) or written.strip().upper()
         if code not in self._table:
             code = parent(self._table.system, code, self._table.titles)
         line = [code, *self._table.ancestors(code)] if code else []

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 
 from pipeline.answers import System
 from pipeline.codes.added import add, added, remove
+from pipeline.codes.normalization import find_code, normalized
 from pipeline.codes.phrases import phrases
 from pipeline.codes.psc_retired import Retired, retired, retirements
 from pipeline.codes.shipped import cpv_titles, shipped
-from pipeline.codes.spelling import FRACTION, spelt
 from pipeline.codes.table import CodeTable
 
 __all__ = [
-    "FRACTION",
     "CodeTable",
     "Retired",
     "add",
     "cpv_titles",
+    "find_code",
     "load",
+    "normalized",
     "phrases",
     "remove",
     "retired",
     "retirements",
     "shipped",
-    "spelt",
     "titles_by_language",
 ]
 

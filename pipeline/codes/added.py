@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from pipeline.answers import System
 from pipeline.codes.levels import parent
+from pipeline.codes.normalization import normalized
 from pipeline.codes.spreadsheet import Cells, sheet_rows
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
@@ -203,9 +204,10 @@ def _codes(rows: Iterable[Cells], columns: Iterable[_Columns]) -> Iterator[tuple
 
 
 def _checked(code: str) -> str:
-    if not (code.isascii() and code.isdigit() and len(code) in (2, 4, 6, 8)):
+    full = normalized("unspsc", code)
+    if full is None:
         raise CodeTableError(f"{code[:40]!r} is not a UNSPSC code.", HINT)
-    return code.ljust(8, "0")
+    return full
 
 
 def _text(cell: str) -> str:

@@ -6,14 +6,24 @@ from collections.abc import Container, Mapping
 
 from pipeline.answers import System
 
-__all__ = ["LEVELS", "assignable", "cut", "level", "levels_above", "parent", "stem", "written"]
+__all__ = [
+    "LEVELS",
+    "SECTORS",
+    "assignable",
+    "cut",
+    "full_code",
+    "level",
+    "levels_above",
+    "parent",
+    "stem",
+]
 
-# NAICS writes three of its sectors as ranges of two-digit numbers.
 SECTORS = {
     **dict.fromkeys(("31", "32", "33"), "31-33"),
     **dict.fromkeys(("44", "45"), "44-45"),
     **dict.fromkeys(("48", "49"), "48-49"),
 }
+"""The NAICS sectors that span several two-digit numbers, by number."""
 
 LEVELS: dict[System, dict[int, str]] = {
     "cpv": {2: "division", 3: "group", 4: "class", 5: "category"},
@@ -72,14 +82,14 @@ def parent(system: System, code: str, codes: Container[str]) -> str:
     short = stem(system, code)
     step = 2 if system == "unspsc" else 1
     for length in range(len(short) - step, min(LEVELS[system]) - 1, -step):
-        above = written(system, short[:length])
+        above = full_code(system, short[:length])
         if above in codes and above != code:
             return above
     return ""
 
 
-def written(system: System, short: str) -> str:
-    """Return the code that some leading digits stand for."""
+def full_code(system: System, short: str) -> str:
+    """Return the code that starts with these digits: ``45000000`` for CPV ``45``."""
     if system in ("cpv", "unspsc"):
         return short.ljust(8, "0")
     return SECTORS.get(short, short) if system == "naics" else short

@@ -9,6 +9,7 @@ from functools import cache
 from types import MappingProxyType
 
 from pipeline.answers import System
+from pipeline.codes.normalization import normalized
 from pipeline.codes.shipped import DATA
 
 __all__ = ["Retired", "retired", "retirements"]
@@ -30,7 +31,7 @@ class Retired:
 
 def retired(code: str) -> Retired | None:
     """Return the end of a PSC, None if it never ended or never was."""
-    return _psc().get(code.strip().upper())
+    return _psc().get(normalized("psc", code) or "")
 
 
 def retirements(system: System) -> Mapping[str, Retired]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from pipeline.evaluation.labels import code_of
+from pipeline.codes import normalized
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, labels
 
@@ -70,7 +70,7 @@ def _code(text: str, said: str, settings: EvaluationSettings, left_out: LeftOut)
     if not said:
         left_out.without_code += 1
         return None
-    code = code_of(settings.system, said)
+    code = normalized(settings.system, said)
     if code is None:
         left_out.no_codes[said] += 1
     return code

@@ -1,44 +1,14 @@
-"""What counts as a code, and when an answer is right: exactly, as far as stated, or at a level."""
+"""When an answer is right: exactly, as far as stated, or at a level."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipeline.answers import System
-from pipeline.codes import FRACTION
-from pipeline.codes.levels import cut, levels_above, stem, written
+from pipeline.codes.levels import cut, levels_above, stem
 
-__all__ = ["EXACT", "STATED", "Depth", "broad", "code_of", "depths"]
-
-FORMS = {
-    "cpv": re.compile(r"\d{2,8}"),
-    "psc": re.compile(r"[0-9A-Z]{1,2}|[0-9A-Z]{4}"),
-    "unspsc": re.compile(r"(\d\d){1,4}"),
-    "naics": re.compile(r"\d{2,6}|31-33|44-45|48-49"),
-}
-
-
-def code_of(system: System, said: str) -> str | None:
-    """Return a code in the form of the tables, whether a table has it or not.
-
-    White space and the fraction of ``45233140.0`` go, a CPV check digit and the hyphens of UNSPSC
-    too; letters become capitals; a short CPV or UNSPSC code is filled up with zeros; 31, 32 and 33
-    are the sector 31-33.
-
-    Returns:
-        None if it is no code of this system by its form.
-    """
-    short = FRACTION.sub("", said.strip().upper())
-    if system == "cpv":
-        short = re.sub(r"\s*-\s*\d$", "", short)
-        short = f"0{short}" if re.fullmatch(r"\d{6}0", short) else short  # lost to a spreadsheet
-    if system == "unspsc":
-        short = short.replace("-", "")
-    if not short.isascii() or FORMS[system].fullmatch(short) is None:
-        return None
-    return written(system, short)
+__all__ = ["EXACT", "STATED", "Depth", "broad", "depths"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.codes import CodeTable
-from pipeline.codes.levels import cut, written
+from pipeline.codes.levels import cut, full_code
 from pipeline.engine.model.calibration import BINS, calibration_error
 from pipeline.evaluation.labels import EXACT, Depth, broad
 from pipeline.evaluation.metrics import (
@@ -90,7 +90,7 @@ def _confused(scores: Scores, table: CodeTable) -> dict[str, list[Pair]]:
     system, level = scores.system, broad(scores.system)
 
     def general(code: str) -> str:
-        return written(system, cut(system, code, level.digits))
+        return full_code(system, cut(system, code, level.digits))
 
     def itself(code: str) -> str:
         return code

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from pipeline.answers import Answer, Matched, System
 from pipeline.classification.columns import status
-from pipeline.evaluation.labels import STATED, Depth, code_of, depths
+from pipeline.codes import normalized
+from pipeline.evaluation.labels import STATED, Depth, depths
 from pipeline.settings import MAX_TOP
 
 __all__ = ["Scores"]
@@ -59,7 +60,7 @@ class Scores:
 
     def _add(self, answer: Answer | None, truth: str) -> None:
         matches = answer.matches[:MAX_TOP] if isinstance(answer, Matched) else ()
-        codes = [code_of(self.system, match.code) or match.code for match in matches]
+        codes = [normalized(self.system, match.code) or match.code for match in matches]
         for depth, ranks in self.ranks.items():
             ranks.append(depth.rank(self.system, truth, codes))
         self.unanswered.append(not matches)

@@ -9,7 +9,7 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import say
-from pipeline.codes import CodeTable, add, cpv_titles, load, remove, retired, spelt
+from pipeline.codes import CodeTable, add, cpv_titles, find_code, load, remove, retired
 from pipeline.engine import ranker
 from pipeline.errors import CodeTableError
 from pipeline.settings import parse_systems
@@ -31,7 +31,7 @@ def codes(context: click.Context) -> None:
 @click.option("--languages", is_flag=True, help="Also print the CPV titles in every language.")
 def show(code: str, languages: bool) -> None:
     """Show a CODE: its title, the codes above it and right below it; or what replaced it."""
-    found = [(table, name) for table in _tables() if (name := spelt(table, code)) is not None]
+    found = [(table, name) for table in _tables() if (name := find_code(table, code)) is not None]
     ended = list(_ended(code))
     if not (found or ended):
         raise CodeTableError(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipeline.codes import CodeTable, Retired, spelt
+from pipeline.codes import CodeTable, Retired, find_code, normalized
 from pipeline.engine.training.examples import Examples
 
 __all__ = ["Lessons", "learnable"]
@@ -22,11 +22,11 @@ def learnable(table: CodeTable, written: str) -> str | None:
         table: the codes there are.
         written: a code as a buyer wrote it.
     """
-    found = spelt(table, written)
+    found = find_code(table, written)
     if found is None and table.system == "unspsc":
-        digits = written.strip().replace("-", "")
-        if len(digits) == 8 and digits.isdigit() and f"{digits[:2]}000000" in table:
-            return digits
+        code = normalized("unspsc", written)
+        if code and f"{code[:2]}000000" in table:
+            return code
     return found if found is None or table.assignable(found) else None
 
 
@@ -90,8 +90,8 @@ class Lessons:
 
     def _successor(self, written: str) -> str | None:
         """Return the code that replaced one that the table lacks, None if none is known."""
-        code = written.upper()
-        if code not in self.retirements:
+        code = normalized(self.table.system, written)
+        if code is None or code not in self.retirements:
             self.unknown[written] += 1
             return None
         self.retired[code] += 1

@@ -8,10 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.answers import System
+from pipeline.codes.levels import cut, stem
 
 __all__ = ["traits", "tree"]
-
-SECTORS = {"32": "31", "33": "31", "45": "44", "49": "48"}
 
 
 def tree(system: System, codes: Sequence[str]) -> sparse.csr_matrix:
@@ -32,15 +31,15 @@ def traits(system: System, code: str) -> list[str]:
     own = f"={code}"
     match system:
         case "cpv":
-            stem = code[:2] + code[2:].rstrip("0")
-            return [own, *(stem[:length] for length in range(2, min(len(stem), 6) + 1))]
+            short = stem("cpv", code)
+            return [own, *(short[:length] for length in range(2, min(len(short), 6) + 1))]
         case "unspsc":
             return [
                 own,
                 *(code[:length] for length in (2, 4, 6) if code[length - 2 : length] != "00"),
             ]
         case "naics":
-            return [own, SECTORS.get(code[:2], code[:2]), code[:3], code[:4], code[:5]]
+            return [own, cut("naics", code, 2), code[:3], code[:4], code[:5]]
         case _:
             return [own, *_psc(code)]
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.codes import load, spelt
+from pipeline.codes import find_code, load, normalized
 from pipeline.engine.training.dataset import learnable
 
 
@@ -20,6 +20,7 @@ from pipeline.engine.training.dataset import learnable
         ("unspsc", "4321", "43210000"),
         ("unspsc", "43-21-15", "43211500"),
         ("naics", "31-33", "31-33"),
+        ("naics", "32", "31-33"),
         ("cpv", "99999999", None),
         ("cpv", "", None),
         ("cpv", "-2", None),
@@ -28,7 +29,7 @@ from pipeline.engine.training.dataset import learnable
 def test_a_code_is_found_however_it_is_written(
     system: System, written: str, code: str | None
 ) -> None:
-    assert spelt(load(system), written) == code
+    assert find_code(load(system), written) == code
 
 
 def test_a_commodity_that_the_table_lacks_is_learned_if_its_segment_is_there() -> None:
@@ -56,4 +57,37 @@ def test_a_code_that_no_buyer_gives_to_a_tender_is_not_learned() -> None:
 def test_a_cpv_code_of_seven_digits_may_have_lost_the_zero_in_front(
     written: str, code: str | None
 ) -> None:
-    assert spelt(load("cpv"), written) == code
+    assert find_code(load("cpv"), written) == code
+
+
+@pytest.mark.parametrize(
+    ("system", "written", "code"),
+    [
+        ("cpv", "3111000", "03111000"),
+        ("cpv", "45233140", "45233140"),
+        ("cpv", " 45233140-2 ", "45233140"),
+        ("cpv", "45233140.0", "45233140"),
+        ("cpv", "45233140.5", None),
+        ("cpv", "45233140-2 Road works", "45233140"),
+        ("cpv", "45233140-22", None),
+        ("cpv", "45", "45000000"),
+        ("cpv", "452331400", None),
+        ("cpv", "roads", None),
+        ("cpv", "٤٥٢٣٣١٤٠", None),
+        ("psc", "r408", "R408"),
+        ("psc", "J0", "J0"),
+        ("psc", "R40", None),
+        ("unspsc", "43-21-15-03", "43211503"),
+        ("unspsc", "4321", "43210000"),
+        ("unspsc", "432", None),
+        ("naics", "236115", "236115"),
+        ("naics", "31", "31-33"),
+        ("naics", "44-45", "44-45"),
+        ("naics", "2361151", None),
+        ("naics", "", None),
+    ],
+)
+def test_a_code_is_normalized_whether_or_not_the_table_has_it(
+    system: System, written: str, code: str | None
+) -> None:
+    assert normalized(system, written) == code

@@ -1,0 +1,63 @@
+"""The one place that turns a code as somebody wrote it into the form of the code tables."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.answers import System
+from pipeline.codes.levels import SECTORS, full_code
+from pipeline.codes.table import CodeTable
+
+__all__ = ["find_code", "normalized"]
+
+FRACTION = re.compile(r"(?<=\d)\.0+$")
+"""What pandas appends to whole numbers if their column has empty cells."""
+
+CHECK_DIGIT = re.compile(r"\s*-\s*\d(?!\d).*$")
+"""The CPV check digit, and whatever follows it."""
+
+FORMS = {
+    "cpv": re.compile(r"\d{2,8}", re.ASCII),
+    "psc": re.compile(r"[0-9A-Z]{1,2}|[0-9A-Z]{4}"),
+    "unspsc": re.compile(r"(\d\d){1,4}", re.ASCII),
+    "naics": re.compile(rf"\d{{2,6}}|{'|'.join(set(SECTORS.values()))}", re.ASCII),
+}
+
+
+def normalized(system: System, written: str) -> str | None:
+    """Return a code in the form of the tables, whether or not a table has it.
+
+    Removed are surrounding white space, the fraction of ``45233140.0``, a CPV check digit and the
+    hyphens of UNSPSC. Letters become capitals, short CPV and UNSPSC codes get trailing zeros, and
+    31, 32 and 33 become the NAICS sector 31-33. A CPV code of seven digits that ends with a zero
+    gets the leading zero that a spreadsheet removed.
+
+    Returns:
+        The code; None for a malformed code.
+    """
+    return next(iter(_candidates(system, written)), None)
+
+
+def find_code(table: CodeTable, written: str) -> str | None:
+    """Return the table's code for a code as somebody wrote it, None if the table lacks it.
+
+    As `normalized`, but the table decides whether a CPV code of seven digits lacks a leading or a
+    trailing zero.
+    """
+    return next((code for code in _candidates(table.system, written) if code in table), None)
+
+
+def _candidates(system: System, written: str) -> list[str]:
+    """Return the codes that may be meant, the likeliest first."""
+    short = FRACTION.sub("", written.strip().upper())
+    if system == "cpv":
+        short = CHECK_DIGIT.sub("", short)
+    if system == "unspsc":
+        short = short.replace("-", "")
+    if FORMS[system].fullmatch(short) is None:
+        return []
+    codes = [full_code(system, short)]
+    if system == "cpv" and len(short) == 7:
+        # Nobody drops just one of several trailing zeros: after a zero, the leading one is missing.
+        codes.insert(0 if short.endswith("0") else 1, f"0{short}")
+    return codes
