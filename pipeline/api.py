@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import SYSTEMS
-from pipeline.boundary import in_python, python_words
 from pipeline.checks import check_flag
 from pipeline.classification import job
 from pipeline.classification.plan import Forecast
@@ -29,6 +28,7 @@ from pipeline.interruption import Interruption
 from pipeline.paid import PaidService, Purchase
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress
+from pipeline.python_messages import in_python, python_words
 from pipeline.settings import CsvOptions, EngineName, Settings, parse_systems
 
 __all__ = ["Forecast", "PaidService", "Result", "classify", "classify_async", "plan"]

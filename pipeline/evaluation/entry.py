@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from pipeline.answers import System
-from pipeline.boundary import in_python
 from pipeline.checks import check_flag
 from pipeline.classification.frames import text_table
 from pipeline.classification.source import Data, given
@@ -22,6 +21,7 @@ from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.paid import PaidService, Purchase
 from pipeline.paid.progress import buying_bar, silent_buying
 from pipeline.progress import bar, silent
+from pipeline.python_messages import in_python
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import ArrowReader, Reader
 from pipeline.tables.texts import find_columns

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import pipeline
-from pipeline.boundary import ARGUMENTS, OPTION, in_python, python_words
 from pipeline.errors import ParkedError
+from pipeline.python_messages import ARGUMENTS, OPTION, in_python, python_words
 
 PACKAGE = Path(pipeline.__file__).parent
 
@@ -25,7 +25,7 @@ ONLY_THERE = {"bodies", "input_format", "json", "no_header", "output_format", "p
 def worded() -> Iterator[str]:
     """Yield what the package says to its users that names an option."""
     for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] in ("cli", "service", "boundary.py"):
+        if path.relative_to(PACKAGE).parts[0] in ("cli", "service", "python_messages.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:

@@ -1,6 +1,6 @@
-"""Errors as Python users meet them: they name arguments, where the command line names options.
+"""Rewords errors for Python users: they name arguments instead of command line options.
 
-The package words its errors for the command line; the public functions pass them through here.
+The package words its errors for the command line. The public functions pass them through here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ARGUMENTS = {
     "model": "models",
     "api_key_file": "api_key",
 }
-"""What an option is called in Python, where it is not just its name with underscores."""
+"""Arguments whose name is not just that of the option with underscores."""
 
 LISTS = ("text_columns", "models", "systems")
 
@@ -35,10 +35,10 @@ PHRASES = (
     (r"say so: --input-format (\w+)", r"give it a name that ends in .\1"),
     (r"--output-format (\w+)", r'output="NAME.\1"'),
 )
-"""What Python says in another way: a file's format is in its name."""
+"""Sentences that Python words differently: there, a file's format is in its name."""
 
 BESIDE = re.compile(r" \(--[a-z-]+(?: [A-Z]+)?\)(?=[.,])")
-"""An option in parentheses behind the argument that it stands for."""
+"""An option in parentheses after the argument that it stands for."""
 
 OPTION = re.compile(
     r"--(?P<option>[a-z]+(?:-[a-z]+)*)"
@@ -47,10 +47,10 @@ OPTION = re.compile(
 
 
 def in_python(error: Error) -> Error:
-    """Return an error to raise in its own place from a public function, ``from None``.
+    """Return an error, reworded, for a public function to raise ``from None``.
 
-    It names arguments, and its traceback ends at that function: a notebook shows what the reader
-    did, not how the package found it out. What the package itself met stays as ``__context__``.
+    Its traceback ends at that function: a notebook shows the reader's own line, not the inside of
+    the package. The original cause is kept as ``__context__``.
     """
     message, hint = python_words(error.message), python_words(error.hint)
     error.message, error.hint = message, hint
@@ -60,21 +60,21 @@ def in_python(error: Error) -> Error:
 
 def python_words(text: str) -> str:
     """Turn options into arguments: ``--text-column NAME`` into ``text_columns=["NAME"]``."""
-    for pattern, said in PHRASES:
-        text = re.sub(pattern, said, text)
+    for pattern, replacement in PHRASES:
+        text = re.sub(pattern, replacement, text)
     return OPTION.sub(_argument, BESIDE.sub("", text))
 
 
 def _argument(found: re.Match[str]) -> str:
-    own = found["option"].replace("-", "_")
-    name, value = ARGUMENTS.get(own, own), found["value"]
+    plain = found["option"].replace("-", "_")
+    name, value = ARGUMENTS.get(plain, plain), found["value"]
     if value is None:
-        said = f"{name}=True" if name in FLAGS else name
+        argument = f"{name}=True" if name in FLAGS else name
     else:
         text = value if value.isdigit() else f'"{value.strip(chr(39) + chr(34))}"'
-        said = f"{name}=[{text}]" if name in LISTS else f"{name}={text}"
+        argument = f"{name}=[{text}]" if name in LISTS else f"{name}={text}"
     if name not in CSV:
-        return said
+        return argument
     if name == "no_header":
-        said = "header=False"
-    return f"csv=CsvOptions({said if '=' in said else f'{said}=...'})"
+        argument = "header=False"
+    return f"csv=CsvOptions({argument if '=' in argument else f'{argument}=...'})"
