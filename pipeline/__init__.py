@@ -6,7 +6,7 @@ result = pipeline.classify(frame, systems=["cpv"])
 result.to_pandas()
 """
 
-TYPE_CHECKING = False  # as typing has it, whose import would take longer than all of this
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from pipeline.answers import SYSTEMS
     from pipeline.api import Forecast, PaidService, Result, classify, classify_async, plan
@@ -53,15 +53,15 @@ __all__ = [
 
 if not TYPE_CHECKING:
     HOMES = ("answers", "errors", "settings", "classification.summary", "api", "evaluation")
-    """Where the names are; the last three need pandas, Arrow and SciPy, which take a second."""
-    WORKING = HOMES[-3:]
+    """The modules of the names. The last three load pandas, Arrow and SciPy: about a second."""
+    HEAVY = HOMES[-3:]
 
     def __getattr__(name: str) -> object:
-        """Import a name when it is asked for."""
+        """Import a public name on first use."""
         from importlib import import_module
 
         for home in HOMES if name in __all__ else ():
-            if home in WORKING:
+            if home in HEAVY:
                 from pipeline.platforms import check_platform
 
                 check_platform()

@@ -1,4 +1,4 @@
-"""The answers that every matcher gives, whoever computed them and whatever they cost."""
+"""The answers that every matcher returns, from the engine or from a paid service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 System: TypeAlias = Literal["cpv", "psc", "unspsc", "naics"]
 
 SYSTEMS: tuple[System, ...] = get_args(System)
-"""The classification systems, in the order their columns stand in the output."""
+"""The classification systems, in the order of their columns in the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Match:
     """One candidate code for a text.
 
     Attributes:
-        code: the code, digits held as text.
+        code: the code, as text: leading zeros count.
         title: the code's title.
-        confidence: how sure the matcher is; a fraction for the embedded engine.
+        confidence: how sure the matcher is; for the embedded engine, a fraction from 0 to 1.
     """
 
     code: str
@@ -45,11 +45,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Ranked matches, best first; possibly none, which is an answer too.
+    """Ranked matches, possibly none.
 
     Attributes:
-        matches: the candidates, best first.
-        cost_usd: what this job paid for the answer, US dollars; None if nobody knows.
+        matches: the candidates, the best first.
+        cost_usd: what this job paid for the answer, US dollars; None if unknown.
     """
 
     matches: tuple[Match, ...]
@@ -58,10 +58,10 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Explained(Matched):
-    """Matches with what spoke for the best of them.
+    """Matches with the reasons for the best one.
 
     Attributes:
-        why: words of the text, the strongest first, separated by commas; "" for none.
+        why: the words of the text that support it, strongest first, comma-separated; "" if none.
     """
 
     why: str = ""
@@ -69,11 +69,11 @@ class Explained(Matched):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A lasting failure: this text has no answer.
+    """A lasting failure: no answer exists for this text.
 
     Attributes:
         error: the error type, such as ``VALIDATION_ERROR``; it becomes the row's status.
-        cost_usd: what this job paid for it, US dollars; None if nobody knows.
+        cost_usd: what this job paid for it, US dollars; None if unknown.
     """
 
     error: str
@@ -82,10 +82,10 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """No answer yet: the run parked before it came to this text.
+    """No answer yet: the run parked before this call.
 
     Attributes:
-        cost_usd: what this job paid for attempts that gave none, US dollars; None if nobody knows.
+        cost_usd: what this job paid for attempts without an answer, US dollars; None if unknown.
     """
 
     cost_usd: Decimal | None = ZERO
@@ -94,16 +94,16 @@ class Pending:
 Answer: TypeAlias = Matched | Failed | Pending
 
 BatchAnswers: TypeAlias = Mapping[System, Sequence[Answer | None]]
-"""For each system one answer a row of the batch; None where the row has no text."""
+"""For each system, one answer per row of the batch; None for a row without text."""
 
 
 class Matcher(Protocol):
-    """Anything that answers (system, texts)."""
+    """Anything that answers batches of texts: the embedded engine, or the ledger."""
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        """Answer batches of texts, one result a batch, in order.
+        """Yield the answers of each batch of texts, in order.
 
         Args:
-            batches: lists of texts; "" stands for a row without text.
+            batches: lists of texts; "" for a row without text.
         """
         ...

@@ -1,15 +1,15 @@
-"""Every error that the package raises on purpose, each with what the reader can do about it.
+"""Every error that the package raises on purpose, each with a hint what to do about it.
 
 PipelineError
 ├── SettingsError     an option, environment variable or settings file is wrong
-├── InputError        the table cannot be read as it is
-│   └── InputChangedError   it changed while it was being read
-├── OutputError       the output may not or cannot be written
-├── CodeTableError    a code, a system or an official code file is not as it should be
+├── InputError        the table cannot be read
+│   └── InputChangedError   it changed between the two times it was read
+├── OutputError       the output cannot be written, or must not be replaced
+├── CodeTableError    an unknown code, or a code table that cannot be read
 ├── EngineError       a worker process of the engine died
-├── NoMatchError      too many rows got no match
+├── NoMatchError      more rows have no match than allowed
 ├── LedgerError       the ledger cannot be read or written
-└── ParkedError       a job stopped before its end and can go on
+└── ParkedError       a job stopped before its end and can be continued
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = [
 
 
 class PipelineError(Exception):
-    """Something the user can mend.
+    """An error that the user can fix.
 
     Attributes:
-        message: what is wrong, in one sentence.
+        message: what happened, with the value.
         hint: what to do about it.
-        exit_code: what the command line exits with.
+        exit_code: the exit code of the command line.
     """
 
     exit_code = 2
@@ -52,38 +52,38 @@ class PipelineError(Exception):
 
 
 class SettingsError(PipelineError):
-    """An option, an environment variable or the settings file holds something unusable."""
+    """An option, an environment variable or the settings file has an invalid value."""
 
 
 class InputError(PipelineError):
-    """The input table cannot be read as it is: not there, ragged, undecodable, wrong column."""
+    """The input table cannot be read: missing, ragged, undecodable, or without a column."""
 
 
 class InputChangedError(InputError):
-    """The input table changed between the two times it is read, so no output was written."""
+    """The input table changed between the two times it was read, so no output was written."""
 
 
 class OutputError(PipelineError):
-    """The output may not be written where it should go, or the disk refused it."""
+    """The output cannot be written, or would replace a file that this tool did not write."""
 
 
 class CodeTableError(PipelineError):
-    """An unknown code or system, or an official code file that cannot be understood."""
+    """An unknown code, or an official code file that cannot be read."""
 
 
 class EngineError(PipelineError):
-    """A worker process of the embedded engine died, most often for want of memory."""
+    """A worker process of the embedded engine died, usually because memory ran out."""
 
     exit_code = 1
 
 
 class NoMatchError(PipelineError):
-    """More rows got no match than the job allows; the enriched table is there all the same.
+    """More rows have no match than the job allows; the output was written nevertheless.
 
     Attributes:
-        message: how many, in which systems.
+        message: how many rows, in which systems.
         hint: what to do about it.
-        result: what `pipeline.classify` would have returned; None until it raises this.
+        result: what `pipeline.classify` would have returned.
     """
 
     exit_code = 3
@@ -97,12 +97,12 @@ class LedgerError(PipelineError):
 
 
 class ParkedError(PipelineError):
-    """A job stopped in good order before its end; done again, it goes on from there.
+    """A job stopped in good order before its end; the same call or command continues it.
 
     Attributes:
-        message: why.
-        hint: what to do about it.
-        exit_code: what the command line would exit with.
+        message: why it stopped.
+        hint: how to continue it.
+        exit_code: the exit code of the command line.
         cost_usd: what the job has cost so far, US dollars.
     """
 

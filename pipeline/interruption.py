@@ -1,4 +1,4 @@
-"""Work in a thread of its own, and a wait for it that signals and other threads can interrupt."""
+"""Runs work in a thread, and waits for it so that signals and other threads can interrupt."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["Interruption", "Work"]
 
 T = TypeVar("T")
 
-LOOK_UP = 0.2
-"""Seconds of waiting after which Python looks for signals: one that comes in the moment before a
-thread begins to wait does not wake it."""
+CHECK_S = 0.2
+"""Seconds between checks for signals: one that arrives just before a thread begins to wait does not
+wake it."""
 
 
 class Work(Generic[T]):
-    """Something that is done in a thread of its own, which begins at once.
+    """A function running in a new thread, from the moment this is made.
 
-    Whoever waits for it touches no lock that is written in Python. A signal's exception can come
-    between the taking of a `threading.Condition` and the block it guards, and nobody gives the
-    condition back then: the futures, executors and threads of the library would never end.
+    Waiting for it takes no lock that is written in Python. A signal handler's exception can come
+    between taking a `threading.Condition` and entering the block that releases it; the futures,
+    executors and threads of the standard library would then wait forever.
 
     Args:
-        do: what is done.
+        do: the function.
     """
 
     def __init__(self, do: Callable[[], T]) -> None:
@@ -38,25 +38,25 @@ class Work(Generic[T]):
         _thread.start_new_thread(self._run, (do,))
 
     def wake(self) -> None:
-        """Let one wait for it end."""
+        """End one call of `wait` now."""
         self._end.put(None)
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended, no longer than some seconds, or until somebody wakes this."""
+        """Wait until the function has ended, for at most some seconds, or until `wake`."""
         if not self.ended:
             with suppress(queue.Empty):
                 self._end.get(timeout=seconds)
 
     @property
     def error(self) -> BaseException | None:
-        """What it raised; None if nothing, or if it has not ended."""
+        """The exception that it raised; None if none, or if it has not ended."""
         return self._error
 
     def result(self) -> T:
-        """Return what came of it, once it has ended.
+        """Return what the function returned; call this only after it has ended.
 
         Raises:
-            BaseException: what it raised.
+            BaseException: the function raised it.
         """
         if self._error is not None:
             raise self._error
@@ -65,7 +65,7 @@ class Work(Generic[T]):
     def _run(self, do: Callable[[], T]) -> None:
         try:
             self._results.append(do())
-        except BaseException as error:  # whoever waits raises it
+        except BaseException as error:  # raised by `result`
             self._error = error
         finally:
             self.ended = True
@@ -73,7 +73,7 @@ class Work(Generic[T]):
 
 
 class Interruption:
-    """Interrupts the thread that waits with it, each time that another one asks for it."""
+    """Lets other threads interrupt the thread that waits with it."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
@@ -81,29 +81,29 @@ class Interruption:
         self._wake: Callable[[], None] = lambda: None
 
     def ask(self) -> None:
-        """Interrupt the other thread; from any thread."""
+        """Interrupt the waiting thread. Any thread may call this."""
         self._asked.set()
         self._waiting.put(None)
         self._wake()
 
     def check(self) -> None:
-        """Go on unless it was asked for.
+        """Raise an error if an interruption was asked for.
 
         Raises:
-            asyncio.CancelledError: it was.
+            asyncio.CancelledError: it was asked for.
         """
         if self._asked.is_set():
             raise asyncio.CancelledError
 
     def wait(self, work: Work[T]) -> None:
-        """Wait until some work has ended, however it did.
+        """Wait until some work has ended, normally or with an error.
 
         Raises:
-            asyncio.CancelledError: an interruption was asked for; once for each time.
+            asyncio.CancelledError: an interruption was asked for; raised once for each `ask`.
         """
         self._wake = work.wake
         while not work.ended:
             with suppress(queue.Empty):
                 self._waiting.get_nowait()
                 raise asyncio.CancelledError
-            work.wait(LOOK_UP)
+            work.wait(CHECK_S)

@@ -1,4 +1,4 @@
-"""Says where the package works, before a missing module of the system would with a traceback."""
+"""Refuses unsupported systems with a clear message, before an import fails with a traceback."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pipeline.errors import SettingsError
 __all__ = ["NEEDED", "check_platform"]
 
 NEEDED = ("fcntl", "resource")
-"""The modules of Python that POSIX systems have and Windows lacks, as far as they are imported."""
+"""The POSIX-only modules of Python that the package imports."""
 
 
 def check_platform() -> None:
-    """Refuse a system that cannot lock files as outputs and ledgers need it.
+    """Refuse a system without the file locks that outputs and ledgers need.
 
     Raises:
         SettingsError: the system is not POSIX.

@@ -1,4 +1,4 @@
-"""Tables for people on a terminal: columns of words at the left, numbers at the right."""
+"""Plain-text tables for terminals: words are left-aligned, numbers right-aligned."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["aligned"]
 def aligned(
     header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0
 ) -> Iterator[str]:
-    """Yield the lines of a table whose last columns hold numbers, which stand at the right."""
+    """Yield the lines of a table whose last ``numbers`` columns are right-aligned."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     words = len(header) - numbers
     for row in (header, *rows):

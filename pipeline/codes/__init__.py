@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pipeline.answers import System
 from pipeline.codes.added import add, added, remove
 from pipeline.codes.normalization import find_code, normalized
-from pipeline.codes.phrases import phrases
 from pipeline.codes.psc_retired import Retired, retired, retirements
-from pipeline.codes.shipped import cpv_titles, shipped
+from pipeline.codes.shipped import cpv_titles, phrases, shipped
 from pipeline.codes.table import CodeTable
 
 __all__ = [
@@ -30,12 +29,12 @@ __all__ = [
 
 
 def load(system: System) -> CodeTable:
-    """Return the table of a system: the one the user added, else the one shipped."""
+    """Return the table of a system: the one that the user added, else the shipped one."""
     return added(system) or shipped(system)
 
 
 def titles_by_language(table: CodeTable) -> Sequence[Sequence[str]]:
-    """Return a list of titles a language, English first, each in the order of the table."""
+    """Return one list of titles per language, English first, each in the order of the table."""
     if table.system == "cpv":
         return list(cpv_titles().values())
     return [list(table.titles.values())]

@@ -1,4 +1,4 @@
-"""Code tables that the user adds: the official UNSPSC file, which may not be shipped whole."""
+"""Code tables that the user adds: the full UNSPSC table, whose licence forbids shipping it."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.files.regular import check_regular, open_regular
+from pipeline.quoting import quoted
 
 __all__ = ["add", "added", "remove"]
 
 HEADER_WITHIN = 20
-"""The official spreadsheet has a notice above its column names."""
+"""Rows in which to look for the column names: the official spreadsheet has a notice above them."""
 
 DELIMITERS = ",;\t"
 
 CSV_BYTES = 256 * 2**20
 CODES = 1_000_000
-"""What a CSV file may have, once unpacked, and how many codes there may be: several times what is
-official."""
+"""Limits for a CSV file, uncompressed, and for the number of codes: several times the official
+file."""
 
 LEVELS = ("segment", "family", "class", "commodity")
 
@@ -48,14 +49,14 @@ HINT = (
 )
 
 DAMAGE = (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError)
-"""What reading raises where a table is torn, or was not written by us: no metadata, other columns,
-values of other types."""
+"""What reading a damaged table raises, or one that this tool did not write: it may lack metadata or
+columns, or have values of other types."""
 
 UNREADABLE = (
     *(OSError, EOFError, ValueError, RuntimeError),
     *(csv.Error, zlib.error, BadZipFile, ExpatError),
 )
-"""What reading a file raises that is torn, encrypted, of another kind or too large."""
+"""What reading raises for a file that is damaged, encrypted, too large or of another kind."""
 
 
 class _Columns(NamedTuple):
@@ -64,10 +65,10 @@ class _Columns(NamedTuple):
 
 
 def add(file: Path) -> CodeTable:
-    """Read the official UNSPSC file, keep it in the user's data folder and return it.
+    """Read the official UNSPSC file, save its table in the user's data folder and return it.
 
     Raises:
-        CodeTableError: the file cannot be read, is not what it should be or cannot be kept.
+        CodeTableError: the file cannot be read, has no UNSPSC codes, or cannot be saved.
     """
     titles = _titles(file)
     if not titles:
@@ -79,21 +80,21 @@ def add(file: Path) -> CodeTable:
         _keep(table.replace_schema_metadata(about), path)
     except OSError as error:
         raise CodeTableError(
-            f"The table cannot be kept: {error}.",
-            f"Make room in {path.parent}, or let it be written to.",
+            f"The table cannot be saved: {error}.",
+            f"Check the free space and the permissions of {path.parent}.",
         ) from error
     return _read(path, path.stat().st_mtime_ns)
 
 
 def added(system: System) -> CodeTable | None:
-    """Return the table that the user added for a system, if any.
+    """Return the table that the user added for a system; None if there is none.
 
     Raises:
-        CodeTableError: it is damaged.
+        CodeTableError: the table is damaged.
     """
     try:
         path = _path(system)
-    except SettingsError:  # without a home folder nothing can have been added
+    except SettingsError:  # no home folder, so nothing was added
         return None
     try:
         changed = path.stat().st_mtime_ns
@@ -105,10 +106,10 @@ def added(system: System) -> CodeTable | None:
 
 
 def remove(system: System) -> bool:
-    """Forget an added table; tell whether there was one.
+    """Remove an added table; return whether there was one.
 
     Raises:
-        CodeTableError: it cannot be removed.
+        CodeTableError: the file cannot be removed.
     """
     path = _path(system)
     try:
@@ -118,7 +119,7 @@ def remove(system: System) -> bool:
     except OSError as error:
         raise CodeTableError(
             f"The added table {path} cannot be removed: {error.strerror}.",
-            f"Remove it by hand, or let {path.parent} be written to.",
+            f"Delete it yourself, or check the permissions of {path.parent}.",
         ) from error
     return True
 
@@ -128,9 +129,9 @@ def _path(system: System) -> Path:
 
 
 def _keep(table: pa.Table, path: Path) -> None:
-    """Write beside the place and move there, so that the old table serves until then."""
+    """Write a temporary file, then move it into place: the old table serves until then."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{uuid4().hex}.tmp")  # one for each of two at once
+    draft = path.with_suffix(f".{uuid4().hex}.tmp")  # two processes may do this at once
     try:
         pq.write_table(table, draft)
         draft.replace(path)
@@ -139,7 +140,7 @@ def _keep(table: pa.Table, path: Path) -> None:
 
 
 @lru_cache(maxsize=2)
-def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - a changed file is read anew
+def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a changed file again
     try:
         check_regular(path)
         table = pq.read_table(path)
@@ -155,7 +156,7 @@ def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - a changed fi
 def _damaged(path: Path, error: Exception) -> CodeTableError:
     return CodeTableError(
         f"The added table {path} cannot be read: {error}.",
-        "Forget it (tender-pipeline codes remove unspsc), then add your file again.",
+        "Remove it (tender-pipeline codes remove unspsc), then add your file again.",
     )
 
 
@@ -165,9 +166,7 @@ def _titles(file: Path) -> dict[str, str]:
     for number, row in enumerate(top):
         if columns := _columns(row):
             return _gathered(_codes(chain(top[number + 1 :], rows), columns))
-    raise CodeTableError(
-        f"None of the first {HEADER_WITHIN} rows of {file} names the columns.", HINT
-    )
+    raise CodeTableError(f"{file} has no column names in its first {HEADER_WITHIN} rows.", HINT)
 
 
 def _gathered(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -180,7 +179,7 @@ def _gathered(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _columns(row: Cells) -> list[_Columns]:
-    """Return where codes and their titles stand; nothing if this row does not name them."""
+    """Return the columns of codes and titles; nothing if this row does not name them."""
     names: dict[str, int] = {}
     for place, cell in row.items():
         names.setdefault(_text(cell).casefold(), place)
@@ -200,14 +199,10 @@ def _codes(rows: Iterable[Cells], columns: Iterable[_Columns]) -> Iterator[tuple
         for at in columns:
             code, title = _text(row.get(at.code, "")), _text(row.get(at.title, ""))
             if code and title:
-                yield _checked(code), title
-
-
-def _checked(code: str) -> str:
-    full = normalized("unspsc", code)
-    if full is None:
-        raise CodeTableError(f"{code[:40]!r} is not a UNSPSC code.", HINT)
-    return full
+                full = normalized("unspsc", code)
+                if full is None:
+                    raise CodeTableError(f"{quoted(code)} is not a UNSPSC code.", HINT)
+                yield full, title
 
 
 def _text(cell: str) -> str:
@@ -215,11 +210,6 @@ def _text(cell: str) -> str:
 
 
 def _rows(file: Path) -> Iterator[Cells]:
-    """Read the rows of a file one by one.
-
-    Raises:
-        CodeTableError: it cannot be read.
-    """
     try:
         with open_regular(file) as content:
             if file.name.lower().endswith((".csv", ".csv.gz")):
@@ -227,11 +217,8 @@ def _rows(file: Path) -> Iterator[Cells]:
             else:
                 yield from sheet_rows(content)
     except UNREADABLE as error:
-        raise CodeTableError(f"{file} cannot be read: {_reason(error)}.", HINT) from error
-
-
-def _reason(error: Exception) -> object:
-    return error.strerror or error if isinstance(error, OSError) else error
+        reason = getattr(error, "strerror", None) or error
+        raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error
 
 
 def _csv_rows(content: BinaryIO, packed: bool) -> Iterator[Cells]:
@@ -247,7 +234,7 @@ def _csv_rows(content: BinaryIO, packed: bool) -> Iterator[Cells]:
 
 
 def _delimiter(text: TextIO) -> str:
-    """Return what splits a line into column names; Excel writes what its country is used to."""
+    """Return the delimiter that yields known column names; Excel's depends on the country."""
     top = list(islice(text, HEADER_WITHIN))
     for delimiter in DELIMITERS:
         if any(_columns(dict(enumerate(row))) for row in csv.reader(top, delimiter=delimiter)):

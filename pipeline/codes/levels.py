@@ -1,4 +1,4 @@
-"""How the codes of each system nest: the parent and the level that a code's digits say."""
+"""How the codes of each system nest: levels and parents follow from a code's digits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEEPEST = {"cpv": "subcategory", "naics": "national industry", "psc": "code", "u
 
 
 def stem(system: System, code: str) -> str:
-    """Return the digits of a code that say something: no trailing zeros, no range."""
+    """Return the significant digits of a code, without trailing zeros."""
     if system == "cpv":
         return code[:2] + code[2:].rstrip("0")
     if system == "unspsc":
@@ -52,33 +52,33 @@ def level(system: System, code: str) -> str:
 
 
 def levels_above(system: System) -> Mapping[int, str]:
-    """Return the levels above that of a full code, from the top: their digits and their names."""
+    """Return the levels above the full code, from the top: number of digits and name."""
     return {
         digits: name for digits, name in LEVELS[system].items() if name != DEEPEST.get(system, "")
     }
 
 
 def cut(system: System, code: str, digits: int) -> str:
-    """Return the leading digits of a code, what it says at a level: NAICS sectors as they are."""
+    """Return the leading digits of a code; for a NAICS sector of several numbers, its range."""
     short = code[:digits]
     return SECTORS.get(short, short) if system == "naics" else short
 
 
 def assignable(system: System, code: str) -> bool:
-    """Tell whether buyers give a code of this depth to a tender.
+    """Return whether a tender may have a code of this depth.
 
-    PSC and NAICS want the full code; CPV and UNSPSC may be as general as the need is.
+    PSC and NAICS require the full code. CPV and UNSPSC allow general codes.
     """
     return len(code) == 4 if system == "psc" else system != "naics" or len(code) == 6
 
 
 def parent(system: System, code: str, codes: Container[str]) -> str:
-    """Return the nearest code above one that exists; "" at the top.
+    """Return the nearest existing code above a code; "" at the top.
 
-    A level may be missing in between: CPV has 35 codes whose parent is two levels up.
+    A level in between may be missing: CPV has 35 codes whose parent is two levels up.
     """
     if system == "psc" and len(code) == 2 and code.isdigit():
-        return ""  # supply groups: 71 to 79 are no part of category 7, which is IT
+        return ""  # a supply group: 71 to 79 do not belong to category 7, which is IT
     short = stem(system, code)
     step = 2 if system == "unspsc" else 1
     for length in range(len(short) - step, min(LEVELS[system]) - 1, -step):

@@ -1,26 +1,26 @@
-"""Most PSC titles combine a service with a thing, so the table is composed from short lists."""
+"""Composes the PSC table from short lists, since most titles combine a service with an object."""
+
+from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
 from typing import Any
 
-from pipeline.codes.levels import parent
-
 Table = dict[str, Any]
 Titles = dict[str, str]
 
 
-def rows() -> list[tuple[str, str, str]]:
-    """Return the code, title and parent of every category, group and code, in code order."""
+def titles() -> Titles:
+    """Return the title of every category, group and code, in the order of the codes."""
     source = tomllib.loads((files("pipeline.codes") / "data" / "psc.toml").read_text("utf-8"))
-    titles: Titles = dict(source["categories"])
+    found: Titles = dict(source["categories"])
     for part in (_supplies, _research, _technology, _services):
-        titles |= part(source)
-    return [(code, title, parent("psc", code, titles)) for code, title in sorted(titles.items())]
+        found |= part(source)
+    return dict(sorted(found.items()))
 
 
 def _keyed(table: Table, length: int) -> Titles:
-    """Return the entries whose keys are parts of codes, which no option of a table is."""
+    """Return the entries whose keys are parts of codes; the others are options of the table."""
     return {key: title for key, title in table.items() if len(key) == length}
 
 

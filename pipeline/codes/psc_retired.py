@@ -1,4 +1,4 @@
-"""The Product and Service Codes that were retired, since when, and what took their place."""
+"""Retired Product and Service Codes, with their last days and their successors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Retired", "retired", "retirements"]
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """The end of a code.
+    """When a code was retired, and what replaced it.
 
     Attributes:
-        until: the last day on which it could be given.
-        successor: the code of today's table that took its place; None if none did, if several
-            share what it meant, or if it is not known.
+        until: the last day on which it was valid.
+        successor: the code of the current table that replaced it; None if there is none, if its
+            meaning was split among several, or if it is unknown.
     """
 
     until: date
@@ -30,12 +30,12 @@ class Retired:
 
 
 def retired(code: str) -> Retired | None:
-    """Return the end of a PSC, None if it never ended or never was."""
+    """Return when a PSC was retired; None for a valid or an unknown code."""
     return _psc().get(normalized("psc", code) or "")
 
 
 def retirements(system: System) -> Mapping[str, Retired]:
-    """Return the retired codes of a system; they are known of PSC only."""
+    """Return the retired codes of a system; only PSC has any."""
     return _psc() if system == "psc" else {}
 
 

@@ -1,4 +1,4 @@
-"""The code tables that come with the package."""
+"""The code tables and phrases that are shipped with the package."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pipeline.codes import psc
 from pipeline.codes.levels import parent
 from pipeline.codes.table import CodeTable
 
-__all__ = ["DATA", "cpv_titles", "shipped"]
+__all__ = ["DATA", "cpv_titles", "phrases", "shipped"]
 
 DATA = files("pipeline.codes") / "data"
 
 
 @cache
 def shipped(system: System) -> CodeTable:
-    """Return the table of a system as it comes with the package."""
+    """Return the shipped table of a system."""
     loaders = {"cpv": _cpv, "psc": _psc, "unspsc": _unspsc, "naics": _naics}
     return loaders[system]()
 
@@ -29,6 +29,13 @@ def cpv_titles() -> dict[str, list[str]]:
     with as_file(DATA / "cpv.parquet") as path:
         table = pq.read_table(path)
     return {name: table[name].to_pylist() for name in table.column_names if name != "code"}
+
+
+def phrases(system: System) -> list[tuple[str, str]]:
+    """Return (code, phrase) pairs to train models: how buyers word a code, in several languages."""
+    lines = (DATA / f"phrases_{system}.tsv").read_text("utf-8").splitlines()
+    rows = (line.partition("\t") for line in lines if not line.startswith("#"))
+    return [(code, phrase) for code, _, some in rows for phrase in some.split(" | ")]
 
 
 def _cpv() -> CodeTable:
@@ -48,15 +55,12 @@ def _unspsc() -> CodeTable:
 
 
 def _psc() -> CodeTable:
-    rows = psc.rows()
-    return CodeTable(
-        "psc",
-        "April 2025",
-        "US General Services Administration, Product and Service Codes Manual",
-        "public domain",
-        {code: title for code, title, _ in rows},
-        {code: above for code, _, above in rows},
-    )
+    about = {
+        "edition": "April 2025",
+        "source": "US General Services Administration, Product and Service Codes Manual",
+        "licence": "public domain",
+    }
+    return _table("psc", about, psc.titles())
 
 
 def _table(system: System, about: dict[str, str], titles: dict[str, str]) -> CodeTable:
@@ -65,7 +69,7 @@ def _table(system: System, about: dict[str, str], titles: dict[str, str]) -> Cod
 
 
 def _read_tsv(name: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Read ``# key: value`` lines, a header line, then code and title a line."""
+    """Read ``# key: value`` lines, a header line, then lines with a code and a title."""
     about: dict[str, str] = {}
     titles: dict[str, str] = {}
     for line in (DATA / name).read_text("utf-8").splitlines():

@@ -1,7 +1,7 @@
 """Reads the first sheet of an .xlsx workbook row by row, in bounded memory.
 
-The readers there are make room for a sheet's whole extent: one cell in its last corner, in a file
-of 1,500 bytes, asks for 17 thousand million cells and aborts the process.
+Existing readers allocate a sheet's whole extent: a file of 1,500 bytes with one cell in the last
+corner asks for 17 billion cells and aborts the process.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 __all__ = ["Cells", "sheet_rows"]
 
 Cells: TypeAlias = Mapping[int, str]
-"""The cells of a row that hold something, by the number of their column, from 0."""
+"""The non-empty cells of a row, by the number of their column, from 0."""
 
 FILE_BYTES = 128 * 2**20
 PART_BYTES = 512 * 2**20
 STRINGS_BYTES = 128 * 2**20
-"""Bytes of a workbook, of a part of it once unpacked, and of the part with the texts that cells
-share: several times what the official file takes."""
+"""Limits in bytes for a workbook, an uncompressed part of it, and the part with shared texts:
+several times the size of the official file."""
 
 ROWS, COLUMNS, CHARACTERS = 1_048_576, 16_384, 32_767
-"""Of a sheet, and of a cell: what spreadsheet programs keep to."""
+"""Limits of a sheet and of a cell's text, as in spreadsheet programs."""
 
 CHUNK = 2**16
 
@@ -35,20 +35,20 @@ LETTERS = re.compile(r"[A-Z]{1,3}")
 DIGITS = "0123456789"
 VALUES = ("v", "t")
 ESCAPED = re.compile(r"_x(?![Dd][89A-Fa-f])([0-9A-Fa-f]{4})_")
-"""How a workbook writes a character that XML does not have; half a character is none."""
+"""How a workbook writes a character that XML does not allow; surrogates are excluded."""
 
 OLD = b"\xd0\xcf\x11\xe0"
-NO_WORKBOOK = "it is no whole .xlsx workbook; save it as .xlsx or .csv"
+NO_WORKBOOK = "it is not a complete .xlsx workbook; save it as .xlsx or .csv"
 
 WORKBOOK, LINKS, STRINGS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
 
 
 def sheet_rows(file: BinaryIO) -> Iterator[Cells]:
-    """Read the rows of the first sheet, without those that the workbook does not name.
+    """Yield the rows of the first sheet that the workbook contains.
 
     Raises:
-        ValueError, RuntimeError, OSError, EOFError, BadZipFile, ExpatError, zlib.error: it is no
-            workbook of this kind, damaged, encrypted, or larger than any that is honest.
+        ValueError, RuntimeError, OSError, EOFError, BadZipFile, ExpatError, zlib.error: the file is
+            not such a workbook, or is damaged, encrypted or too large.
     """
     _check_file(file)
     with ZipFile(file) as archive:
@@ -73,7 +73,7 @@ def _check_file(file: BinaryIO) -> None:
 
 
 def _first_sheet(archive: ZipFile, parts: Mapping[str, ZipInfo]) -> str:
-    """Return the name of the part that holds the first sheet."""
+    """Return the name of the first sheet's part."""
     found: list[str] = []
     links: dict[str, str] = {}
 
@@ -84,7 +84,7 @@ def _first_sheet(archive: ZipFile, parts: Mapping[str, ZipInfo]) -> str:
             links[values.get("Id", "")] = values.get("Target", "")
 
     for part in (WORKBOOK, LINKS):
-        for _ in _parsed(archive, _part(parts, part), _Names(see), STRINGS_BYTES):
+        for _ in _parsed(archive, _part(parts, part), _Elements(see), STRINGS_BYTES):
             pass
     if not found or found[0] not in links:
         raise ValueError("it has no sheet")
@@ -95,32 +95,31 @@ def _part(parts: Mapping[str, ZipInfo], name: str) -> ZipInfo:
     if name.lower() not in parts:
         raise ValueError(NO_WORKBOOK)
     info = parts[name.lower()]
-    if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # others may ask for any memory
-        raise ValueError(f"{name} is packed in a way that workbooks are not")
+    if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # others may need unbounded memory
+        raise ValueError(f"{name} has a compression that workbooks do not use")
     return info
 
 
-class _Names:
-    """Tells of the elements of an XML part."""
+class _Elements:
+    """Passes the elements of an XML part to a function."""
 
     def __init__(self, see: Callable[[str, dict[str, str]], None]) -> None:
         self._see = see
 
     def start(self, name: str, values: dict[str, str]) -> None:
-        """Take in the beginning of an element."""
         self._see(_local(name), values)
 
     def text(self, text: str) -> None:
-        """Pass over what stands in an element."""
+        pass
 
     def end(self, name: str) -> None:
-        """Pass over the end of an element."""
+        pass
 
 
 class _Texts:
-    """Gathers the texts of elements, what is said of their pronunciation aside.
+    """Collects the texts of elements, without their phonetic hints (``rPh``).
 
-    It is called millions of times: an official file has two million cells.
+    It is called millions of times: the official file has two million cells.
     """
 
     def __init__(self, holds: str) -> None:
@@ -130,7 +129,6 @@ class _Texts:
         self._aside = False
 
     def start(self, name: str, values: dict[str, str]) -> None:
-        """Take in the beginning of an element."""
         if ":" in name:
             name = _local(name)
         if name in VALUES:
@@ -142,12 +140,10 @@ class _Texts:
             self._aside = True
 
     def text(self, text: str) -> None:
-        """Take in some of an element's text."""
         if self._listens:
             self._parts.append(text)
 
     def end(self, name: str) -> None:
-        """Take in the end of an element."""
         self._listens = False
         if ":" in name:
             name = _local(name)
@@ -159,30 +155,29 @@ class _Texts:
             self.row_ends()
 
     def begins(self, values: dict[str, str]) -> None:
-        """Take in the beginning of what holds a text."""
+        """Start the element that holds a text."""
 
     def ends(self, text: str) -> None:
-        """Take in the end of what holds a text."""
+        """End the element that holds a text."""
         raise NotImplementedError
 
     def row_ends(self) -> None:
-        """Take in the end of a row."""
+        """End a row."""
 
 
 class _Strings(_Texts):
-    """Gathers the texts that cells share."""
+    """Collects the texts that cells share."""
 
     def __init__(self) -> None:
         super().__init__("si")
         self.texts: list[str] = []
 
     def ends(self, text: str) -> None:
-        """Take in the end of a text."""
         self.texts.append(text)
 
 
 class _Sheet(_Texts):
-    """Gathers the rows of a sheet."""
+    """Collects the rows of a sheet."""
 
     def __init__(self, shared: Sequence[str]) -> None:
         super().__init__("c")
@@ -194,12 +189,11 @@ class _Sheet(_Texts):
         self._kind = "n"
 
     def taken(self) -> list[Cells]:
-        """Return the rows that were read since this was asked last."""
+        """Return the rows read since the last call."""
         rows, self._rows = self._rows, []
         return rows
 
     def begins(self, values: dict[str, str]) -> None:
-        """Take in the beginning of a cell."""
         place = values.get("r")
         self._column = self._column + 1 if place is None else _column(place.rstrip(DIGITS))
         if self._column >= COLUMNS:
@@ -207,12 +201,10 @@ class _Sheet(_Texts):
         self._kind = values.get("t", "n")
 
     def ends(self, text: str) -> None:
-        """Take in the end of a cell."""
         if text := self._cell(text):
             self._row[self._column] = text
 
     def row_ends(self) -> None:
-        """Take in the end of a row."""
         self._rows.append(self._row)
         self._row, self._column = {}, -1
         self._seen += 1
@@ -238,9 +230,9 @@ def _whole(parts: Sequence[str]) -> str:
 
 @lru_cache(maxsize=COLUMNS)
 def _column(letters: str) -> int:
-    """Return the number of a column, from 0, by its letters."""
+    """Return the number of a column, from 0, from its letters."""
     if not LETTERS.fullmatch(letters):
-        raise ValueError(f"{letters[:20]!r} is no column")
+        raise ValueError(f"{letters[:20]!r} is not a column")
     column = 0
     for letter in letters:
         column = column * 26 + ord(letter) - ord("A") + 1
@@ -248,7 +240,7 @@ def _column(letters: str) -> int:
 
 
 def _number(text: str) -> str:
-    """Return a number as text; codes are numbers in some files, some as 10101501.0."""
+    """Return a number as text: some files store codes as numbers, such as 10101501.0."""
     if text.isdecimal():
         return text
     try:
@@ -258,8 +250,10 @@ def _number(text: str) -> str:
     return str(int(value)) if value.is_integer() else text
 
 
-def _parsed(archive: ZipFile, info: ZipInfo, handler: _Names | _Texts, most: int) -> Iterator[None]:
-    """Read a part of a workbook piece by piece; no more is unpacked than may be."""
+def _parsed(
+    archive: ZipFile, info: ZipInfo, handler: _Elements | _Texts, most: int
+) -> Iterator[None]:
+    """Parse a part of a workbook chunk by chunk, up to a limit of uncompressed bytes."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse_doctype
@@ -283,5 +277,5 @@ def _local(name: str) -> str:
 
 
 def _refuse_doctype(*_: object) -> None:
-    """Refuse what a workbook never has, and what can make a text of gigabytes from a few bytes."""
+    """Refuse document types: workbooks have none, and entities can expand to gigabytes."""
     raise ValueError("it declares a document type")

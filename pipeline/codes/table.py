@@ -1,4 +1,4 @@
-"""A classification system's codes with their titles and the tree they form."""
+"""A classification system's codes, with their titles and their tree."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class CodeTable:
     """The codes of one system.
 
     Attributes:
-        system: which system.
-        edition: which edition of it.
-        source: who publishes it and how it came here.
-        licence: under what terms.
+        system: the system.
+        edition: the edition of the system.
+        source: the publisher, and where the table was taken from.
+        licence: the licence of the table.
         titles: English titles by code, in the official order.
-        parents: for each code the code above it, "" at the top.
+        parents: for each code, the code above it; "" at the top.
     """
 
     system: System
@@ -44,23 +44,23 @@ class CodeTable:
         return level(self.system, code)
 
     def assignable(self, code: str) -> bool:
-        """Tell whether buyers give this code to a tender; see `pipeline.codes.levels`."""
+        """Return whether a tender may have this code; see `pipeline.codes.levels`."""
         return assignable(self.system, code)
 
     def ancestors(self, code: str) -> list[str]:
-        """Return the codes above one, nearest first."""
+        """Return the codes above a code, nearest first."""
         above = []
         while code := self.parents[code]:
             above.append(code)
         return above
 
     def children(self, code: str) -> Sequence[str]:
-        """Return the codes right below one."""
+        """Return the codes directly below a code."""
         return self._children.get(code, [])
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """How many codes each level has, from the top down."""
+        """The number of codes at each level, from the top down."""
         counts: dict[str, int] = defaultdict(int)
         for code in sorted(self.titles, key=lambda code: len(stem(self.system, code))):
             counts[self.level(code)] += 1

@@ -92,7 +92,7 @@ def test_the_first_sheet_is_the_one_that_the_workbook_names_first(tmp_path: Path
     [
         (text("XFE1", "a"), {}, "a row has more than 16,384 columns"),
         ("<row>" + "<c/>" * 16_385 + "</row>", {}, "a row has more than 16,384 columns"),
-        (text("A0B", "a"), {}, "'A0B' is no column"),
+        (text("A0B", "a"), {}, "'A0B' is not a column"),
         (text("A1", "a" * 32_768), {}, "a cell has more than 32,767 characters"),
         ('<c t="s"><v>0</v></c>', {}, "there is no shared text '0'"),
         ('<c t="s"><v>-1</v></c>', strings("<t>a</t>"), "there is no shared text '-1'"),
@@ -142,7 +142,7 @@ def test_a_part_that_is_packed_in_another_way_is_refused(tmp_path: Path) -> None
     with ZipFile(tmp_path / "v.xlsx", "w", ZIP_LZMA) as file:
         for name in ZipFile(path).namelist():
             file.writestr(name, ZipFile(path).read(name))
-    with pytest.raises(CodeTableError, match="packed in a way that workbooks are not"):
+    with pytest.raises(CodeTableError, match="has a compression that workbooks do not use"):
         add(tmp_path / "v.xlsx")
 
 
