@@ -11,7 +11,6 @@ import pytest
 from pipeline.classification.provenance import manifest_path
 from pipeline.classification.sink import FileTarget
 from pipeline.errors import OutputError
-from pipeline.files.atomic import only_writer
 from pipeline.tables import open_reader
 from pipeline.tables.parquet_writer import ParquetWriter
 from tests.classification.test_job import run, write_csv
@@ -71,25 +70,3 @@ def test_a_draft_that_a_full_disk_will_not_even_end_is_an_error_of_the_output(
     ):
         draft.writer.abort()
     assert not target.path.exists()
-
-
-@pytest.mark.parametrize("moment", ["fcntl.flock", "pipeline.files.atomic._is_open_as"])
-def test_an_interrupt_while_the_file_is_locked_leaves_no_litter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
-    def interrupted(*_: object) -> None:
-        monkeypatch.undo()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(moment, interrupted)
-    with pytest.raises(KeyboardInterrupt), only_writer(tmp_path / "out.csv"):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_who_may_not_write_leaves_the_file_of_who_does(tmp_path: Path) -> None:
-    with only_writer(tmp_path / "out.csv") as temporary:
-        with pytest.raises(OutputError, match="Another run"), only_writer(tmp_path / "out.csv"):
-            pass
-        assert temporary.exists()
-    assert not temporary.exists()

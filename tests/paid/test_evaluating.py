@@ -177,7 +177,7 @@ def test_the_free_subject_answers_first_so_that_its_trouble_costs_nothing(
     def fails(*_: object) -> None:
         raise pipeline.EngineError("It died.", "Run again.")
 
-    monkeypatch.setattr("pipeline.engine.engine._answer", fails)
+    monkeypatch.setattr("pipeline.engine.engine.ranker", fails)
     assert evaluate("--compare", address, "engine") == 1
     assert service.asked == []
 
