@@ -30,9 +30,9 @@ CSV = ("delimiter", "encoding", "line_end", "quote_escape", "no_header")
 PHRASES = (
     (r"Run the same command", "Make the same call"),
     (r"run the same command", "make the same call"),
-    (r"Say so: --input-format \w+(?: \(or --output-format\))?, or g", "G"),
-    (r"Say so: --input-format \w+(?: \(or --output-format\))?, or u", "U"),
-    (r"say so: --input-format (\w+)", r"give it a name that ends in .\1"),
+    (r"Use --input-format \w+, or rename", "Rename"),
+    (r"Use --input-format \w+, or a suffix", "Use a suffix"),
+    (r"use --input-format (\w+)", r"rename it to end in .\1"),
     (r"--output-format (\w+)", r'output="NAME.\1"'),
 )
 """Sentences that Python words differently: there, a file's format is in its name."""

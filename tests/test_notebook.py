@@ -146,7 +146,7 @@ def test_a_misspelt_column_is_told_on_one_screen() -> None:
     with pytest.raises(CellExecutionError) as caught:
         executed([MISSPELT])
     told = ANSI.sub("", caught.value.traceback).strip()
-    assert told.endswith("""Say so: text_columns=["title"].""")
+    assert told.endswith("""Use text_columns=["title"].""")
     assert len(told.splitlines()) <= SCREEN, told
 
 

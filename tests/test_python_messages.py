@@ -51,7 +51,7 @@ def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
 @pytest.mark.parametrize(
     ("option", "argument"),
     [
-        ("Say so: --text-column 'Contract title'.", 'Say so: text_columns=["Contract title"].'),
+        ("Use --text-column 'Contract title'.", 'Use text_columns=["Contract title"].'),
         ("Name it: --text-column NAME.", 'Name it: text_columns=["NAME"].'),
         ("top must be 1 to 10 (--top).", "top must be 1 to 10."),
         ("Use fewer processes: --jobs 1.", "Use fewer processes: jobs=1."),
@@ -74,8 +74,8 @@ def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
         ),
         ("Write CSV: --output-format csv.", 'Write CSV: output="NAME.csv".'),
         (
-            "Say so: --input-format parquet, or give it a name that ends in .parquet.",
-            "Give it a name that ends in .parquet.",
+            "Use --input-format parquet, or rename it to end in .parquet.",
+            "Rename it to end in .parquet.",
         ),
         (
             "Leave --explain out, or the service (--base-url).",

@@ -1,1 +1,1 @@
-"""Files put in place atomically and durably, the user's directories, and SQLite files."""
+"""Atomic, durable writing of files; the user's folders; SQLite files."""

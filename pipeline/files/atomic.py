@@ -1,4 +1,4 @@
-"""Puts files in their places: whole, at once, durably, and by one writer at a time."""
+"""Writes files atomically and durably, one writer at a time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from pipeline.errors import OutputError
 __all__ = ["check_place", "only_writer", "replace_text", "sync", "translated"]
 
 LONGEST_NAME = 255
-"""Bytes that a file's name may have on the usual file systems."""
+"""The longest file name on common file systems, bytes."""
 
 
 @contextmanager
 def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
-    """Tell what the system refuses as an error of an output.
+    """Translate errors of the operating system into errors of an output.
 
     Args:
-        path: of the output.
-        option: what names another place for it.
+        path: the output.
+        option: the option that sets another path.
 
     Raises:
         OutputError: the file cannot be written.
@@ -41,7 +41,7 @@ def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
 
 
 def check_place(*places: Path) -> None:
-    """Find out before the work what would fail behind it: names, folders, permissions.
+    """Check names, folders and permissions of outputs before any work is done.
 
     Raises:
         OutputError: a file cannot be written there.
@@ -49,21 +49,21 @@ def check_place(*places: Path) -> None:
     for place in places:
         if len(os.fsencode(_temporary(place).name)) > LONGEST_NAME:
             raise OutputError(
-                f"The name {place.name!r} is too long.", "Choose another: --output PATH."
+                f"The name {place.name!r} is too long.", "Choose a shorter one: --output PATH."
             )
         folder = next(folder for folder in place.parents if folder.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(
                 f"Nothing can be written in {folder}.",
-                "Make it a folder that you may write in, or write elsewhere: --output PATH.",
+                "Check that it is a writable folder, or write elsewhere: --output PATH.",
             )
 
 
 def _temporary(place: Path) -> Path:
-    """Return the name that a file has until it is whole.
+    """Return the path of an unfinished output.
 
-    It is always the same on one machine, so that what a killed run left is replaced by the next;
-    machines that share a folder do not meet in it.
+    It is the same for all runs on a machine, so that a run replaces what a killed run left behind,
+    and differs between machines that share a folder.
     """
     machine = sha256(platform.node().encode()).hexdigest()[:8]
     return place.with_name(f".{place.name}.{machine}.tmp")
@@ -71,13 +71,13 @@ def _temporary(place: Path) -> Path:
 
 @contextmanager
 def only_writer(place: Path) -> Iterator[Path]:
-    """Make the temporary file of an output and keep other runs on this machine from it.
+    """Create and lock the temporary file of an output; yield its path.
 
     Raises:
         OutputError: another run is writing the same output.
     """
     temporary = _temporary(place)
-    opened: list[int] = []  # known here from the first moment, for an interrupt may come in any
+    opened: list[int] = []  # filled by _lock, since an interrupt may come at any moment
     try:
         _lock(temporary, place, opened)
         if place.exists():
@@ -91,7 +91,7 @@ def only_writer(place: Path) -> Iterator[Path]:
 
 
 def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
-    """Open the file and lock it; another run may have moved it away in between."""
+    """Open the file and lock it, again if another run moved it away in between."""
     while True:
         opened.append(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666))
         if not _locked(opened[-1]):
@@ -105,7 +105,7 @@ def _lock(temporary: Path, place: Path, opened: list[int]) -> None:
 
 
 def _locked(descriptor: int) -> bool:
-    """Lock an open file, which may be locked by it already; tell whether it is."""
+    """Lock an open file if no other process has locked it; return whether it is locked."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -121,7 +121,7 @@ def _is_open_as(descriptor: int, path: Path) -> bool:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a whole text file at once and durably."""
+    """Replace a text file atomically and durably."""
     temporary = _temporary(path)
     try:
         temporary.write_text(text, "utf-8")
@@ -132,7 +132,7 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until the disk has a file or a folder's entries."""
+    """Flush a file, or a folder's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,9 +1,10 @@
-"""Where this user's data, state and caches are kept, on every system in its usual place."""
+"""The user's folders for data, state and caches, in the usual places of each system."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -18,46 +19,29 @@ USUAL_STATE = Path(".local", "state")
 
 
 def data_folder() -> Path:
-    """Return the folder of what must stay.
+    """Return the folder of files that must be kept, such as the ledger.
 
     Raises:
         SettingsError: the user has no home folder and the environment names no other.
     """
-    try:
-        return platformdirs.user_data_path(APP)
-    except RuntimeError as error:  # as in a container whose user has no passwd entry
-        raise _homeless("XDG_DATA_HOME") from error
+    return _folder(platformdirs.user_data_path, "XDG_DATA_HOME")
 
 
 def cache_folder() -> Path:
-    """Return the folder of what can be made again.
-
-    Raises:
-        SettingsError: the user has no home folder and the environment names no other.
-    """
-    try:
-        return platformdirs.user_cache_path(APP)
-    except RuntimeError as error:
-        raise _homeless("XDG_CACHE_HOME") from error
+    """Return the folder of files that can be made again; errors as in `data_folder`."""
+    return _folder(platformdirs.user_cache_path, "XDG_CACHE_HOME")
 
 
 def state_folder() -> Path:
-    """Return the folder of what concerns this machine alone, such as locks.
-
-    Raises:
-        SettingsError: the user has no home folder and the environment names no other.
-    """
-    try:
-        return platformdirs.user_state_path(APP)
-    except RuntimeError as error:
-        raise _homeless("XDG_STATE_HOME") from error
+    """Return the folder of this machine's state, such as locks; errors as in `data_folder`."""
+    return _folder(platformdirs.user_state_path, "XDG_STATE_HOME")
 
 
 def machine_folder() -> Path:
-    """Return the folder of what all of this user's processes on this machine must share.
+    """Return the folder that all of this user's processes on this machine share.
 
-    It is in the home folder whatever ``XDG_STATE_HOME`` says, since a scheduler's job and a shell
-    may differ in that; only where nothing can be made there is it the state folder.
+    It is in the home folder even if ``XDG_STATE_HOME`` is set, since that variable may differ
+    between a shell and a scheduler. If the home folder is not writable, it is `state_folder`.
 
     Raises:
         SettingsError: the user has no home folder and the environment names no other.
@@ -71,7 +55,10 @@ def machine_folder() -> Path:
     return folder if os.access(folder, os.W_OK | os.X_OK) else state_folder()
 
 
-def _homeless(variable: str) -> SettingsError:
-    return SettingsError(
-        "This user has no home folder.", f"Set HOME or {variable} to a folder that can be written."
-    )
+def _folder(find: Callable[[str], Path], variable: str) -> Path:
+    try:
+        return find(APP)
+    except RuntimeError as error:  # as in a container whose user has no passwd entry
+        raise SettingsError(
+            "This user has no home folder.", f"Set HOME or {variable} to a writable folder."
+        ) from error

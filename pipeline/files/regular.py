@@ -1,4 +1,4 @@
-"""Opens files that a person names, and regular ones alone: a named pipe may wait for ever."""
+"""Opens files named by users, only if they are regular: a named pipe could block forever."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from typing import Any
 __all__ = ["TEXT_BYTES", "check_regular", "open_regular", "read_text", "read_toml"]
 
 TEXT_BYTES = 16 * 2**20
-"""Bytes that a file may have which is read whole: a key, settings, a manifest."""
+"""The largest file to be read whole, bytes: a key, settings, a manifest."""
 
 DESCRIPTORS = ("/proc/", "/dev/fd/")
-"""Where the system names what is open already, such as ``<(...)`` and ``/dev/stdin``."""
+"""Paths of files that are open already, such as ``<(...)`` and ``/dev/stdin``."""
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file for reading; without waiting, whatever it is.
+    """Open a regular file for reading, without ever blocking.
 
     Raises:
-        OSError: it is of another kind, or cannot be opened.
+        OSError: the file is not regular, or cannot be opened.
     """
     return _opened(path, pipes=False)
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is no regular file, for a reader that opens files by itself.
+    """Refuse a file that is not regular, for libraries that open files themselves.
 
     Raises:
-        OSError: it is of another kind, or cannot be opened.
+        OSError: the file is not regular, or cannot be opened.
     """
     open_regular(path).close()
 
 
 def read_text(path: Path, most: int = TEXT_BYTES) -> str:
-    """Read a small text file; or a pipe that is open already, as ``<(...)`` gives it.
+    """Read a small text file, or an open pipe such as ``<(...)``.
 
     Args:
-        path: of the file.
-        most: bytes that it may have.
+        path: the file.
+        most: the largest size, bytes.
 
     Raises:
-        OSError: it is of another kind, too large, or cannot be read.
-        UnicodeDecodeError: it is not UTF-8.
+        OSError: the file is neither, is too large, or cannot be read.
+        UnicodeDecodeError: the file is not UTF-8.
     """
     with _opened(path, pipes=True) as file:
         content = file.read(most + 1)
@@ -58,8 +58,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read a small TOML file.
 
     Raises:
-        OSError: it cannot be read; see `read_text`.
-        ValueError: it is not TOML, or not UTF-8.
+        OSError: the file cannot be read; see `read_text`.
+        ValueError: the file is not TOML, or not UTF-8.
     """
     try:
         return tomllib.loads(read_text(path))

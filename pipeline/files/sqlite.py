@@ -1,4 +1,4 @@
-"""SQLite files as this tool keeps them: with a write-ahead log, every commit synced."""
+"""Opens SQLite files with a write-ahead log and a full sync for each commit."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ RETRY_S = 0.01
 
 
 def connect(path: Path, patience_s: float) -> sqlite3.Connection:
-    """Open a file; its transactions are begun and ended by hand, and any thread may do so.
+    """Open a database, with explicit transactions, for use from any thread.
 
     Args:
-        path: the file; it is made if it is not there.
+        path: the file; created if it does not exist.
         patience_s: how long to wait for other connections' transactions, seconds.
 
     Raises:
@@ -28,7 +28,7 @@ def connect(path: Path, patience_s: float) -> sqlite3.Connection:
     )
     try:
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not only to its cache
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: flush the disk's cache too
         connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
@@ -37,12 +37,12 @@ def connect(path: Path, patience_s: float) -> sqlite3.Connection:
 
 
 def has_log(connection: sqlite3.Connection, patience_s: float) -> bool:
-    """Ask for a write-ahead log; say whether the file can have one, which needs a local disk.
+    """Turn the write-ahead log on; return whether the file has one, which needs a local disk.
 
-    Here alone SQLite does not wait for other connections itself.
+    SQLite's own timeout does not apply to this statement.
 
     Raises:
-        sqlite3.Error: the file cannot be used, or was held for longer than that.
+        sqlite3.Error: the file cannot be used, or was locked for longer than ``patience_s``.
     """
     deadline = time.monotonic() + patience_s
     while True:
@@ -58,11 +58,11 @@ def has_log(connection: sqlite3.Connection, patience_s: float) -> bool:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit what a block does, or roll it back."""
+    """Commit the statements of a block, or roll them back if it raises."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.rollback()  # does nothing where SQLite did so itself, as on a full disk
+        connection.rollback()  # no effect if SQLite has rolled back already, as on a full disk
         raise

@@ -1,4 +1,4 @@
-"""Tables of every format behind one interface: open a reader, open a writer, stream batches."""
+"""Reads and writes tables of every format behind one interface, batch by batch."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def open_reader(
     """Open a table file for reading.
 
     Raises:
-        InputError: the file is not there or damaged, or a text column is not in it.
+        InputError: the file is missing or damaged, or has no such text column.
     """
     _check_file(path)
     if format_of(path, input_format) == "parquet":
@@ -63,7 +63,7 @@ def open_reader(
 
 
 def read_table(path: Path, table_format: Format, options: CsvOptions | None = None) -> pa.Table:
-    """Read a whole table into memory; a CSV file's columns are all text."""
+    """Read a whole table into memory; all columns of a CSV file are text."""
     reader = open_reader(path, (), options, table_format)
     batches = [batch.to_arrow() for batch in reader.batches()]
     return pa.Table.from_batches(batches, schema=reader.schema)
@@ -72,17 +72,17 @@ def read_table(path: Path, table_format: Format, options: CsvOptions | None = No
 def open_writer(
     path: Path, name: str, output_format: Format, reader: Reader, new_fields: Sequence[pa.Field]
 ) -> Writer:
-    """Open a file for the reader's columns with new ones behind them.
+    """Open a file for the reader's columns followed by new ones.
 
     Args:
         path: the file to write.
-        name: the name it will have in the end; a compression suffix counts.
+        name: its final name, whose suffix may ask for compression.
         output_format: its format.
-        reader: where the original columns come from.
-        new_fields: the columns that are added.
+        reader: the source of the original columns.
+        new_fields: the new columns.
 
     Raises:
-        OutputError: the format cannot hold the columns or be compressed as the name says.
+        OutputError: the format cannot hold the columns, or the compression that the name asks for.
     """
     if output_format == "parquet":
         _refuse_compression(name)
@@ -105,16 +105,16 @@ def _check_file(path: Path) -> None:
         what = "is a folder" if path.is_dir() else "does not exist"
         raise InputError(f"{path} {what}.", "Give the path of a CSV or Parquet file.")
     raise InputError(
-        f"{path} is not a regular file, and a table is read twice.",
-        "Pipe it to standard input: give - as the path.",
+        f"{path} is not a regular file, and a table must be read twice.",
+        "Pipe it to standard input, with - as the path.",
     )
 
 
 def _refuse_compression(name: str) -> None:
     if compression_of(Path(name)):
         raise OutputError(
-            f"{name!r} names a compressed file, and Parquet compresses itself.",
-            "Give the output a name that ends in .parquet.",
+            f"{name!r} is the name of a compressed file, but Parquet compresses its own columns.",
+            "Use a name that ends in .parquet.",
         )
 
 
@@ -122,6 +122,6 @@ def _refuse_duplicate_names(names: Sequence[str]) -> None:
     twice = sorted(name for name, often in Counter(names).items() if often > 1)
     if twice:
         raise OutputError(
-            f"Parquet cannot hold two columns of one name: {listed(twice)}.",
+            f"Parquet cannot hold two columns with the same name: {listed(twice)}.",
             "Rename them, or write CSV: --output-format csv.",
         )

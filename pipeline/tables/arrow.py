@@ -1,4 +1,4 @@
-"""Reads and writes tables that are in memory."""
+"""Reads and writes Arrow tables in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ArrowReader", "ArrowWriter", "appended", "with_columns", "with_metad
 
 
 class ArrowReader:
-    """A table in memory, read as often as asked."""
+    """A table in memory."""
 
     opened_fingerprint = ""
 
@@ -26,7 +26,7 @@ class ArrowReader:
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's own schema."""
+        """The table's schema."""
         return self._table.schema
 
     def batches(self) -> Iterator[ArrowBatch]:
@@ -34,65 +34,65 @@ class ArrowReader:
         return bounded(self._chunks(), self.schema, self._text_at)
 
     def fingerprint(self) -> str:
-        """Return nothing: a table in memory does not change under us."""
+        """Return "": a table in memory does not change."""
         return ""
 
     def _chunks(self) -> Iterator[pa.RecordBatch]:
         for start in range(0, self._table.num_rows, BATCH_ROWS):
-            # A table put together from many small ones has many small chunks.
+            # A table concatenated from many small ones has many small chunks.
             rows = self._table.slice(start, BATCH_ROWS).combine_chunks()
             yield from rows.to_batches()
 
 
 class ArrowWriter:
-    """A table being gathered in memory.
+    """Collects a table in memory.
 
     Attributes:
-        table: the whole table, once closed.
+        table: the whole table, after `close`.
     """
 
     def __init__(self, schema: pa.Schema, new_fields: Sequence[pa.Field]) -> None:
         self.replaced_characters = 0
         self._schema = with_columns(schema, new_fields)
         self._batches: list[pa.RecordBatch] = []
-        # The schema's own empty table refuses unions and extension types within structs.
+        # Schema.empty_table() fails for unions and for extension types within structs.
         self.table: pa.Table = pa.Table.from_batches([], schema=self._schema)
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        """Keep the batch's original columns and the new ones behind them."""
+        """Keep the batch's original columns followed by the new ones."""
         self._batches.append(appended(batch, columns, self._schema))
 
     def close(self, metadata: dict[str, str]) -> None:
-        """Put the batches together."""
+        """Build the table."""
         table = pa.Table.from_batches(self._batches, schema=self._schema)
         entries = with_metadata(self._schema.metadata, metadata, table.num_rows)
         self.table = table.replace_schema_metadata(entries or None)
 
     def abort(self) -> None:
-        """Let go of the rows."""
+        """Drop the rows."""
         self._batches.clear()
 
 
 def with_columns(schema: pa.Schema, new_fields: Sequence[pa.Field]) -> pa.Schema:
-    """Return the schema with more columns behind its own; its metadata stay."""
+    """Return the schema followed by more columns, with its metadata."""
     return pa.schema([*schema, *new_fields], metadata=schema.metadata)
 
 
 def with_metadata(
     old: Mapping[bytes, bytes] | None, new: Mapping[str, str], rows: int
 ) -> dict[bytes, bytes]:
-    """Return a schema's metadata with more; a name that is there already gets the new value.
+    """Return a schema's metadata updated with new entries.
 
     Args:
         old: the schema's metadata.
-        new: what is added.
-        rows: how many rows the table has in the end.
+        new: the entries to add or replace.
+        rows: the final number of rows, for the index of a pandas frame.
     """
     encoded = {name.encode(): value.encode() for name, value in new.items()}
     return {**with_index_of(old, rows), **encoded}
 
 
 def appended(batch: Batch, columns: Sequence[NewColumn], schema: pa.Schema) -> pa.RecordBatch:
-    """Put new columns behind a batch's own."""
+    """Return the batch's columns followed by new ones."""
     new = [pa.array(column.values, type=column.type) for column in columns]
     return pa.RecordBatch.from_arrays([*batch.to_arrow().columns, *new], schema=schema)

@@ -1,4 +1,4 @@
-"""Batches of Arrow rows of a bounded size, with the text of each row."""
+"""Cuts Arrow tables into batches of bounded size, with the text of each row."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class ArrowBatch:
 def bounded(
     batches: Iterator[pa.RecordBatch], schema: pa.Schema, text_at: Sequence[int]
 ) -> Iterator[ArrowBatch]:
-    """Cut batches that are too big, and give each row its text.
+    """Yield batches of bounded size, with the text of each row.
 
     Raises:
-        InputError: a text column has a value that is no text.
+        InputError: a value in a text column is not text.
     """
     dictionaries = [
         place for place, kind in enumerate(schema.types) if pa.types.is_dictionary(kind)
@@ -52,9 +52,9 @@ def bounded(
 
 
 def _cut(batch: pa.RecordBatch, dictionaries: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """Halve a batch until each part has no more than `BATCH_CHARS`.
+    """Halve a batch until each part has at most `BATCH_CHARS`.
 
-    A file of a few kilobytes that names one huge value often can hold gigabytes.
+    A dictionary column that repeats one huge value can turn kilobytes into gigabytes.
     """
     if batch.num_rows < 2 or _size(batch, dictionaries) <= BATCH_CHARS:
         yield batch
@@ -65,12 +65,12 @@ def _cut(batch: pa.RecordBatch, dictionaries: Sequence[int]) -> Iterator[pa.Reco
 
 
 def _size(batch: pa.RecordBatch, dictionaries: Sequence[int]) -> int:
-    """Return the bytes that a batch takes once its dictionaries are resolved."""
+    """Return the size of a batch with its dictionaries decoded, bytes."""
     columns = [batch.column(place) for place in dictionaries]
-    return int(batch.nbytes + sum(_resolved(column) - column.nbytes for column in columns))
+    return int(batch.nbytes + sum(_decoded_size(column) - column.nbytes for column in columns))
 
 
-def _resolved(column: pa.DictionaryArray) -> int:
+def _decoded_size(column: pa.DictionaryArray) -> int:
     indices, values = column.indices, column.dictionary
     if not _has_length(values.type):
         return int(indices.nbytes)
@@ -87,31 +87,31 @@ def _has_length(kind: pa.DataType) -> bool:
 
 
 def _texts(batch: pa.RecordBatch, text_at: Sequence[int], row: int) -> list[str]:
-    """Return the text of every row of a batch; "" where no column is a text column."""
+    """Return the text of every row of a batch; all "" without text columns."""
     if not text_at:
         return [""] * batch.num_rows
-    columns = [_named_texts(batch, place, row) for place in text_at]
+    columns = [_column_texts(batch, place, row) for place in text_at]
     return [join_texts(values) for values in zip(*columns, strict=True)]
 
 
-def _named_texts(batch: pa.RecordBatch, place: int, row: int) -> list[str | None]:
+def _column_texts(batch: pa.RecordBatch, place: int, row: int) -> list[str | None]:
     try:
         return column_texts(batch.column(place))
     except (UnicodeDecodeError, pa.ArrowInvalid) as error:
         name, reason = quoted(batch.schema.names[place]), str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"The column {name} holds something that is not text in UTF-8, "
+            f"The column {name} has a value that is not UTF-8 text, "
             f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
-            "Mend the table, or name another column: --text-column NAME.",
+            "Fix the table, or choose another column: --text-column NAME.",
         ) from error
 
 
 def column_texts(column: pa.Array) -> list[str | None]:
-    """Return a column's values as text, None for null; bytes are taken for UTF-8.
+    """Return a column's values as text, None for null; bytes are decoded as UTF-8.
 
     Raises:
-        UnicodeDecodeError: text that is not UTF-8.
-        pyarrow.ArrowInvalid: bytes that are not UTF-8, a time in an unknown zone.
+        UnicodeDecodeError: a text is not UTF-8.
+        pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
     """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
@@ -124,17 +124,17 @@ def column_texts(column: pa.Array) -> list[str | None]:
 def check_text_types(schema: pa.Schema, text_at: Sequence[int]) -> None:
     """Refuse text columns whose values cannot be read as text.
 
-    Bytes may be text: older writers of Parquet do not say which columns are.
+    Bytes may be text: older Parquet writers do not mark text columns.
 
     Raises:
-        InputError: a text column is nested or of another type without a text form.
+        InputError: a text column is nested, or of another type that has no text form.
     """
     for place in text_at:
         field = schema.field(place)
         if not _has_text(field.type):
             raise InputError(
-                f"The column {quoted(field.name)} holds {cut(str(field.type))}, which is not text.",
-                "Name a column that holds text: --text-column NAME.",
+                f"The column {quoted(field.name)} has the type {cut(str(field.type))}, not text.",
+                "Choose a column with text: --text-column NAME.",
             )
 
 

@@ -1,4 +1,4 @@
-"""How values of other types are written as text in a CSV cell."""
+"""Formats values of all types as text for CSV cells."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from pipeline.tables.nested import leaves
 __all__ = ["arrow_cells", "cell", "is_binary"]
 
 UNSEEN = re.compile(r"[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""Characters that command a terminal, break a line or turn the text around: controls, Unicode's
-line ends, and what overrides or isolates a direction (Unicode Standard, sections 23.1 and 23.2)."""
+"""Characters that control a terminal, end a line or change the direction of text: controls, Unicode
+line ends, and directional overrides and isolates (Unicode Standard, sections 23.1 and 23.2)."""
 
 FORMULA = re.compile(r"'*[\s\ufeff]*[=+\-@＝＋－＠]")  # noqa: RUF001 - Excel's
-"""How a text begins that a spreadsheet would take for a formula, and how such a one begins once
-it has an apostrophe: so an apostrophe before a text like these is always ours."""
+"""The start of a text that a spreadsheet would run as a formula, with or without apostrophes: so an
+apostrophe before such a text was always added here."""
 
 OUT_OF_RANGE = "<value out of range"
-"""What Arrow prints in place of a time that it cannot print begins so."""
+"""The start of what Arrow prints for a time that it cannot represent."""
 
 
 def cell(value: Any) -> str:
-    """Write one of our own values: decimals in plain notation, lists as JSON, None as nothing.
+    """Format a value of a new column: decimals in plain notation, lists as JSON, None as "".
 
-    In a text of the service each control character becomes a space, and one that a spreadsheet
-    would take for a formula gets an apostrophe before it. JSON escapes the controls; it begins
-    with a bracket, and a number stays one.
+    In texts from a service, control characters become spaces, and an apostrophe precedes what a
+    spreadsheet would run as a formula. JSON needs neither: it escapes control characters and
+    begins with a bracket.
     """
     match value:
         case None:
@@ -45,7 +45,7 @@ def cell(value: Any) -> str:
         case Decimal():
             return plain(value)
         case float():
-            return float.__repr__(value)  # NumPy's own is "np.float64(0.5)"
+            return float.__repr__(value)  # NumPy's repr is "np.float64(0.5)"
         case _:
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
             return text if text.isprintable() else UNSEEN.sub(_escaped, text)
@@ -56,16 +56,16 @@ def _escaped(unseen: re.Match[str]) -> str:
 
 
 def arrow_cells(column: pa.Array) -> Sequence[str]:
-    """Write a column of a Parquet file: numbers as Arrow prints them, dates as ISO 8601.
+    """Format a column of a Parquet file: numbers as Arrow prints them, dates as ISO 8601.
 
-    Nested values become JSON, bytes base64 and nulls nothing; a value of an extension type is
-    written as what it is stored as.
+    Nested values become JSON, bytes become base64, and nulls become "". A value of an extension
+    type is formatted like its storage type.
 
     Raises:
-        ValueError: a time, a date or a text that cannot be written.
-        OverflowError: a time within a nested value that Python cannot hold.
-        LookupError: a time zone that is not known here.
-        pyarrow.ArrowException: a type without a text form, or a time zone that is not known here.
+        ValueError: a time, a date or a text cannot be represented.
+        OverflowError: Python cannot represent a time within a nested value.
+        LookupError: a time zone is unknown on this machine.
+        pyarrow.ArrowException: the type has no text form, or a time zone is unknown.
     """
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
@@ -81,7 +81,7 @@ def arrow_cells(column: pa.Array) -> Sequence[str]:
 
 
 def is_binary(kind: pa.DataType) -> bool:
-    """Tell whether values of a type are bytes."""
+    """Return whether values of a type are bytes."""
     return bool(
         pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
@@ -91,11 +91,11 @@ def is_binary(kind: pa.DataType) -> bool:
 
 
 def _check_times(column: pa.Array) -> None:
-    """Refuse times that Arrow and Python would print as another time or as a remark."""
+    """Refuse times that Arrow or Python would print as another time or as a remark."""
     for leaf in leaves(column):
         kind = leaf.type
         if pa.types.is_timestamp(kind):
-            leaf = leaf.cast(pa.timestamp(kind.unit))  # with a zone Arrow prints another year
+            leaf = leaf.cast(pa.timestamp(kind.unit))  # with a zone, Arrow prints a wrong year
         elif not (pa.types.is_date(kind) or pa.types.is_time(kind)):
             continue
         if pc.any(pc.starts_with(leaf.cast(pa.string()), OUT_OF_RANGE)).as_py():

@@ -1,4 +1,4 @@
-"""Knows files of other kinds by their first bytes, and says what to do with them."""
+"""Recognises files of other kinds by their first bytes, with a hint what to do with them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "zip", "OLE", "JSON"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a file that is not CSV holds.
+    """A kind of file that is not CSV.
 
     Attributes:
-        kind: its name here.
-        magic: the bytes that it begins with.
-        suffix: what its name should end in, or "" where this tool cannot read it.
-        words: what it is called in a message.
+        kind: its name in the code.
+        magic: its first bytes.
+        suffix: the suffix that its name should have; "" if this tool cannot read it.
+        words: its name in messages.
         hint: what to do with it.
     """
 
@@ -38,35 +38,35 @@ class Contents:
     hint: str
 
 
-# The fifth byte of Parquet begins a structure; a CSV file may have a column named PAR1.
+# A CSV file may have a column named PAR1; the fifth byte of Parquet begins a structure.
 KNOWN = (
     Contents(
         "Parquet",
         b"PAR1\x15",
         ".parquet",
         "a Parquet file",
-        "Say so: --input-format parquet, or give it a name that ends in .parquet.",
+        "Use --input-format parquet, or rename it to end in .parquet.",
     ),
     Contents(
         "gzip",
         b"\x1f\x8b",
         ".csv.gz",
         "data compressed with gzip",
-        "Decompress it first, or give CSV in it a name that ends in .csv.gz.",
+        "Decompress it first; if it holds CSV, rename it to end in .csv.gz.",
     ),
     Contents(
         "zstd",
         b"\x28\xb5\x2f\xfd",
         ".csv.zst",
         "data compressed with zstd",
-        "Decompress it first, or give CSV in it a name that ends in .csv.zst.",
+        "Decompress it first; if it holds CSV, rename it to end in .csv.zst.",
     ),
     Contents(
         "zip",
         b"PK\x03\x04",
         "",
         "an Excel workbook or another ZIP archive",
-        "Save the sheet as CSV, or unpack the archive, first.",
+        "Save the sheet as CSV first, or unpack the archive.",
     ),
     Contents(
         "OLE",
@@ -89,20 +89,20 @@ JSON = Contents(
 
 
 def contents_of(first: bytes) -> Contents | None:
-    """Return what a file holds whose first bytes are these; None for CSV and unknown ones."""
+    """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
     return next((known for known in KNOWN if first.startswith(known.magic)), None)
 
 
 def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) -> None:
-    """Refuse a file that is known to be of another kind than the wanted one.
+    """Refuse a file that is recognised as another kind than the wanted one.
 
     Args:
         path: the file.
-        wanted: what it should be.
-        first: its first bytes, once decompressed; None: read them.
+        wanted: the kind that it should be.
+        first: its first bytes, decompressed; None reads them from the file.
 
     Raises:
-        InputError: it is of another kind.
+        InputError: the file is of another kind.
     """
     if first is None:
         first = b""
@@ -114,9 +114,9 @@ def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) 
 
 
 def _is_json(first: bytes) -> bool:
-    """Tell whether a file begins with an object of JSON, or a list of some.
+    """Return whether a file begins with a JSON object or a list of objects.
 
-    The first cell of a CSV file may be an object too, so a line with more behind it is CSV.
+    The first cell of a CSV file may be an object too, so a line that continues after it is CSV.
     """
     begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
     if not begin.startswith((b"{", b"[")):

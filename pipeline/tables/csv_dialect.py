@@ -1,4 +1,4 @@
-"""Finds out how a CSV file is written: encoding, delimiter and line ends."""
+"""Detects the dialect of a CSV file: encoding, delimiter and line ends."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SAMPLE_BYTES = 256 * 1024
 SAMPLE_RECORDS = 200
 DELIMITERS = (",", ";", "\t", "|")
 
-# A quoted field; one that the sample cuts off ends with it.
+# A quoted field, which may run to the end of the sample.
 QUOTED_DOUBLE = r'"[^"]*(?:""[^"]*)*(?:"|\Z)'
 QUOTED_BACKSLASH = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"|\Z)'
 
 PROBES = "aéあ가漢"
-"""Letters of which every encoding has one or more."""
+"""Letters: every encoding has at least one of them."""
 
-# UTF-32 first: its little-endian mark begins with UTF-16's.
+# UTF-32 comes first, since its little-endian mark begins with that of UTF-16.
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -38,21 +38,21 @@ BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
-# Codecs that write a mark of their own; the mark is kept apart here, so that it stands once.
+# Codecs that write a mark themselves. The mark is written separately, so that it occurs once.
 WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one CSV file is written.
+    """The format of a CSV file.
 
     Attributes:
         delimiter: the character between fields.
         encoding: a codec that writes no byte order mark.
         mark: the file's byte order mark, or no bytes.
-        line_end: the character that ends a line when lines are cut: a line feed (which a
-            carriage return may precede) or a carriage return.
-        terminator: what ends the records that we write ourselves.
+        line_end: the character at which lines are split: a line feed (perhaps after a carriage
+            return) or a carriage return.
+        terminator: the line end of new records.
         backslash: whether quotes inside quoted fields are escaped by a backslash.
         header: whether the first record names the columns.
     """
@@ -66,7 +66,7 @@ class Dialect:
     header: bool = True
 
     def parameters(self) -> dict[str, Any]:
-        """Return the arguments that make the csv module read and write this dialect."""
+        """Return this dialect as arguments for the csv module."""
         return {
             "delimiter": self.delimiter,
             "quotechar": '"',
@@ -77,17 +77,17 @@ class Dialect:
 
 
 def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Dialect:
-    """Look at the beginning of a file; what the options state is taken as stated.
+    """Detect the dialect of a file from its beginning; stated options take precedence.
 
     Args:
         path: the file.
-        options: what is known of it.
-        wanted: columns that the file should have; they tell delimiters apart.
+        options: the options that the user stated.
+        wanted: columns that the file should have, which help to choose the delimiter.
 
     Raises:
-        InputError: the file cannot be opened or is no text, or the stated encoding cannot be cut
-            into records.
-        SettingsError: the stated encoding lacks the stated delimiter.
+        InputError: the file cannot be opened or is not text, or records in its encoding cannot be
+            copied byte for byte.
+        SettingsError: the stated encoding does not have the stated delimiter.
     """
     with open_input(path) as stream:
         sample = stream.read(SAMPLE_BYTES)
@@ -116,14 +116,15 @@ def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
 
 
 def _stated_without_order(stated: str | None, encoding: str) -> bool:
-    """Tell whether ``utf-16`` was stated and the mark says which of its two orders it is."""
+    """Return whether ``utf-16`` was stated, and the mark completes it with the byte order."""
     return stated is not None and encoding.startswith(codecs.lookup(stated).name)
 
 
 def _check_stateless(path: Path, encoding: str) -> None:
-    """Refuse an encoding in which a character's bytes depend on what stands before it.
+    """Refuse stateful encodings, such as UTF-7 or ISO-2022-KR.
 
-    Records are written back one by one; so written, UTF-7 or ISO-2022-KR give other bytes.
+    In these, a character's bytes depend on the ones before; records, written back one by one, would
+    not keep their bytes.
     """
     for letter in PROBES:
         try:
@@ -133,8 +134,8 @@ def _check_stateless(path: Path, encoding: str) -> None:
             continue
         if whole != b"".join(parts):
             raise InputError(
-                f"{path}: in {encoding} the bytes of a character depend on what stands before "
-                "it, so the records would not come back byte for byte.",
+                f"{path}: in {encoding}, the bytes of a character depend on those before it, "
+                "so the records would not come back byte for byte.",
                 "Convert the file to UTF-8 first.",
             )
 
@@ -144,13 +145,13 @@ def _check_delimiter(delimiter: str | None, encoding: str) -> None:
         (delimiter or "").encode(encoding)
     except UnicodeError as error:
         raise SettingsError(
-            f"The encoding {encoding} has no character {delimiter!r} to separate fields.",
-            "Give another --delimiter, or another --encoding.",
+            f"The delimiter {delimiter!r} does not exist in the encoding {encoding}.",
+            "Use another --delimiter, or another --encoding.",
         ) from error
 
 
 def _line_end(text: str, options: CsvOptions) -> tuple[str, str]:
-    """Return where lines are cut and what ends ours: as stated, else as the first line ends."""
+    """Return where to split lines and how to end new ones: as stated, else like the first line."""
     if options.line_end is not None:
         terminator = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}[options.line_end]
         return terminator[-1], terminator
@@ -163,11 +164,11 @@ def _line_end(text: str, options: CsvOptions) -> tuple[str, str]:
 
 
 def _delimiter(text: str, dialect: Dialect, wanted: Sequence[str]) -> str:
-    """Choose the delimiter that cuts the most records into as many fields as the first one.
+    """Choose the delimiter by which most records have as many fields as the first one.
 
-    One by which the first record names all the wanted columns comes before the others. A
-    delimiter that never occurs cuts every file into one column, so agreement counts only with
-    two columns or more; among equals the one with more columns wins.
+    A delimiter by which the first record names all wanted columns takes precedence. A delimiter
+    that never occurs makes one column of any file, so agreement counts only with two columns or
+    more. Among equals, the one with more columns wins.
     """
     lines = text.split(dialect.line_end)
     whole = lines[:-1] if len(lines) > 1 else lines
@@ -177,7 +178,7 @@ def _delimiter(text: str, dialect: Dialect, wanted: Sequence[str]) -> str:
 def _fitness(
     lines: Sequence[str], delimiter: str, dialect: Dialect, wanted: Sequence[str]
 ) -> tuple[bool, float, int]:
-    """Return whether the wanted columns are there, the share of alike records, the columns."""
+    """Return whether all wanted columns exist, the share of records that agree, and the width."""
     parameters = {**dialect.parameters(), "delimiter": delimiter, "strict": False}
     reader = csv.reader((line + "\n" for line in lines), **parameters)
     try:

@@ -1,4 +1,4 @@
-"""Turns the bytes of a CSV file into lines of text that encode back to the same bytes."""
+"""Decodes a CSV file into lines that encode back to the same bytes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ __all__ = ["RECORD_CHARS", "read_lines"]
 CHUNK_BYTES = 1 << 20
 
 RECORD_CHARS = 1 << 28
-"""A longer line or record is no CSV; without a bound it would fill the memory."""
+"""The longest line or record; without a limit, one could fill the memory."""
 
 HINT_ENCODING = (
-    "Say how the file is encoded: --encoding cp1252 is usual for files from Windows, "
+    "State the encoding of the file: --encoding cp1252 is common for files from Windows, "
     "latin-1 or utf-16 for others."
 )
 
 
 def read_lines(path: Path, dialect: Dialect) -> Iterator[str]:
-    """Yield every line with its end; the last one may lack it.
+    """Yield every line with its line end, which the last line may lack.
 
     Raises:
-        InputError: bytes that the encoding has no character for (with the line number), or
-            characters that would not be written back as the bytes they came from, or a line
-            that does not end.
+        InputError: bytes are not valid in the encoding (the message has the line number), or
+            would not be written back unchanged, or a line is too long.
     """
     pieces: list[str] = []
     size = 0
@@ -53,8 +52,8 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[str]:
 def _endless(path: Path, dialect: Dialect) -> InputError:
     end = "carriage return" if dialect.line_end == "\r" else "line feed"
     return InputError(
-        f"{path} has a line of more than {RECORD_CHARS:,} characters that no {end} ends.",
-        "Check that it is CSV, and say how its lines end: --line-end lf, crlf or cr.",
+        f"{path} has a line of more than {RECORD_CHARS:,} characters without a {end}.",
+        "Check that it is CSV, and state its line ends: --line-end lf, crlf or cr.",
     )
 
 
@@ -62,7 +61,7 @@ def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(dialect.encoding)()
     encoder = codecs.getincrementalencoder(dialect.encoding)()
     lines = 0
-    held = b""  # bytes of a character that the last chunk cut in two
+    held = b""  # bytes of a character that was split between two chunks
     with open_input(path) as stream:
         stream.read(len(dialect.mark))
         while True:
@@ -73,13 +72,13 @@ def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
                 raise _undecodable(path, dialect, error, lines) from error
             try:
                 encoded = encoder.encode(text, final=not chunk)
-            except UnicodeEncodeError as error:  # it decodes what it has no bytes for
+            except UnicodeEncodeError as error:  # the codec decodes bytes that it cannot encode
                 raise _other_bytes(path, dialect) from error
             held = _same_bytes(path, dialect, encoded, held + chunk)
             lines += text.count(dialect.line_end)
             yield text
             if not chunk:
-                _same_bytes(path, dialect, held, b"")  # nothing may be left over
+                _same_bytes(path, dialect, held, b"")  # no bytes may remain
                 return
 
 

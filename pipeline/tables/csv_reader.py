@@ -1,4 +1,4 @@
-"""Reads CSV so that every record can be written back byte for byte."""
+"""Reads CSV, keeping every record's original bytes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from pipeline.tables.texts import check_names, encodable, find_columns, join_tex
 __all__ = ["CsvBatch", "CsvReader"]
 
 LINE_CHARS = 64
-"""What a line takes in memory beside its characters, in characters."""
+"""The memory that a line takes beyond its characters, in characters."""
 
 UNCLOSED = "a quote is opened and never closed"
-BLANK = "too many blank lines stand here"
+BLANK = "there are too many blank lines"
 
 REASONS = {
     "unexpected end of data": UNCLOSED,
-    "new-line character seen": "a line break of another kind stands outside quotes",
-    "expected after": "text stands between a closing quote and the next delimiter",
+    "new-line character seen": "a different line break is outside quotes",
+    "expected after": "there is text between a closing quote and the next delimiter",
 }
-"""What the csv module says (some of its words), in our words."""
+"""Parts of the csv module's messages, and clearer ones."""
 
-# The csv module refuses fields over 128 KiB unless told otherwise, for the whole process.
+# By default, the csv module refuses fields over 128 KiB. The limit is process-wide.
 csv.field_size_limit(max(csv.field_size_limit(), RECORD_CHARS))
 
 
@@ -45,8 +45,8 @@ class CsvBatch:
         schema: the columns, all text.
         texts: the text of each row.
         fields: the values of each row.
-        raw: each row's record as it stands in the file, blank lines before it included.
-        trailing: blank lines behind the last row of the file.
+        raw: each row's record as in the file, with blank lines before it.
+        trailing: blank lines after the last row of the file.
     """
 
     schema: pa.Schema
@@ -59,16 +59,16 @@ class CsvBatch:
         """Return all columns as text.
 
         Raises:
-            InputError: a value holds half a character, which Arrow's text cannot.
+            InputError: a value has an unpaired surrogate, which Arrow's text cannot hold.
         """
         columns = list(zip(*self.fields, strict=True)) or [()] * len(self.schema)
         try:
             arrays = [pa.array(column, type=pa.string()) for column in columns]
         except UnicodeEncodeError as error:
             raise InputError(
-                f"The table holds half a character, U+{ord(error.object[error.start]):04X}, "
-                "which only CSV can keep.",
-                "Mend the table, or write CSV: --output-format csv.",
+                f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
+                "which only CSV can hold.",
+                "Fix the table, or write CSV: --output-format csv.",
             ) from error
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -78,12 +78,12 @@ class CsvBatch:
 
 
 class CsvReader:
-    """A CSV file, read as often as asked.
+    """A CSV file.
 
     Attributes:
         opened_fingerprint: see `Reader.opened_fingerprint`.
-        dialect: how the file is written.
-        header: the record that names the columns, as it stands in the file; "" without one.
+        dialect: its dialect.
+        header: the record with the column names, as in the file; "" without one.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str], options: CsvOptions) -> None:
@@ -92,7 +92,9 @@ class CsvReader:
         self.dialect: Dialect = detect(path, options, text_columns)
         first = next(self._records(), None)
         if first is None or not first[1]:
-            raise InputError(f"{path} is empty.", "A CSV file needs at least a line of names.")
+            raise InputError(
+                f"{path} is empty.", "A CSV file needs at least a line with column names."
+            )
         self.header = first[0] if self.dialect.header else ""
         self._names = self._column_names(first[1])
         check_names(self._names, path)
@@ -137,8 +139,8 @@ class CsvReader:
     def _records(self) -> Iterator[tuple[str, list[str], int]]:
         """Yield (raw text, fields, number of the last line) of every record.
 
-        Blank lines go with the record behind them; those at the end come as one record
-        without fields.
+        Blank lines are part of the next record's raw text; those at the end are one record without
+        fields.
         """
         taken: list[str] = []
         size = 0
@@ -174,7 +176,7 @@ class CsvReader:
             raise InputError(
                 f"{self._path}, line {line}: {len(fields)} fields where "
                 f"{len(self._names)} are expected.",
-                "Mend the record, or say how the file is written: --delimiter, --quote-escape.",
+                "Fix the record, or state the dialect: --delimiter, --quote-escape.",
             )
 
     def _malformed(self, error: csv.Error, line: int) -> InputError:
@@ -182,11 +184,10 @@ class CsvReader:
         reason = next((ours for theirs, ours in REASONS.items() if theirs in said), said)
         return InputError(
             f"{self._path}: the record that begins on line {line} is malformed: {reason}.",
-            "Mend the record, or say how the file is written: --quote-escape, --line-end, "
-            "--delimiter.",
+            "Fix the record, or state the dialect: --quote-escape, --line-end, --delimiter.",
         )
 
 
 def _is_blank(fields: list[str], line: str) -> bool:
-    """Tell a blank line from a record of one quoted empty value."""
+    """Return whether a line is blank, unlike a record with one quoted empty value."""
     return not fields or (len(fields) == 1 and not fields[0].strip() and '"' not in line)

@@ -1,4 +1,4 @@
-"""Writes CSV: a CSV file's own records as they were, other tables' values as text."""
+"""Writes CSV: original CSV records unchanged, values of other tables as text."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class CsvWriter:
 
     Args:
         path: the file to write.
-        dialect: how to write it.
-        name: the name the file will have; its suffix says whether to compress.
-        header: the input's own first record, or None when the names must be written anew.
+        dialect: its dialect.
+        name: its final name, whose suffix may ask for compression.
+        header: the first record of a CSV input; None to write the names.
         names: the names of the original columns.
-        new_names: the names of the columns that are added.
+        new_names: the names of the new columns.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class CsvWriter:
             self._closing = stack.pop_all()
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        """Write the batch's original columns and the new ones behind them."""
+        """Write the batch's original columns followed by the new ones."""
         rows = zip(*([cell(value) for value in column.values] for column in columns), strict=True)
         new = [self._record(row) for row in rows]
         if isinstance(batch, CsvBatch):
@@ -64,12 +64,12 @@ class CsvWriter:
         else:
             self._append(self._original(batch.to_arrow()), new)
 
-    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV has no place for it
+    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV cannot hold metadata
         """Finish the file."""
         self._closing.close()
 
     def abort(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._closing.close()
 
     def _original(self, batch: pa.RecordBatch) -> list[str]:
@@ -80,7 +80,7 @@ class CsvWriter:
         return [self._record(row) + end for row in zip(*columns, strict=True)]
 
     def _append(self, records: Iterable[str], new: Iterable[str]) -> None:
-        """Put our cells behind each record and before its line end."""
+        """Insert the new cells after each record, before its line end."""
         out: list[bytes] = []
         encoding, delimiter = self._dialect.encoding, self._dialect.delimiter
         for record, cells in zip(records, new, strict=True):
@@ -109,7 +109,7 @@ class CsvWriter:
             return encoded
 
     def _record(self, cells: Iterable[str]) -> str:
-        # Before Python 3.13, csv quotes only the line breaks that its line terminator has.
+        # Before Python 3.13, csv quotes only the line breaks in its line terminator.
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\r\n", **self._dialect.parameters()).writerow(cells)
         return buffer.getvalue().removesuffix("\r\n")
@@ -122,5 +122,5 @@ def _cells(name: str, column: pa.Array) -> Sequence[str]:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
             f"The column {quoted(name)} has a value that cannot be written as text: {reason}.",
-            "Mend the table, or keep its values as they are: --output-format parquet.",
+            "Fix the table, or keep its values: --output-format parquet.",
         ) from error

@@ -1,4 +1,4 @@
-"""Knows the format of a table by its name, and which formats are not supported yet."""
+"""Finds the format of a table from its file name."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ UNSUPPORTED = {
     ".arrow": ("Arrow IPC", OTHER),
     ".feather": ("Feather", OTHER),
 }
-"""What other suffixes stand for, and what to do with a file that has one."""
+"""Other suffixes: the name of the format, and how to convert such a file."""
 
 
 def split_suffixes(path: Path) -> tuple[str, str, str]:
@@ -58,47 +58,43 @@ def split_suffixes(path: Path) -> tuple[str, str, str]:
 
 
 def format_of(path: Path, stated: Format | None = None) -> Format:
-    """Return the format of an input: the stated one, else what the suffix says.
+    """Return the format of an input: the stated one, else the one of its suffix.
 
     Raises:
-        InputError: the suffix says nothing, or names a format that is not supported.
+        InputError: the suffix is unknown, or of a format that is not supported.
     """
     found = stated or _by_suffix(path)
     if found is not None:
         return found
     suffix = _suffix(path)
+    hint = "Use --input-format csv, or a suffix such as .csv, .csv.gz or .parquet."
     if suffix in UNSUPPORTED:
-        words, hint = UNSUPPORTED[suffix]
         more = "" if suffix == ".json" else ", lines=True"
         parquet = f"{split_suffixes(path)[0].removesuffix(suffix)}.parquet"
-        raise InputError(
-            f"{path}: {words} is not supported yet; {SUPPORTED}.",
-            hint.format(name=path.name, more=more, parquet=parquet),
-        )
-    raise InputError(
-        f"The name {path.name!r} does not say whether the table is CSV or Parquet.",
-        "Say so with --input-format csv, or use a suffix such as .csv, .csv.gz or .parquet.",
-    )
+        hint = UNSUPPORTED[suffix][1].format(name=path.name, more=more, parquet=parquet)
+    raise InputError(_unknown(path, "the table is"), hint)
 
 
 def output_format_of(path: Path, stated: Format | None = None) -> Format:
-    """Return the format of an output: the stated one, else what the suffix says.
+    """Return the format of an output: the stated one, else the one of its suffix.
 
     Raises:
-        OutputError: the suffix says nothing, or names a format that is not supported.
+        OutputError: the suffix is unknown, or of a format that is not supported.
     """
     found = stated or _by_suffix(path)
     if found is not None:
         return found
-    suffix = _suffix(path)
-    what = (
-        f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet; {SUPPORTED}."
-        if suffix in UNSUPPORTED
-        else f"The name {path.name!r} does not say whether to write CSV or Parquet."
-    )
     raise OutputError(
-        what, "Use a suffix such as .csv, .csv.gz or .parquet, or say so with --output-format csv."
+        _unknown(path, "to write"),
+        "Use a suffix such as .csv, .csv.gz or .parquet, or --output-format csv.",
     )
+
+
+def _unknown(path: Path, purpose: str) -> str:
+    suffix = _suffix(path)
+    if suffix in UNSUPPORTED:
+        return f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet; {SUPPORTED}."
+    return f"The name {path.name!r} does not say whether {purpose} CSV or Parquet."
 
 
 def _by_suffix(path: Path) -> Format | None:
@@ -110,6 +106,6 @@ def _suffix(path: Path) -> str:
 
 
 def _uncompressed(path: Path) -> tuple[str, str]:
-    """Return a file's name without the suffix of a compression, and that suffix."""
+    """Return a file's name without its compression suffix, and that suffix."""
     compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
     return path.name.removesuffix(compression), compression

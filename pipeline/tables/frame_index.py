@@ -1,4 +1,4 @@
-"""Keeps what pandas notes about a frame's index true when fewer rows are written."""
+"""Corrects the index in pandas' metadata if fewer rows are written than were read."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ PANDAS = b"pandas"
 
 
 def with_index_of(metadata: Mapping[bytes, bytes] | None, rows: int) -> dict[bytes, bytes]:
-    """Return schema metadata in which a range index has no more steps than there are rows.
+    """Return schema metadata in which a range index is no longer than the rows.
 
-    pandas notes such an index as start, stop and step alone; where the rows are fewer, Arrow
-    makes a frame with another index.
+    pandas stores a range index as start, stop and step. If there are fewer rows, Arrow would drop
+    it and make a new one.
     """
     entries = dict(metadata or {})
     try:
         notes = json.loads(entries.get(PANDAS, b"{}"))
         changed = [_shorten(index, rows) for index in notes.get("index_columns", [])]
     except (ValueError, AttributeError, KeyError, TypeError):
-        return entries  # not pandas' own: as it came
+        return entries  # not written by pandas: keep it
     if any(changed):
         entries[PANDAS] = json.dumps(notes).encode()
     return entries
 
 
 def _shorten(index: object, rows: int) -> bool:
-    """Give a range index in place another end; tell whether it was longer."""
+    """Shorten a range index in place; return whether it was too long."""
     if not isinstance(index, dict) or index.get("kind") != "range":
         return False
     start, step = int(index["start"]), int(index["step"])

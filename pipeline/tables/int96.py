@@ -1,10 +1,9 @@
-"""Chooses how the INT96 timestamps of a Parquet file are read, so that each keeps its value.
+"""Chooses the unit in which INT96 timestamps of a Parquet file keep their values.
 
-INT96, a day's number and the nanoseconds since its midnight, holds more than Arrow's 64 bits can.
-As nanoseconds the years before 1677 and after 2262 wrap around to others; as microseconds the last
-three digits are lost. A file is read as nanoseconds where that keeps every value, else as
-microseconds where that does, else not at all. Parquet has given INT96 up, so what comes out is
-INT64 in that unit.
+INT96 stores a day and the nanoseconds since its midnight: more than Arrow's 64 bits hold. In
+nanoseconds, years before 1677 and after 2262 wrap around; in microseconds, the last three digits
+are lost. A file is read in nanoseconds if that keeps every value, else in microseconds if that
+does, else it is refused. INT96 is deprecated in Parquet, so the output has INT64 in that unit.
 """
 
 from __future__ import annotations
@@ -29,22 +28,22 @@ OpenAs: TypeAlias = Callable[[Unit], AbstractContextManager[pq.ParquetFile]]
 
 
 def int96_columns(schema: pq.ParquetSchema) -> list[str]:
-    """Return the paths of the leaf columns that hold INT96."""
+    """Return the paths of the leaf columns of type INT96."""
     columns = (schema.column(place) for place in range(len(schema)))
     return [column.path for column in columns if column.physical_type == "INT96"]
 
 
 def exact_unit(path: Path, open_as: OpenAs, columns: Sequence[str], batch_rows: int) -> Unit:
-    """Return the unit in which all values of INT96 columns come out as they are.
+    """Return the unit that keeps all values of INT96 columns.
 
     Args:
         path: the file, for the message.
-        open_as: opens it, with INT96 read in a unit.
+        open_as: opens the file, reading INT96 in a unit.
         columns: the paths of the INT96 columns.
         batch_rows: how many rows fit in memory.
 
     Raises:
-        InputError: there is no such unit.
+        InputError: no unit keeps them all.
     """
     changed: dict[Unit, set[str]] = {"ns": set(), "us": set()}
     with ExitStack() as stack:
@@ -64,20 +63,20 @@ def exact_unit(path: Path, open_as: OpenAs, columns: Sequence[str], batch_rows: 
 
 
 def _int96_leaves(*batches: pa.RecordBatch) -> Iterator[tuple[str, pa.Array, pa.Array, pa.Array]]:
-    """Yield the name of a column and the values of one of its leaves in each unit."""
+    """Yield column names with the values of each INT96 leaf in each unit."""
     for name, *columns in zip(batches[0].schema.names, *batches, strict=True):
         for ns, us, s in zip(*map(leaves, columns), strict=True):
-            if ns.type != us.type:  # a neighbour within a struct may be of any other kind
+            if ns.type != us.type:  # other leaves of a struct may have any type
                 yield name, ns, us, s
 
 
 def _changed_by(ns: pa.Array, us: pa.Array, s: pa.Array) -> Iterator[Unit]:
-    """Yield the units in which some value is not the one that the file holds.
+    """Yield the units in which some value differs from that in the file.
 
-    Seconds never wrap (a day's number has 32 bits), so they show where microseconds do. Where
-    those hold, nanoseconds hold if cutting three digits off them gives the microseconds. And
-    microseconds have lost nothing if three zeros behind them give the nanoseconds, wrapped
-    around or not: both wrap alike, and less than one microsecond can be lost.
+    Seconds never wrap (a day has 32 bits), so they show whether microseconds wrapped. If those did
+    not, nanoseconds are right if without their last three digits they equal the microseconds. And
+    microseconds lost nothing if, times 1,000, they equal the nanoseconds, wrapped or not: both wrap
+    alike, and less than one microsecond can be lost.
     """
     in_ns, in_us, in_s = (
         unit.drop_null().cast(pa.int64()).to_numpy(zero_copy_only=False) for unit in (ns, us, s)

@@ -1,4 +1,4 @@
-"""Reads the columns of a labelled table that hold no text: its codes and its languages."""
+"""Reads the code and language columns of a labelled table."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ __all__ = ["labels"]
 
 
 def labels(batch: pa.RecordBatch, place: int, option: str) -> list[str]:
-    """Return a column as text, without white space around it; "" for null.
+    """Return a column's values as stripped text; "" for null.
 
     Args:
         batch: rows of the table.
-        place: where the column stands.
-        option: names the column, such as ``--code-column``.
+        place: the position of the column.
+        option: the option that names the column, such as ``--code-column``.
 
     Raises:
-        InputError: it holds neither text nor whole numbers.
+        InputError: the column has neither text nor whole numbers.
     """
     column = batch.column(place)
     try:
-        if pa.types.is_floating(column.type):  # numbers beside empty cells, as pandas has them
+        if pa.types.is_floating(column.type):  # as pandas has whole numbers with gaps
             column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
-        said = [(text or "").strip() for text in column_texts(column)]
+        texts = [(text or "").strip() for text in column_texts(column)]
     except (UnicodeDecodeError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"The column {quoted(batch.schema.names[place])} holds "
+            f"The column {quoted(batch.schema.names[place])} has the type "
             f"{cut(str(column.type))}, not text or whole numbers.",
-            f"Name the column that is meant: {option} NAME.",
+            f"Choose another column: {option} NAME.",
         ) from error
-    return [_padded(text) for text in said] if pa.types.is_integer(column.type) else said
+    return [_padded(text) for text in texts] if pa.types.is_integer(column.type) else texts
 
 
 def _padded(number: str) -> str:
-    """Return a number with the zero that a CPV code lost; no other system has seven digits."""
+    """Restore the leading zero of a CPV code; no other system's code has seven digits."""
     return f"0{number}" if len(number) == 7 else number

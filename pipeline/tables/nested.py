@@ -1,4 +1,4 @@
-"""Takes nested Arrow columns apart into the plain ones that hold their values."""
+"""Flattens nested Arrow columns into the plain arrays of their values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["leaves"]
 
 
 def leaves(column: pa.Array) -> Iterator[pa.Array]:
-    """Yield the arrays that hold the values of a column, in the order of its type.
+    """Yield the plain arrays of a column's values, in the order of its type.
 
-    What stands under a null is left out; a union is not taken apart.
+    Values under a null are left out. Unions are not flattened.
     """
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):

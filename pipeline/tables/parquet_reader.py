@@ -1,4 +1,4 @@
-"""Reads Parquet in batches, with all that a writer needs to write it as it was."""
+"""Reads Parquet in batches, with all that is needed to write it unchanged."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from pipeline.tables.texts import find_columns
 __all__ = ["ARROW_SCHEMA", "ParquetReader"]
 
 ARROW_SCHEMA = b"ARROW:schema"
-"""Under this name Arrow keeps its own schema in a Parquet file, as base64."""
+"""The metadata entry in which Arrow stores its schema in a Parquet file, as base64."""
 
 
 class ParquetReader:
-    """A Parquet file, read as often as asked.
+    """A Parquet file.
 
-    Timestamps in INT96 come as INT64, in a unit that keeps them all; see `int96`.
+    INT96 timestamps are read as INT64, in a unit that keeps their values; see `int96`.
 
     Attributes:
         opened_fingerprint: see `Reader.opened_fingerprint`.
-        schema: the columns, with all the file's key-value metadata.
-        compression: the codec of each leaf column, in the file's order; none where the file has
-            no rows.
+        schema: the columns, with the file's key-value metadata.
+        compression: the codec of each leaf column, in order; empty for a file without rows.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
@@ -67,9 +66,9 @@ class ParquetReader:
 
 @contextmanager
 def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
-    """Open a file and translate what Arrow says while it is read.
+    """Open a file, and translate Arrow's errors while it is read.
 
-    Python opens it: Arrow takes no name that is not UTF-8.
+    Python opens it, since Arrow accepts only UTF-8 names.
     """
     try:
         with (
@@ -77,24 +76,28 @@ def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
             pq.ParquetFile(source, coerce_int96_timestamp_unit=unit) as file,
         ):
             yield file
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # a name that is no text
+    except (
+        pa.ArrowException,
+        OSError,
+        UnicodeDecodeError,
+    ) as error:  # a name that is not UTF-8
         refuse_other_contents(path, "Parquet")
         raise _damaged(path, error) from error
 
 
 def _check_columns(file: pq.ParquetFile) -> None:
-    """Read a row of every column before the footer is asked about them.
+    """Read one row of every column before asking the footer about them.
 
-    A column that is encrypted or damaged is an error here; there it would abort the process.
+    An encrypted or damaged column raises an error here; there, it would abort the process.
     """
     if file.metadata.num_row_groups:
         next(file.iter_batches(1, row_groups=[0], use_threads=False), None)
 
 
 def _schema(file: pq.ParquetFile) -> pa.Schema:
-    """Return the columns with all the file's key-value metadata.
+    """Return the columns with the file's key-value metadata.
 
-    Arrow passes on the file's own entries only where no Arrow schema is stored beside them.
+    Arrow itself returns the file's entries only if no Arrow schema is stored in them.
     """
     schema = file.schema_arrow
     entries = {**(schema.metadata or {}), **(file.metadata.metadata or {})}
@@ -107,9 +110,9 @@ def _damaged(path: Path, error: Exception) -> InputError:
     encrypted = "crypt" in reason
     return InputError(
         f"{path} cannot be read as Parquet: {reason}.",
-        "The file is encrypted: write it again without that."
+        "The file is encrypted: write it again without encryption."
         if encrypted
-        else "Check that the file is whole; if it is not Parquet, say so: --input-format csv.",
+        else "Check that the file is complete; if it is CSV, use --input-format csv.",
     )
 
 
@@ -122,7 +125,7 @@ def _compression(metadata: pq.FileMetaData) -> tuple[str, ...]:
 
 
 def _batch_rows(metadata: pq.FileMetaData) -> int:
-    """Return how many rows make a batch that fits in memory even if every cell is huge."""
+    """Return the rows per batch, fewer if rows are huge."""
     groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
     widest = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=1.0)
     return int(min(BATCH_ROWS, max(1, BATCH_CHARS // max(1.0, widest))))

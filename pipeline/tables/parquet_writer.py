@@ -1,4 +1,4 @@
-"""Writes Parquet; types, metadata and compression of a Parquet input stay."""
+"""Writes Parquet, keeping the types, metadata and compression of a Parquet input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROW_GROUP_ROWS = 64 * 1024
 ROW_GROUP_BYTES = 64 * 1024 * 1024
 
 MOST_COLUMNS = 999_999
-"""More, with the root of the schema, are a million: a footer like that is refused by readers."""
+"""Readers refuse a footer with a million schema elements, of which the root is one."""
 
 DEFAULT_COMPRESSION = "zstd"
 
@@ -34,17 +34,17 @@ HINT_TYPE = "Drop the column, or write CSV: --output-format csv."
 
 
 class ParquetWriter:
-    """A Parquet file being written, in row groups of a bounded size.
+    """Writes a Parquet file in row groups of bounded size.
 
     Args:
         path: the file to write.
         schema: the original columns.
-        new_fields: the columns that are added.
-        compression: the codec of each original leaf column; the new ones get the codec that most
-            of these have.
+        new_fields: the new columns.
+        compression: the codec of each original leaf column; new columns get the most frequent
+            one.
 
     Raises:
-        OutputError: Parquet has no form for a column's type, or the columns are too many.
+        OutputError: Parquet does not support a column's type, or there are too many columns.
     """
 
     def __init__(
@@ -60,38 +60,38 @@ class ParquetWriter:
         self._rows = 0
         if len(self._schema) > MOST_COLUMNS:
             raise OutputError(
-                f"{len(self._schema):,} columns are more than a Parquet file can have.",
+                f"{len(self._schema):,} columns are more than a Parquet file can hold.",
                 "Write CSV: --output-format csv.",
             )
         codecs = _codecs(self._schema, compression)
         with ExitStack() as stack:
-            # Python opens the file: Arrow takes no name that is not UTF-8.
+            # Python opens the file, since Arrow accepts only UTF-8 names.
             file = stack.enter_context(path.open("wb"))
             self._writer = pq.ParquetWriter(file, self._schema, compression=codecs, version="2.6")
             stack.callback(self._writer.close)
             self._closing = stack.pop_all()
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        """Write the batch's original columns and the new ones behind them."""
+        """Write the batch's original columns followed by the new ones."""
         self._held.append(appended(batch, columns, self._schema))
         rows = sum(held.num_rows for held in self._held)
         if rows >= ROW_GROUP_ROWS or sum(held.nbytes for held in self._held) >= ROW_GROUP_BYTES:
             self._flush()
 
     def close(self, metadata: dict[str, str]) -> None:
-        """Write what is held and the footer, with the metadata."""
+        """Write the remaining rows and the footer, with the metadata."""
         self._flush()
         entries = with_metadata(self._schema.metadata, metadata, self._rows)
         if entries != (self._schema.metadata or {}):
-            # The Arrow schema in the footer holds the input's entries; where a name is in both,
-            # Arrow would show the old value.
+            # The Arrow schema in the footer has the input's entries, which Arrow prefers to new
+            # ones with the same name.
             schema = self._schema.with_metadata(entries)
             stored = {ARROW_SCHEMA: base64.b64encode(schema.serialize())}
             self._writer.add_key_value_metadata({**entries, **stored})
         self._closing.close()
 
     def abort(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._held.clear()
         self._closing.close()
 
@@ -106,10 +106,9 @@ class ParquetWriter:
 
 
 def _codecs(schema: pa.Schema, kept: Sequence[str]) -> dict[str, str]:
-    """Return the codec of every leaf column by its path in the file to write.
+    """Return the codec of every leaf column by its path in the output.
 
-    The same leaf's path in the input may be another: older writers named a list's values in
-    other ways.
+    Its path in the input may differ: older writers named the values of lists differently.
     """
     usual = Counter(kept).most_common(1)[0][0] if kept else DEFAULT_COMPRESSION
     leaves = pq.ParquetFile(pa.BufferReader(_without_rows(schema))).schema
@@ -118,12 +117,12 @@ def _codecs(schema: pa.Schema, kept: Sequence[str]) -> dict[str, str]:
 
 
 def _without_rows(schema: pa.Schema) -> pa.Buffer:
-    """Return a Parquet file of these columns that has no row groups.
+    """Return a Parquet file with these columns and no row groups.
 
-    An empty table would do, but Arrow makes none of extension types within structs.
+    Arrow cannot make an empty table with extension types within structs.
 
     Raises:
-        OutputError: Parquet has no form for a column's type.
+        OutputError: Parquet does not support a column's type.
     """
     file = pa.BufferOutputStream()
     try:

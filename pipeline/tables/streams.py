@@ -1,4 +1,4 @@
-"""Byte streams of files, compressed or not, chosen by the file's suffix."""
+"""Opens files as byte streams, decompressing or compressing them by their suffix."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ COMPRESSIONS: dict[str, Compression] = {
 
 
 def compression_of(path: Path) -> Compression | None:
-    """Return the compression that a file's last suffix stands for."""
+    """Return the compression of a file's last suffix, None without one."""
     return COMPRESSIONS.get(path.suffix.lower())
 
 
 @contextmanager
 def open_input(path: Path) -> Iterator[pa.NativeFile]:
-    """Open a file's decompressed bytes.
+    """Open a file for reading its decompressed bytes.
 
-    Python opens the file: Arrow takes no name that is not UTF-8.
+    Python opens it, since Arrow accepts only UTF-8 names.
 
     Raises:
-        InputError: the file cannot be opened, or its compressed data are damaged.
+        InputError: the file cannot be opened, or its compressed data is damaged.
     """
     try:
         with (
@@ -61,16 +61,16 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
 
 @contextmanager
 def open_output(path: Path, compression: Compression | None) -> Iterator[pa.NativeFile]:
-    """Open a file for writing bytes, compressed on the way."""
+    """Open a file for writing bytes, compressing them."""
     with path.open("wb") as file, pa.output_stream(file, compression=compression) as stream:
         yield stream
 
 
 def fingerprint_of(path: Path) -> str:
-    """Return the SHA-256 of an input's bytes as they are now.
+    """Return the SHA-256 of an input's current bytes.
 
     Raises:
-        InputError: the file cannot be read any more.
+        InputError: the file can no longer be read.
     """
     try:
         return sha256_of(path)
@@ -86,9 +86,9 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def spooled(stream: BinaryIO) -> Iterator[Path]:
-    """Copy a stream that can be read once to a file that can be read twice.
+    """Copy a stream, which can be read only once, to a temporary file.
 
-    The file's suffix says what the first bytes show it to be.
+    The file's suffix follows from its first bytes.
     """
     with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
         first = stream.read(FIRST_BYTES)
@@ -104,5 +104,5 @@ def spooled(stream: BinaryIO) -> Iterator[Path]:
 def _unreadable(path: Path, error: OSError) -> InputError:
     return InputError(
         f"{path} cannot be read: {error}.",
-        "Check that it is there, readable and whole.",
+        "Check that it exists, is readable and complete.",
     )

@@ -1,4 +1,4 @@
-"""What every table format offers: batches of rows to read, and a place to write them with more."""
+"""The protocols of all table formats: a reader of batches, and a writer with new columns."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pyarrow as pa
 __all__ = ["BATCH_CHARS", "BATCH_ROWS", "Batch", "NewColumn", "Reader", "Writer"]
 
 BATCH_ROWS = 1024
-"""Rows in a batch: enough for the engine's matrices, small enough to hold several."""
+"""Rows per batch: large enough for the engine's matrices, small enough to hold several."""
 
 BATCH_CHARS = 16_000_000
-"""A batch ends early here, so that a table of huge cells does not need huge memory."""
+"""A batch ends early at this size, so that huge cells do not need huge memory."""
 
 
 class Batch(Protocol):
-    """A run of rows, as the table has them."""
+    """Consecutive rows of a table."""
 
     @property
     def texts(self) -> Sequence[str]:
-        """The text of each row; "" where there is none."""
+        """The text of each row; "" for a row without text."""
         ...
 
     def to_arrow(self) -> pa.RecordBatch:
@@ -36,12 +36,12 @@ class Batch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NewColumn:
-    """A column that is added to a batch.
+    """A new column for a batch.
 
     Attributes:
         name: the column's name.
         type: its Arrow type.
-        values: one Python value a row: text, float, Decimal, list of dicts, or None.
+        values: one Python value per row: text, float, Decimal, list of dicts, or None.
     """
 
     name: str
@@ -50,16 +50,16 @@ class NewColumn:
 
 
 class Reader(Protocol):
-    """A table that can be read from its beginning any number of times."""
+    """A table that can be read any number of times."""
 
     @property
     def opened_fingerprint(self) -> str:
-        """The SHA-256 of the table's bytes before anything of them was read; "" in memory."""
+        """The SHA-256 of the table's bytes when it was opened; "" for a table in memory."""
         ...
 
     @property
     def schema(self) -> pa.Schema:
-        """The original columns; a CSV file's are all text."""
+        """The original columns; those of a CSV file are all text."""
         ...
 
     def batches(self) -> Iterator[Batch]:
@@ -71,32 +71,30 @@ class Reader(Protocol):
         ...
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the table's bytes as they are now.
-
-        Where it is not `opened_fingerprint`, the table changed since it was opened.
+        """Return the SHA-256 of the table's current bytes, to compare with `opened_fingerprint`.
 
         Raises:
-            InputError: the table cannot be read any more.
+            InputError: the table can no longer be read.
         """
         ...
 
 
 class Writer(Protocol):
-    """A table being written, batch by batch."""
+    """A table that is written batch by batch."""
 
     @property
     def replaced_characters(self) -> int:
-        """How many characters of ours the output's encoding lacks; each became "?"."""
+        """How many characters of new columns the encoding lacks; each became "?"."""
         ...
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        """Write the batch's original columns and the new ones behind them."""
+        """Write the batch's original columns followed by the new ones."""
         ...
 
     def close(self, metadata: dict[str, str]) -> None:
-        """Finish the table; formats that can keep key-value metadata keep it."""
+        """Finish the table, with key-value metadata if the format supports it."""
         ...
 
     def abort(self) -> None:
-        """Let go of the file; what was written so far is of no use."""
+        """Close the unfinished file, which is useless."""
         ...

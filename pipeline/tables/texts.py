@@ -1,4 +1,4 @@
-"""Which columns hold the text, and how their values become the text that is sent."""
+"""Finds the text columns and joins their values into the text to classify."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["check_names", "encodable", "find_column", "find_columns", "join_text
 
 
 def join_texts(values: Iterable[str | None]) -> str:
-    """Join the text columns of one row: white space made single, empty values left out."""
+    """Join a row's text columns with ". ", collapsing white space and skipping empty values."""
     parts = (" ".join(value.split()) for value in values if value)
     return ". ".join(part for part in parts if part)
 
 
 def encodable(texts: Sequence[str]) -> Sequence[str]:
-    """Return texts without half characters, which UTF-8 cannot encode; each becomes "?"."""
+    """Return texts with "?" for unpaired surrogates, which UTF-8 cannot encode."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
@@ -28,42 +28,42 @@ def encodable(texts: Sequence[str]) -> Sequence[str]:
 
 
 def check_names(names: Iterable[str], table: Path) -> None:
-    """Refuse names of columns that Arrow cannot hold.
+    """Refuse column names that Arrow cannot hold.
 
     Raises:
-        InputError: one holds half a character.
+        InputError: a name has an unpaired surrogate.
     """
     for name in names:
         try:
             name.encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"{table}: the column name {quoted(name)} holds half a character, "
+                f"{table}: the column name {quoted(name)} has an unpaired surrogate, "
                 f"U+{ord(name[error.start]):04X}.",
-                "Rename the column, or give another --encoding.",
+                "Rename the column, or use another --encoding.",
             ) from error
 
 
 def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str) -> list[int]:
-    """Return where the wanted columns stand.
+    """Return the positions of the text columns.
 
     Raises:
-        InputError: a column is not there, or more than one has its name.
+        InputError: a column is missing, or several have its name.
     """
     return [find_column(names, name, table, "--text-column") for name in wanted]
 
 
 def find_column(names: Sequence[str], wanted: str, table: Path | str, option: str) -> int:
-    """Return where a wanted column stands.
+    """Return the position of a column.
 
     Args:
-        names: of the columns there are.
-        wanted: the name that is looked for.
-        table: what an error calls the table.
-        option: what names the column, such as ``--text-column``.
+        names: the names of all columns.
+        wanted: the name to find.
+        table: the table's name in errors.
+        option: the option that names the column, such as ``--text-column``.
 
     Raises:
-        InputError: it is not there, or more than one has its name.
+        InputError: the column is missing, or several have its name.
     """
     places = [place for place, name in enumerate(names) if name == wanted]
     if len(places) == 1:
@@ -84,5 +84,5 @@ def _suggestion(names: Sequence[str], wanted: str, option: str) -> str:
     folded = {name.strip().casefold(): name for name in reversed(short)}
     close = get_close_matches(wanted.casefold(), folded, n=1, cutoff=0.0)
     if not close:
-        return f"Name the column that is meant: {option} NAME."
-    return f"Did you mean {folded[close[0]]!r}? Say so: {option} {folded[close[0]]!r}."
+        return f"Choose one of them: {option} NAME."
+    return f"Did you mean {folded[close[0]]!r}? Use {option} {folded[close[0]]!r}."

@@ -202,7 +202,7 @@ def test_a_column_of_fractions_is_an_error_with_a_hint(
 ) -> None:
     pq.write_table(pa.table({"description": ["wheat"], "code": [0.5]}), tmp_path / "h.parquet")
     assert command("train", tmp_path / "h.parquet", *ONLY) == 2
-    assert "Name the column that is meant: --code-column NAME." in capsys.readouterr().err
+    assert "Choose one of them: --code-column NAME." in capsys.readouterr().err
 
 
 def test_too_few_rows_are_an_error_and_leave_no_folder(

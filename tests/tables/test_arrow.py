@@ -108,8 +108,8 @@ def test_a_text_column_without_text_is_refused(kind: pa.DataType) -> None:
     table = pa.table({"a": pa.nulls(1, kind), "b": ["x"]})
     with pytest.raises(InputError) as caught:
         ArrowReader(table, ["b", "a"])
-    assert caught.value.message == f"The column 'a' holds {kind}, which is not text."
-    assert caught.value.hint == "Name a column that holds text: --text-column NAME."
+    assert caught.value.message == f"The column 'a' has the type {kind}, not text."
+    assert caught.value.hint == "Choose a column with text: --text-column NAME."
 
 
 def test_a_missing_or_doubled_text_column_is_refused() -> None:

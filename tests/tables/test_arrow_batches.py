@@ -58,10 +58,9 @@ def test_text_that_is_not_utf8_in_memory_is_an_error_that_names_column_and_rows(
     with pytest.raises(InputError) as caught:
         next(batches)
     assert caught.value.message.startswith(
-        "The column 'a' holds something that is not text in UTF-8, in one of the rows 1,025 to "
-        "1,026: "
+        "The column 'a' has a value that is not UTF-8 text, in one of the rows 1,025 to 1,026: "
     )
-    assert caught.value.hint == "Mend the table, or name another column: --text-column NAME."
+    assert caught.value.hint == "Fix the table, or choose another column: --text-column NAME."
 
 
 BINARY = [
@@ -87,5 +86,5 @@ def test_text_that_an_older_writer_stored_as_bytes_stays_so(tmp_path: Path) -> N
 
 
 def test_bytes_that_are_not_utf8_are_an_error() -> None:
-    with pytest.raises(InputError, match="'a' holds something that is not text in UTF-8, in one"):
+    with pytest.raises(InputError, match="'a' has a value that is not UTF-8 text, in one"):
         list(ArrowReader(pa.table({"a": [b"\xff"]}), ["a"]).batches())

@@ -102,8 +102,8 @@ def test_a_delimiter_that_the_encoding_lacks_is_refused(
 ) -> None:
     with pytest.raises(SettingsError) as caught:
         detected(path, b"a,b\n1,2\n", delimiter=delimiter, encoding=encoding)
-    assert f"has no character {delimiter!r} to separate fields." in caught.value.message
-    assert caught.value.hint == "Give another --delimiter, or another --encoding."
+    assert f"The delimiter {delimiter!r} does not exist" in caught.value.message
+    assert caught.value.hint == "Use another --delimiter, or another --encoding."
 
 
 def test_a_stated_delimiter_is_taken_as_stated(path: Path) -> None:
@@ -225,7 +225,7 @@ def test_compressed_files_are_looked_into(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_an_error_that_says_so(path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read") as caught:
         detect(path, CsvOptions())
-    assert caught.value.hint == "Check that it is there, readable and whole."
+    assert caught.value.hint == "Check that it exists, is readable and complete."
 
 
 WORDS = st.text(st.sampled_from("ab ,;|\t\"\n'é5"), max_size=8)

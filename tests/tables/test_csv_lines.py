@@ -122,7 +122,7 @@ def test_bytes_that_would_not_come_back_are_refused(
 
 @pytest.mark.parametrize(
     ("line_end", "words"),
-    [("\n", "that no line feed ends"), ("\r", "that no carriage return ends")],
+    [("\n", "without a line feed"), ("\r", "without a carriage return")],
 )
 def test_a_line_that_does_not_end_is_an_error_before_it_fills_the_memory(
     path: Path, line_end: str, words: str, monkeypatch: pytest.MonkeyPatch

@@ -96,7 +96,7 @@ def test_a_header_alone_is_a_table_without_rows(path: Path) -> None:
 def test_a_file_without_a_record_is_empty(path: Path, data: bytes, header: bool) -> None:
     error = error_of(path, data, header=header)
     assert error.message == f"{path} is empty."
-    assert error.hint == "A CSV file needs at least a line of names."
+    assert error.hint == "A CSV file needs at least a line with column names."
 
 
 @pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
@@ -142,7 +142,7 @@ def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
 ) -> None:
     monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 1000)
     error = error_of(path, data)
-    assert error.message.endswith("is malformed: too many blank lines stand here.")
+    assert error.message.endswith("is malformed: there are too many blank lines.")
 
 
 def test_a_quote_behind_blank_lines_that_is_never_closed_is_called_so(
@@ -156,16 +156,14 @@ def test_a_quote_behind_blank_lines_that_is_never_closed_is_called_so(
 def test_text_behind_a_closing_quote_is_an_error_that_names_its_line(path: Path) -> None:
     error = error_of(path, b'a,b\n1,2\n"3"x,4\n')
     assert error.message.endswith(
-        "line 3 is malformed: text stands between a closing quote and the next delimiter."
+        "line 3 is malformed: there is text between a closing quote and the next delimiter."
     )
     assert "--quote-escape" in error.hint
 
 
 def test_a_lone_carriage_return_outside_quotes_is_an_error(path: Path) -> None:
     error = error_of(path, b"a,b\n1,2\n3\r4,5\n")
-    assert error.message.endswith(
-        "line 3 is malformed: a line break of another kind stands outside quotes."
-    )
+    assert error.message.endswith("line 3 is malformed: a different line break is outside quotes.")
     assert "--line-end" in error.hint
 
 
@@ -181,7 +179,7 @@ def test_a_missing_text_column_lists_the_columns_and_names_the_likeliest(path: P
     assert caught.value.message == (
         f"{path} has no column 'description'. Its columns: 'id', 'Description', 'price'."
     )
-    assert caught.value.hint == "Did you mean 'Description'? Say so: --text-column 'Description'."
+    assert caught.value.hint == "Did you mean 'Description'? Use --text-column 'Description'."
 
 
 def test_a_text_column_that_stands_twice_is_refused(path: Path) -> None:
@@ -231,7 +229,7 @@ def test_a_truncated_gzip_file_is_damaged(tmp_path: Path) -> None:
     for end in (5, len(data) // 2, len(data) - 4):
         error = error_of(path, data[:end])
         assert str(path) in error.message
-        assert error.hint == "Check that it is there, readable and whole."
+        assert error.hint == "Check that it exists, is readable and complete."
 
 
 def test_a_gzip_file_of_several_members_is_read_to_its_end(tmp_path: Path) -> None:

@@ -87,9 +87,9 @@ def test_half_a_character_in_a_name_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         half(tmp_path / "t.csv", b"a\\ud800,b\n1,roads\n")
     assert caught.value.message == (
-        f"{tmp_path / 't.csv'}: the column name 'a\\ud800' holds half a character, U+D800."
+        f"{tmp_path / 't.csv'}: the column name 'a\\ud800' has an unpaired surrogate, U+D800."
     )
-    assert caught.value.hint == "Rename the column, or give another --encoding."
+    assert caught.value.hint == "Rename the column, or use another --encoding."
 
 
 def test_bytes_that_decode_to_what_the_encoding_lacks_are_an_error(tmp_path: Path) -> None:

@@ -155,4 +155,4 @@ def test_a_table_that_vanished_is_an_error_that_says_so(tmp_path: Path) -> None:
         (tmp_path / name).unlink()
         with pytest.raises(InputError, match=r"cannot be read: .*No such file") as caught:
             reader.fingerprint()
-        assert caught.value.hint == "Check that it is there, readable and whole."
+        assert caught.value.hint == "Check that it exists, is readable and complete."

@@ -187,8 +187,8 @@ def test_a_text_column_without_text_is_refused(tmp_path: Path, values: pa.Array)
     kind = pq.read_schema(tmp_path / "t.parquet").field("a").type
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.parquet", ["a"])
-    assert caught.value.message == f"The column 'a' holds {kind}, which is not text."
-    assert caught.value.hint == "Name a column that holds text: --text-column NAME."
+    assert caught.value.message == f"The column 'a' has the type {kind}, not text."
+    assert caught.value.hint == "Choose a column with text: --text-column NAME."
 
 
 def test_a_missing_text_column_is_refused(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def not_utf8(tmp_path: Path) -> Path:
 
 def test_text_that_is_not_utf8_cannot_be_read(not_utf8: Path) -> None:
     reader = open_reader(not_utf8, ["b"])
-    with pytest.raises(InputError, match="'b' holds something that is not text in UTF-8"):
+    with pytest.raises(InputError, match="'b' has a value that is not UTF-8 text"):
         list(reader.batches())
 
 

@@ -64,7 +64,7 @@ def test_damaged_data_are_an_error_that_names_the_file(tmp_path: Path, suffix: s
         with pytest.raises(InputError) as caught, open_input(path) as stream:
             stream.read()
         assert caught.value.message.startswith(f"{path} cannot be read: ")
-        assert caught.value.hint == "Check that it is there, readable and whole."
+        assert caught.value.hint == "Check that it exists, is readable and complete."
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -119,9 +119,9 @@ def test_what_can_be_read_once_only_belongs_on_standard_input(tmp_path: Path) ->
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.csv", ["a"])
     assert caught.value.message == (
-        f"{tmp_path / 't.csv'} is not a regular file, and a table is read twice."
+        f"{tmp_path / 't.csv'} is not a regular file, and a table must be read twice."
     )
-    assert caught.value.hint == "Pipe it to standard input: give - as the path."
+    assert caught.value.hint == "Pipe it to standard input, with - as the path."
 
 
 @pytest.mark.parametrize("name", ["o.parquet.gz", "o.parquet.ZST", "o.gz"])
@@ -130,9 +130,9 @@ def test_parquet_is_not_compressed_as_a_whole(tmp_path: Path, name: str) -> None
     with pytest.raises(OutputError) as caught:
         rewrite(open_reader(tmp_path / "t.csv", ["a"]), tmp_path / name, [("1", "x")], "parquet")
     assert caught.value.message == (
-        f"{name!r} names a compressed file, and Parquet compresses itself."
+        f"{name!r} is the name of a compressed file, but Parquet compresses its own columns."
     )
-    assert caught.value.hint == "Give the output a name that ends in .parquet."
+    assert caught.value.hint == "Use a name that ends in .parquet."
     assert not (tmp_path / name).exists()
 
 
@@ -154,7 +154,7 @@ def test_columns_of_one_name_cannot_go_to_parquet(tmp_path: Path) -> None:
     reader = open_reader(tmp_path / "t.csv", ["c"])
     with pytest.raises(OutputError) as caught:
         rewrite(reader, tmp_path / "o.parquet", [("1", "x")], "parquet")
-    assert caught.value.message == "Parquet cannot hold two columns of one name: 'a', 'b'."
+    assert caught.value.message == "Parquet cannot hold two columns with the same name: 'a', 'b'."
     assert caught.value.hint == "Rename them, or write CSV: --output-format csv."
     assert not (tmp_path / "o.parquet").exists()
 

@@ -62,7 +62,7 @@ def test_a_missing_column_is_an_error_that_names_the_likeliest(wanted: str, like
     assert caught.value.message == (
         f"t.csv has no column {wanted!r}. Its columns: 'id', 'Title ', 'description', 'Preis'."
     )
-    assert caught.value.hint == f"Did you mean {likeliest!r}? Say so: --text-column {likeliest!r}."
+    assert caught.value.hint == f"Did you mean {likeliest!r}? Use --text-column {likeliest!r}."
 
 
 def test_of_names_that_differ_in_case_alone_the_first_is_the_likeliest() -> None:
@@ -82,16 +82,16 @@ def test_long_names_are_cut_and_not_suggested() -> None:
     with pytest.raises(InputError) as caught:
         find_columns(["x" * 9_999, "id"], ["y" * 9_999], "The table")
     assert len(caught.value.message) < 200
-    assert caught.value.hint == "Did you mean 'id'? Say so: --text-column 'id'."
+    assert caught.value.hint == "Did you mean 'id'? Use --text-column 'id'."
     with pytest.raises(InputError) as caught:
         find_columns(["x" * 9_999, "", " "], ["description"], "The table")
-    assert caught.value.hint == "Name the column that is meant: --text-column NAME."
+    assert caught.value.hint == "Choose one of them: --text-column NAME."
 
 
 def test_without_columns_there_is_nothing_to_suggest() -> None:
     with pytest.raises(InputError) as caught:
         find_columns([], ["x"], "The table")
-    assert caught.value.hint == "Name the column that is meant: --text-column NAME."
+    assert caught.value.hint == "Choose one of them: --text-column NAME."
 
 
 def test_two_columns_of_the_wanted_name_are_refused() -> None:

@@ -128,5 +128,5 @@ def test_half_a_character_stays_in_csv_and_cannot_go_to_parquet(tmp_path: Path) 
     assert (tmp_path / "o.csv").read_bytes() == b"a,b,cpv_code\n\\ud800,2,1\n"
     with pytest.raises(InputError) as caught:
         rewrite(reader, tmp_path / "o.parquet", [["1"]], "parquet", [CODE])
-    assert "half a character, U+D800" in caught.value.message
+    assert "an unpaired surrogate, U+D800" in caught.value.message
     assert "--output-format csv" in caught.value.hint
