@@ -1,4 +1,4 @@
-"""Keeps a job under its cost limit, though nobody knows a price before it is charged."""
+"""Keeps a job under its cost limit, although a price is known only after it is charged."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ TYPICAL_LOW, TYPICAL_HIGH = Decimal("0.00007"), Decimal("0.00015")
 """The interface's typical price of a call, US dollars."""
 
 MAX_PRICE = Decimal("0.01")
-"""A price of one call that is taken for a mistake if it is higher, US dollars."""
+"""A higher price of one call is taken for a mistake, US dollars."""
 
 
 def dearest(highest: Decimal | None) -> Decimal:
-    """Return the most that a call is expected to cost, US dollars: plans and reservations agree.
+    """Return the most that a call is expected to cost, US dollars, for plans and reservations.
 
     Args:
-        highest: the highest price seen at the endpoint so far, if any.
+        highest: the highest price of the service so far, if any.
     """
     return max(highest or ZERO, TYPICAL_HIGH)
 
 
 def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
-    """Return by how much what was paid is more than a cost limit, US dollars."""
+    """Return by how much the confirmed costs exceed a cost limit, US dollars."""
     return ZERO if max_cost is None else max(ZERO, total([confirmed, -max_cost]))
 
 
@@ -34,19 +34,19 @@ class Budget:
     """What may still be spent.
 
     Every attempt reserves `dearest` before it is sent, and keeps the reservation if its price
-    stays unknown. One that costs more than it reserved lets nobody through until everything
-    under way has settled.
-
-    Attributes:
-        confirmed: what the job has paid so far.
-        at_risk: what it may have paid beside that.
-        highest: what an attempt reserves.
+    remains unknown. After one that costs more than it reserved, no attempt gets a reservation
+    until every attempt under way has ended.
 
     Args:
         confirmed: what the job has paid so far.
-        max_cost: the most that the job may cost; None for no limit.
-        highest: the highest price seen at the endpoint so far, if any.
-        at_risk: what the job may have paid beside that.
+        max_cost: the maximum cost of the job; None for no limit.
+        highest: the highest price of the service so far, if any.
+        at_risk: what the job may have paid in addition.
+
+    Attributes:
+        confirmed: as above.
+        at_risk: as above.
+        highest: what an attempt reserves.
     """
 
     def __init__(
@@ -72,16 +72,16 @@ class Budget:
 
     @property
     def overshoot(self) -> Decimal:
-        """By how much what the job has paid is more than it may cost."""
+        """By how much the job's confirmed costs exceed its limit."""
         return over(self.confirmed, self._max_cost)
 
     @property
     def exhausted(self) -> bool:
-        """Whether there is no room and nothing under way can make some."""
+        """Whether there is no room, and no attempt under way that could make some."""
         return not self._in_flight and not self._fits(self.highest)
 
     async def reserve(self) -> Decimal | None:
-        """Take a reservation; None when there is no room and nothing under way can make some."""
+        """Wait for a reservation and return it; None if the budget is exhausted."""
         while True:
             amount = self.highest
             if not (self._overrun and self._in_flight):
@@ -96,7 +96,7 @@ class Budget:
             await self._changed.wait()
 
     def charge(self, reserved: Decimal, cost: Decimal | None) -> None:
-        """Give a reservation back for what the attempt cost; None keeps it: nobody knows."""
+        """Replace a reservation by what the attempt cost; an unknown cost (None) keeps it."""
         self._in_flight -= 1
         self._reserved = total([self._reserved, -reserved])
         if cost is None:

@@ -17,15 +17,14 @@ class Estimate:
     """What a purchase will take, before any money is spent.
 
     Attributes:
-        distinct: distinct calls of the table.
-        to_buy: those of them that the ledger cannot answer yet.
-        low_usd: what they cost at the lowest price seen (or else typical).
-        high_usd: what they cost at the highest (or typical, if that is higher); with a cost limit
-            of so much the purchase completes, unless prices rise or answers are lost.
-        seconds: how long they take at the limit, with the pause before them.
-        held: calls that the ledger cannot answer, but whose answers were lost: they are not
-            bought again.
-        pause: for how long nothing is sent at first, because the service asked for it, seconds.
+        distinct: the distinct calls of the table.
+        to_buy: the calls that the ledger cannot answer yet.
+        low_usd: their cost at the lowest price so far, or else the typical one.
+        high_usd: their cost at the highest price so far, or the typical one if that is higher. A
+            cost limit of this much is enough, unless prices rise or answers are lost.
+        seconds: how long they take at the limit, including the pause.
+        held: calls that are not bought again because their answers were lost.
+        pause: for how many seconds nothing is sent at first, because the service asked to wait.
     """
 
     distinct: int
@@ -49,7 +48,7 @@ class Estimate:
         if self.seconds >= 1:  # a limit that is not reached takes no time
             said.append(duration(self.seconds))
         if self.pause:
-            said.append(f"{duration(self.pause)} of them a pause that the service asked for")
+            said.append(f"including a pause of {duration(self.pause)} that the service asked for")
         return ", ".join(said)
 
     def to_dict(self) -> dict[str, Any]:

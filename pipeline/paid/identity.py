@@ -1,4 +1,4 @@
-"""What a job is known by in the ledger, so that the same command or call continues it."""
+"""Identifies a job in the ledger, so that the same command or call continues it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["of_contents", "of_files"]
 
 
 def of_files(settings: Settings, source: Path, output: Path | None) -> str:
-    """Return the identity of a job that makes an output of an input, whatever is in it.
+    """Return the identity of a job on files, whatever is in them.
 
     Args:
-        settings: what is asked.
+        settings: the job's settings.
         source: the input.
         output: the output; None for one in memory.
     """
@@ -25,10 +25,7 @@ def of_files(settings: Settings, source: Path, output: Path | None) -> str:
 
 
 def of_contents(settings: Settings, batches: Iterable[Batch]) -> str:
-    """Return the identity of a job on a table in memory: its texts, in their order.
-
-    What else is in the table does not matter to what is bought.
-    """
+    """Return the identity of a job on a table in memory, which its texts in order determine."""
     texts = sha256()
     for batch in batches:
         for text in batch.texts:

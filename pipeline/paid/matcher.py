@@ -1,4 +1,4 @@
-"""The ledger as a matcher: the answers that were bought, and what this job paid for them."""
+"""Answers from the ledger: what was bought, and what this job paid for it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from pipeline.paid.ledger.calls import INTERRUPTED
 __all__ = ["LedgerMatcher"]
 
 OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
-"""Errors that say nothing of the text: its call was not reached."""
+"""Errors that say nothing about the text: the run stopped before its call."""
 
 
 class LedgerMatcher:
-    """Answers from the ledger; each call's cost stands at its first row.
+    """Answers from the ledger; each call's cost is shown in its first row.
 
     Args:
-        job: whose answers and costs are told.
+        job: the job whose answers and costs to return.
         systems: the systems to answer for.
-        most_lost: after so many lost answers a call is not bought again.
+        most_lost: after this many lost answers a call is not bought again.
     """
 
     def __init__(self, job: Job, systems: Sequence[System], most_lost: int) -> None:
@@ -54,11 +54,11 @@ class LedgerMatcher:
         Args:
             system: the system.
             texts: the rows' texts.
-            first: the number of the first of them in the table.
+            first: the number of the first row in the table.
 
         Returns:
-            For each row its call's price, None where the response stated none; nothing for a row
-            whose call stands at an earlier one, or has no answer.
+            For each row the price of its call, None if the response stated none; an empty tuple
+            if an earlier row has the call, or the call has no answer.
         """
         digests = [text_digest(text) for text in texts]
         owned = self._job.owned(system, digests)
@@ -89,7 +89,7 @@ class LedgerMatcher:
         return answers
 
     def _errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
-        """Return why calls have no answer; those held since an earlier job were lost then."""
+        """Return why calls have no answer: an error of this job, or answers lost earlier."""
         lost = self._job.unconfirmed(system, digests)
         held = {each: INTERRUPTED for each in digests if lost.get(each, 0) >= self._most_lost}
         return held | self._job.errors(system, digests)
@@ -106,13 +106,13 @@ def _lasting(owned: Owned, cost: Decimal | None) -> Answer:
 
 
 def _read(owned: Owned) -> Outcome:
-    """Read a response again; what its price was is of no matter."""
+    """Read a response again; whether its price can be used does not matter here."""
     outcome = read_response(owned.status, {}, owned.body)
     return outcome.ended if isinstance(outcome, WrongPrice) else outcome
 
 
 def _price(owned: Owned) -> Decimal | None:
-    """Return the price that a response states; a refusal that states none was not billed."""
+    """Return the price that a response states; a refusal without a price was not billed."""
     match read_response(owned.status, {}, owned.body):
         case Refused(cost_usd=cost):
             return cost or ZERO

@@ -1,4 +1,4 @@
-"""Why a purchase parks, and what its user can do about it."""
+"""The reasons for which a purchase parks, and what the user can do about each."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = [
 LIMIT_USED_UP = Parked(
     7,
     "The demo limit is used up for now.",
-    "Run the same command later, wait for it with --wait, or use an API key.",
+    "Run the same command later, wait with --wait, or use an API key.",
 )
 
 
 def what_the_account_lacks(judgement: Judgement) -> Parked | None:
-    """Return why no other call can be bought with this account either, if that is so."""
+    """Return why no other call can be bought with this account either, if none can."""
     match judgement.next:
         case "credentials":
             return Parked(
@@ -43,7 +43,7 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
         case "money":
             return Parked(
                 5,
-                f"The account has not enough balance: {judgement.said}",
+                f"The account's balance is too low: {judgement.said}",
                 "Top it up and run the same command: it continues.",
             )
         case "currency":
@@ -65,7 +65,7 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
 
 
 def not_understood(judgement: Judgement) -> Parked:
-    """Park at a first answer that makes no sense."""
+    """Park if the first answer cannot be understood."""
     return Parked(
         6,
         f"The service's first answer cannot be understood: {judgement.said.rstrip('.')}.",
@@ -74,7 +74,7 @@ def not_understood(judgement: Judgement) -> Parked:
 
 
 def service_down(failures: int, judgement: Judgement) -> Parked:
-    """Park after many failures in a row, of which the last is told."""
+    """Park after many failures in a row; the message says how the last attempt failed."""
     return Parked(
         6,
         f"{failures} attempts in a row failed: {judgement.said}.",
@@ -83,23 +83,18 @@ def service_down(failures: int, judgement: Judgement) -> Parked:
 
 
 def asked_to_wait(seconds: float) -> Parked:
-    """Park at a pause that the service asked for and that is too long to sit through."""
+    """Park if the service asks for a pause that is too long to wait for."""
     until = datetime.now().astimezone() + timedelta(seconds=seconds)
     return Parked(
         7,
         f"The service asked this account to wait until {until:%Y-%m-%d %H:%M} "
         f"({duration(seconds)}).",
-        "Run the same command then, let it wait with --wait, or send without waiting with "
-        "--ignore-pause.",
+        "Run the same command then, wait with --wait, or send at once with --ignore-pause.",
     )
 
 
 def time_is_up(said: str) -> Parked:
-    """Park when the time that the run was given is over.
-
-    Args:
-        said: why the last attempt failed; "" if it did not.
-    """
+    """Park when the run's time is over; ``said`` is why the last attempt failed, or ""."""
     cause = f" The last attempt failed: {said.rstrip('.')}." if said else ""
     return Parked(
         7, f"The time is up (--max-duration).{cause}", "Run the same command: it continues."
@@ -107,23 +102,18 @@ def time_is_up(said: str) -> Parked:
 
 
 def refused_without_end(refusals: int, since: datetime) -> Parked:
-    """Park at a limit that waiting does not help against.
-
-    Args:
-        refusals: how often one call was refused.
-        since: when it was first.
-    """
+    """Park if waiting does not help: one call was refused so often since a time."""
     return Parked(
         7,
         f"The service has refused one call {refusals} times since {since:%Y-%m-%d %H:%M} for its "
-        "rate limit, though each time all waited as long as it asked.",
-        "Find out who else uses the key, or what limit the account has (--rate), and run the same "
+        "rate limit, although the run waited each time as long as it asked.",
+        "Find out who else uses the key, or which limit the account has (--rate), and run the same "
         "command later: it continues.",
     )
 
 
 def price_too_high(price: Decimal, most: Decimal) -> Parked:
-    """Park at a price that looks like a mistake, before more are paid."""
+    """Park at a price that looks like a mistake, before paying more of them."""
     return Parked(
         5,
         f"The service charged {plain(price)} USD for one call, more than the {plain(most)} USD "
@@ -134,10 +124,10 @@ def price_too_high(price: Decimal, most: Decimal) -> Parked:
 
 
 def cost_limit_reached(budget: Budget, calls: int) -> Parked:
-    """Park at the cost limit, with so many calls left."""
-    spent = f"{plain(budget.confirmed)} USD are spent"
+    """Park at the cost limit, with some calls left to buy."""
+    spent = f"{plain(budget.confirmed)} USD spent"
     if budget.overshoot:
-        spent += f", {plain(budget.overshoot)} USD more than --max-cost"
+        spent += f", {plain(budget.overshoot)} USD over --max-cost"
     if budget.at_risk:
         spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
     left = calls * budget.highest
@@ -146,6 +136,6 @@ def cost_limit_reached(budget: Budget, calls: int) -> Parked:
     return Parked(
         5,
         f"The cost limit is reached: {spent}, and the {cost} up to {plain(left)} USD.",
-        f"Raise --max-cost ({enough} is enough at these prices) and run the "
-        "same command: it continues.",
+        f"Raise --max-cost ({enough} is enough at these prices) and run the same command: it "
+        "continues.",
     )

@@ -1,4 +1,4 @@
-"""What each way an attempt can end means for the ledger, for the call and for the run."""
+"""Decides what the end of an attempt means for the ledger, for its call and for the run."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = ["Judgement", "Next", "judge"]
 Next: TypeAlias = Literal[
     "answered",  # the call is answered
     "ended",  # the call has failed for good
-    "again",  # not billed: send it again after a while, a bounded number of times
-    "lost",  # maybe billed: send it again if the user wants that
-    "limited",  # everybody waits, then it is sent again
+    "again",  # not billed: it is sent again after a pause, a limited number of times
+    "lost",  # maybe billed: it is sent again if the user wants that
+    "limited",  # all workers wait, then it is sent again
     "failed",  # it fails for this run only
     "credentials",
     "money",
@@ -47,10 +47,10 @@ class Judgement:
     """What an attempt's end means.
 
     Attributes:
-        settlement: what the ledger is told.
+        settlement: what the ledger records.
         next: what happens to the call and to the run.
         said: what the service or the network said, for the message of a parked run.
-        wait: how long the service asks everybody to wait, seconds.
+        wait: how many seconds the service asks to wait.
     """
 
     settlement: Settlement
@@ -60,7 +60,7 @@ class Judgement:
 
     @property
     def cost_usd(self) -> Decimal | None:
-        """What it cost; None if it may have cost something and nobody knows what."""
+        """What it cost; None if that is unknown."""
         match self.settlement:
             case CallEnded(cost_usd=cost):
                 return cost
@@ -71,7 +71,7 @@ class Judgement:
 
 
 def judge(reply: Reply) -> Judgement:
-    """Judge how an attempt ended; one row of the README's table of errors a case."""
+    """Judge how an attempt ended, as the table of errors in docs/how-to/paid-runs.md says."""
     match reply:
         case NotSent(error, detail):
             return Judgement(CallOpen("free", error), "again", detail)
@@ -87,7 +87,7 @@ def _judge_response(got: Received) -> Judgement:
 
 
 def _ended(got: Received, outcome: Outcome) -> Judgement | None:
-    """Judge what ends a call."""
+    """Judge an outcome that ends its call; None if it does not."""
     match outcome:
         case Answered():
             return Judgement(_kept(got, outcome), "answered")
@@ -109,14 +109,14 @@ def _kept(got: Received, outcome: Ended) -> CallEnded:
         case Answered(_, cost):
             return CallEnded("answered", status, body, cost)
         case Refused(error, _, cost):
-            # A refusal that states no price is free: only successful calls are charged.
+            # Only successful calls are charged: a refusal without a price is free.
             return CallEnded("refused", status, body, ZERO if cost is None else cost, error)
         case Unreadable(_, cost):
             return CallEnded("unreadable", status, body, cost, "MALFORMED_RESPONSE")
 
 
 def _open(status: int, outcome: Outcome) -> Judgement:
-    """Judge what leaves a call open; all that `_ended` does not judge."""
+    """Judge an outcome that leaves its call open: every one that `_ended` does not judge."""
     match outcome:
         case Unauthorized(message):
             return Judgement(CallOpen("free", "UNAUTHORIZED", status), "credentials", message)

@@ -1,4 +1,4 @@
-"""The pool: a fixed number of workers on one iterator of calls, until it ends or has to stop."""
+"""The pool: a fixed number of workers buy the calls of one iterator."""
 
 from __future__ import annotations
 
@@ -27,26 +27,21 @@ if TYPE_CHECKING:  # a plan needs no HTTP libraries
 __all__ = ["Bought", "Order", "Pool"]
 
 TRIES = 5
-"""How often a call that certainly was not billed is sent before it fails for this run."""
+"""How often a call that was certainly not billed is sent before it fails for this run."""
 
 FAILURES_IN_A_ROW = 20
-"""So many attempts without an answer between them mean that the service is down."""
+"""After this many failed attempts in a row the service counts as down."""
 
 MOST_REFUSALS = 10
-"""So many refusals of one call for the rate limit mean that waiting does not help."""
+"""After this many refusals of one call for the rate limit, waiting does not help."""
 
 LONGEST_PAUSE = 3600.0
-"""A service that asks for a longer pause, in seconds, parks a run that need not wait."""
+"""Seconds: a run without ``wait`` parks if the service asks for a longer pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A call to buy.
-
-    Attributes:
-        call: the call.
-        losses: after so many lost answers in this run it is not sent again.
-    """
+    """A call to buy; after ``losses`` lost answers in this run it is not sent again."""
 
     call: Call
     losses: int
@@ -54,13 +49,13 @@ class Order:
 
 @dataclass(slots=True)
 class Bought:
-    """What a run did so far.
+    """What a run has done so far.
 
     Attributes:
-        calls: calls that came to an end.
+        calls: calls that have ended.
         refusals: attempts refused for the rate limit.
-        failures: attempts in a row, up to now, that failed for another reason.
-        said: what the service or the network said of the last of these.
+        failures: the latest attempts in a row that failed for another reason.
+        said: what the service or the network said about the last of these.
     """
 
     calls: int = 0
@@ -74,14 +69,13 @@ class Pool:
 
     Args:
         client: sends attempts.
-        throttle: lets them through.
-        journal: writes them down.
+        throttle: keeps the rate limit.
+        journal: records attempts.
         budget: keeps the cost limit.
         to_buy: how many calls there are.
-        wait: whether to wait when no slot is free, instead of parking; one worker is enough for
-            a limit that is not waited for.
-        max_price: the highest price of a call at which the run goes on, US dollars.
-        longest_pause: a service that asks everybody to wait longer parks the run, seconds.
+        wait: whether to wait if no slot is free, instead of parking with one worker.
+        max_price: the run parks at a higher price of a call, US dollars.
+        longest_pause: the run parks if the service asks to wait for more seconds.
     """
 
     def __init__(
@@ -113,7 +107,7 @@ class Pool:
         self._error: PipelineError | None = None
 
     def park(self, parked: Parked) -> None:
-        """Stop: what is under way is finished, nothing new is sent; the first reason counts."""
+        """Stop: finish what is under way, send nothing new. Only the first reason counts."""
         if self.parked:
             return
         self.parked = parked
@@ -127,19 +121,19 @@ class Pool:
 
     @property
     def to_send(self) -> int:
-        """How many calls have not ended and are not under way."""
+        """How many calls have neither ended nor are under way."""
         return self._remaining - self._under_way
 
     def interrupt(self, why: Parked) -> None:
-        """Stop, and do not wait for a ledger that cannot be written."""
+        """Stop, without waiting for a ledger that cannot be written."""
         self.park(why)
         self._journal.give_up()
 
     async def run(self, orders: Iterator[Order], workers: int) -> None:
         """Buy the calls in their order.
 
-        Until one call is answered and understood they go one at a time: a wrong address or key
-        must not be found out by many workers at once.
+        Until one answer is understood, calls are sent one at a time: a wrong address or key must
+        not cost many attempts.
         """
         for order in orders:
             await self._buy(order)
@@ -152,7 +146,7 @@ class Pool:
             raise self._error
 
     async def _work(self, orders: Iterator[Order]) -> None:
-        """Buy until there is nothing left; if it cannot go on, let the others finish theirs."""
+        """Buy until nothing is left; after an error, let the other workers finish their calls."""
         try:
             while not self.parked:
                 order = next(orders, None)
@@ -194,7 +188,7 @@ class Pool:
         self.bought.calls += 1
 
     async def _attempt(self, call: Call) -> Judgement | None:
-        """Send a call once; None if the run stops before that."""
+        """Send a call once and judge the end; None if the run stops before that."""
         if self._budget.exhausted:
             self.park(self._cost_limit_reached())
         elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
@@ -249,8 +243,8 @@ class Pool:
             return None
 
     def _to_spread(self) -> int:
-        """Return among how many calls the limit is shared out; see `Throttle.slot`."""
-        # What is not waited for is not spread either: there are no more to send than slots.
+        """Return how many calls the throttle spreads over time; see `Throttle.slot`."""
+        # Without waiting, there are no more attempts than free slots: nothing to spread.
         return self.to_send if self._wait else 1
 
     async def _written(self, call: Call, reserved: Decimal, slot: Slot) -> int:
@@ -267,18 +261,18 @@ class Pool:
             self.bought.refusals += 1
             slot.refused(judgement.wait)
         elif judgement.next == "lost" and judgement.settlement.status is None:
-            pass  # the slot counts it as lost when its block ends
+            pass  # the end of the slot's block counts it as lost
         else:
             slot.answered()
 
     def _learned(self, judgement: Judgement) -> Restraint | None:
-        """Return what the next run must know of a refusal, which the throttle has been told."""
+        """Return what the next run must know of a refusal that the throttle has noted."""
         if judgement.next != "limited":
             return None
         return Restraint(self._throttle.slots, self._throttle.pause_left)
 
     def _note(self, judgement: Judgement) -> None:
-        """Draw the run's conclusions from an attempt."""
+        """Count an attempt, and park if it shows that the run cannot continue."""
         answered = isinstance(judgement.settlement, CallEnded)
         bought = self.bought
         bought.failures = 0 if answered or judgement.next == "limited" else bought.failures + 1

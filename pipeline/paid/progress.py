@@ -1,4 +1,4 @@
-"""Shows how far a purchase is: calls, money, and the time that the limit leaves."""
+"""Displays of a purchase's progress: calls, money, and the time left at the limit."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = [
 ]
 
 AdvanceBuying: TypeAlias = Callable[[int, str], None]
-"""Told how many more calls came to an end, and what to say beside the count."""
+"""Takes how many more calls have ended, and a note to show beside the count."""
 
 BuyingProgress: TypeAlias = Callable[[int], AbstractContextManager[AdvanceBuying]]
-"""Given the number of calls to buy, opens a display."""
+"""Opens a display for a number of calls to buy."""
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def buying_bar(calls: int) -> Iterator[AdvanceBuying]:
-    """Show a bar; the time left is the limiter's, not the first burst's."""
-    # Imported late: in a notebook without widgets the import itself warns.
+    """Show a bar; the time left is in the note, because tqdm would extrapolate the first burst."""
+    # Imported here: in a notebook without widgets the import warns.
     from tqdm.auto import tqdm
 
     form = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
@@ -46,7 +46,7 @@ def buying_bar(calls: int) -> Iterator[AdvanceBuying]:
 
 @contextmanager
 def buying_lines(calls: int) -> Iterator[AdvanceBuying]:
-    """Log a line now and then."""
+    """Log a line from time to time."""
     said = time.monotonic()
     total = 0
 
@@ -67,7 +67,7 @@ def silent_buying(calls: int) -> Iterator[AdvanceBuying]:  # noqa: ARG001 - the 
 
 
 def duration(seconds: float) -> str:
-    """Write a time as people say it."""
+    """Format a duration for people: ``24 h``, ``90 min``."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:,.0f} {unit}"

@@ -1,11 +1,10 @@
-"""One job's purchase: what is to be bought, from whom, with which key, and within which limits."""
+"""The purchase of one job: joins the ledger, the throttle, the budget, the client and the pool."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from types import TracebackType
 from typing import Any
 
 from pipeline.answers import System
@@ -30,7 +29,7 @@ from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool
 from pipeline.paid.progress import AdvanceBuying, BuyingProgress, silent_buying
 from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import held_slots, known_limits, pause_left, resumed_throttle
-from pipeline.paid.runner import Brake, bought_beside
+from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.paid.tracking import shown_while
 from pipeline.settings import Settings
@@ -44,15 +43,15 @@ class Purchase:
 
     Args:
         service: the paid service, with the terms of buying from it.
-        settings: which systems to ask about.
-        identity: what the job is known by: the same for the same output of the same input.
-        progress: shows how far the purchase is.
-        confirm: asked before anything is bought.
+        settings: the job's settings; they name the systems.
+        identity: identifies the job: the same for the same output of the same input.
+        progress: opens the display of the progress.
+        confirm: called before anything is bought; False declines.
         interruption: stops the purchase from another thread, as a signal does from this one.
-        plan_only: only look: the job and its rows stay as they are.
+        plan_only: whether to leave the job and its rows as they are.
 
     Raises:
-        LedgerError: the ledger cannot be used, or another run is at this job.
+        LedgerError: the ledger cannot be used, or another run works on this job.
     """
 
     def __init__(
@@ -87,17 +86,12 @@ class Purchase:
     def __enter__(self) -> Purchase:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._opened.close()
 
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Pass a table on while noting the first row of every distinct call in it."""
-        self._job.forget_rows()  # of an earlier run: the table may have changed
+        """Yield a table's batches, and note the first row of every distinct call in them."""
+        self._job.forget_rows()  # the table may have changed since an earlier run
         first = 0
         for batch in batches:
             self._job.note_rows(
@@ -110,22 +104,26 @@ class Purchase:
             yield batch
 
     def estimate(self) -> Estimate:
-        """Say what is to be bought, once the whole table is noted."""
+        """Estimate what is to be bought, once the whole table is noted."""
         counts = self._job.calls(self._service.most_lost).values()
         to_buy = sum(count.to_buy for count in counts)
         held = sum(count.held for count in counts)
         prices = self._ledger.prices(self._service.max_price)
         low = prices.low if prices else TYPICAL_LOW
         high = dearest(prices.high if prices else None)
-        limit = self._service.limit
         pause = pause_left(self._ledger, self._limits, self._service) if to_buy else 0.0
-        seconds = pause
-        if limit is not None:
-            free = max(0, limit.slots - held_slots(self._ledger, self._limits, self._service))
-            at_once = free if self._service.burst or to_buy <= free else 0
-            seconds += max(0, to_buy - at_once) / limit.slots * limit.hold
+        seconds = pause + self._seconds(to_buy)
         distinct = sum(count.distinct for count in counts)
         return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause)
+
+    def _seconds(self, to_buy: int) -> float:
+        """Return how long some calls take at the limit, after what earlier runs used of it."""
+        limit = self._service.limit
+        if limit is None:
+            return 0.0
+        free = max(0, limit.slots - held_slots(self._ledger, self._limits, self._service))
+        at_once = free if self._service.burst or to_buy <= free else 0
+        return max(0, to_buy - at_once) / limit.slots * limit.hold
 
     def buy(self, batches: Iterable[Batch]) -> Parked | None:
         """Buy what the ledger cannot answer yet, in the table's order.
@@ -153,7 +151,7 @@ class Purchase:
                 estimate = self.estimate()
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
-                return Parked(2, "Nothing was bought.", "Say --yes to buy without being asked.")
+                return Parked(2, "Nothing was bought.", "Give --yes to buy without being asked.")
             with self._progress(estimate.to_buy) as advance:
 
                 def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
@@ -162,7 +160,7 @@ class Purchase:
                     )
 
                 try:
-                    return bought_beside(buying, self._interruption)
+                    return buy_in_thread(buying, self._interruption)
                 finally:
                     self._ledger.check_place()
 
@@ -180,12 +178,12 @@ class Purchase:
         )
 
     def close_job(self) -> None:
-        """Note that the job's output is in its place."""
+        """Note that the job's output is in place."""
         self._job.close()
 
     def delete_job(self) -> None:
-        """Take a job that was only planned out of the ledger."""
-        with suppress(ValueError):  # it has bought already, so it stays
+        """Delete a job that was only planned from the ledger."""
+        with suppress(ValueError):  # it has bought something, so it stays
             self._job.delete()
 
     async def _bought(
@@ -245,7 +243,7 @@ class Purchase:
             first += len(batch.texts)
 
     def _wanted(self, system: System, texts: Iterable[str]) -> dict[tuple[bytes, int], int]:
-        """Return a batch's calls to buy, with their first rows, and how many losses each has."""
+        """Return a batch's calls to buy, by first row, with the lost answers that each may have."""
         digests = list({text_digest(text): None for text in texts if text})
         owned = self._job.owned(system, digests)
         lost = self._job.unconfirmed(system, digests)

@@ -1,4 +1,4 @@
-"""What a purchase comes to: what it cost so far, and why it stopped before its end."""
+"""The result of a purchase: what it has cost, and why it stopped before its end."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Paid", "Parked"]
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """What a job bought, whichever of its runs did.
+    """What a job has paid, over all its runs.
 
     Attributes:
         attempts: requests sent.
-        confirmed_usd: the sum of the prices that responses stated.
+        confirmed_usd: the sum of the known prices.
         unattributed_usd: the part of it for texts that the table no longer has.
         unconfirmed: attempts whose answer was lost; they may have been billed.
-        unknown: answered attempts whose response stated no price.
+        unknown: attempts whose response stated no price.
         at_risk_usd: the most that the unconfirmed and the unknown may have cost.
-        over_max_cost_usd: by how much the confirmed costs are more than the run's limit.
+        over_max_cost_usd: by how much the confirmed costs exceed the run's limit.
     """
 
     attempts: int
@@ -45,7 +45,7 @@ class Paid:
         if self.unattributed_usd:
             lines.append(f"for texts no longer in the table: {plain(self.unattributed_usd)} USD")
         if self.over_max_cost_usd:
-            lines.append(f"that is {plain(self.over_max_cost_usd)} USD more than the cost limit")
+            lines.append(f"over the cost limit: {plain(self.over_max_cost_usd)} USD")
         if self.unconfirmed or self.unknown:
             lines.append(
                 f"{self.unconfirmed:,} attempts unconfirmed, {self.unknown:,} without a price: "
@@ -56,10 +56,10 @@ class Paid:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Why a run stopped before its end; the same command goes on from there.
+    """Why a run stopped before its end; the same command continues the job.
 
     Attributes:
-        exit_code: what the command line exits with.
+        exit_code: the exit code of the command line.
         message: what happened.
         hint: what to do.
     """
@@ -69,4 +69,4 @@ class Parked:
     hint: str
 
     def __str__(self) -> str:
-        return f"parked: {self.message}\n{self.hint}"
+        return f"stopped (resumable): {self.message}\n{self.hint}"

@@ -1,4 +1,4 @@
-"""Runs a purchase beside the thread that waits for it, and stops it in good order."""
+"""Runs a purchase in its own event loop, and stops it in an orderly way."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pipeline.interruption import Interruption, Work
 from pipeline.paid.pool import Pool
 from pipeline.paid.result import Parked
 
-__all__ = ["Brake", "bought_beside"]
+__all__ = ["Brake", "buy_in_thread"]
 
 INTERRUPTED = 130
 SIGNALS = {129: "Hung up.", INTERRUPTED: "Interrupted.", 143: "Terminated."}
-"""What a shell says of a process that a signal ended, and what that means."""
+"""The exit code of a process that a signal ended, and what the signal means."""
 
 LONGEST_WAIT = 60.0
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Brake:
-    """Stops a pool from another thread: at first in good order, the second time at once."""
+    """Stops a pool from another thread: the first time in an orderly way, the second at once."""
 
     def __init__(self) -> None:
         self._pressed: list[Parked] = []
@@ -37,7 +37,7 @@ class Brake:
         self._lock = threading.Lock()
 
     def press(self, why: Parked) -> None:
-        """Stop; a pool that is not there yet stops before it sends anything."""
+        """Stop; a pool that has not started yet stops before it sends anything."""
         with self._lock, suppress(RuntimeError):  # the loop has ended
             self._pressed.append(why)
             self._heed()
@@ -69,17 +69,17 @@ class Brake:
 Buying: TypeAlias = Callable[[Brake], Coroutine[Any, Any, Parked | None]]
 
 
-def bought_beside(buying: Buying, interruption: Interruption) -> Parked | None:
-    """Buy in an event loop of its own, which may be beside a running one, and wait for it.
+def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
+    """Buy in another thread's event loop, and wait; this thread may run an event loop too.
 
-    Whatever interrupts the wait (a signal's exception, a cancelled task) stops the purchase:
-    what is under way is finished, nothing new is sent. The second time it stops at once.
+    Whatever interrupts the wait (a signal's exception, a cancelled task) stops the purchase: it
+    finishes what is under way, and sends nothing new. The second time it stops at once.
 
     Returns:
         Why it stopped before its end, if it did.
 
     Raises:
-        BaseException: what interrupted the wait, if it was no signal, or did so twice.
+        BaseException: what interrupted the wait, if it was not a signal, or came twice.
     """
     brake, context = Brake(), copy_context()
     work = Work(lambda: context.run(asyncio.run, buying(brake)))
@@ -99,7 +99,7 @@ def _stopped(work: Work[Parked | None], brake: Brake, interruption: Interruption
     except BaseException as stop:
         code = _signal(stop)
         brake.press(_parked(code or INTERRUPTED))
-        log.info("Stopping once what is under way has ended. Interrupt again to stop at once.")
+        log.info("Stopping after the requests under way. Interrupt again to stop at once.")
         interruption.wait(work)  # the second time goes through, and the brake is pressed again
         if code is None and work.error is None:
             raise
@@ -108,7 +108,7 @@ def _stopped(work: Work[Parked | None], brake: Brake, interruption: Interruption
 
 
 def _signal(stop: BaseException) -> int | None:
-    """Return the exit code that a signal's exception stands for; None for any other exception."""
+    """Return the exit code for a signal's exception; None for any other exception."""
     code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else getattr(stop, "code", None)
     return code if code in SIGNALS else None
 

@@ -1,4 +1,4 @@
-"""Says where a purchase is, once a second, also while it waits for something."""
+"""Reports a purchase's progress once a second, even while it waits."""
 
 from __future__ import annotations
 
@@ -15,24 +15,17 @@ from pipeline.paid.progress import AdvanceBuying, duration
 __all__ = ["shown_while"]
 
 SECONDS_BETWEEN_NOTES = 1.0
-"""Working out the time left takes long enough to slow many short attempts down."""
+"""Not after each attempt: to compute the time left would slow down many short attempts."""
 
 SHOWN_FAILURES = 3
-"""Fewer attempts that failed in a row are an everyday matter."""
+"""Fewer failures in a row are normal, and not shown."""
 
 
 @asynccontextmanager
 async def shown_while(
     pool: Pool, throttle: Throttle, budget: Budget, advance: AdvanceBuying
 ) -> AsyncIterator[None]:
-    """Show how far a pool is while a block runs.
-
-    Args:
-        pool: what buys.
-        throttle: what it waits for.
-        budget: what it spends.
-        advance: told how many more calls came to an end, and a note.
-    """
+    """Report the progress of a pool, with its throttle and budget, while a block runs."""
     shown = 0
 
     def show() -> None:
@@ -55,7 +48,7 @@ async def shown_while(
 
 
 def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:
-    """Return what was spent, and what the run waits for or how long it will take."""
+    """Return what was spent, and what the run waits for, or how long it will take."""
     bought, said = pool.bought, [f"{plain(budget.confirmed)} USD"]
     if bought.refusals:
         said.append(f"{bought.refusals:,} refused")

@@ -1,4 +1,4 @@
-"""Checks a whole ledger: the file, the attempts, the sums, and every response once more."""
+"""Checks a whole ledger: the file, the attempts, the sums, and every kept response."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COUNTS = """
 RESPONSES_AT_ONCE = 2_000
 
 AHEAD = 2
-"""Portions that wait for each process: enough to keep it busy, few enough to hold."""
+"""Portions that wait for each process: enough to keep it busy, few enough for the memory."""
 
 LASTING = """
     SELECT attempt_id, state, attempts.status, cost_usd, body
@@ -53,13 +53,13 @@ _Kept: TypeAlias = tuple[int, str, int, str | None, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much there is in a ledger.
+    """The size of a ledger.
 
     Attributes:
         attempts: requests.
-        responses: responses that are kept.
+        responses: kept responses.
         pruned: answers whose response was pruned.
-        under_way: attempts that are under way, or were when their run was killed.
+        under_way: attempts under way, now or when their run was killed.
     """
 
     attempts: int
@@ -69,11 +69,7 @@ class Extent:
 
 
 def extent(snapshot: Snapshot) -> Extent:
-    """Count what is to be checked.
-
-    Raises:
-        LedgerError: the ledger cannot be read.
-    """
+    """Count what is to be checked."""
     return Extent(*map(int, snapshot.one(COUNTS)))
 
 
@@ -83,15 +79,16 @@ def problems(
     jobs: int = 1,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Iterator[str]:
-    """Yield everything that is wrong, in words; nothing for a ledger that is consistent.
+    """Yield every problem, in words; nothing for a consistent ledger.
 
-    What is left out when something else is wrong could only repeat it.
+    If the file is damaged or an amount is wrong, the later checks are left out: they could only
+    repeat it.
 
     Args:
         snapshot: the ledger.
         now: the time, seconds since 1970.
-        jobs: how many processes read the responses; one means this one.
-        advance: told how many more responses were read again.
+        jobs: how many processes read the responses; with 1, this process does.
+        advance: called with the number of further responses that were read.
 
     Raises:
         LedgerError: the ledger cannot be read.
@@ -135,7 +132,7 @@ def _in_parallel(portions: Iterable[list[_Kept]], jobs: int) -> Iterator[tuple[i
             yield waiting.popleft().result()
     except BrokenProcessPool as error:
         raise EngineError(
-            "A process that reads responses died, most often because memory ran out.",
+            "A process that reads responses died, probably because memory ran out.",
             "Run again with fewer processes: --jobs 1.",
         ) from error
     finally:

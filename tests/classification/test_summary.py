@@ -94,7 +94,7 @@ def test_what_was_paid_says_how_much_is_over_the_limit() -> None:
     paid = Paid(3, Decimal("0.12"), Decimal(0), 0, 0, Decimal(0), Decimal("0.0200"))
     assert str(paid).splitlines() == [
         "paid by this job: 0.12 USD, 3 attempts",
-        "that is 0.02 USD more than the cost limit",
+        "over the cost limit: 0.02 USD",
     ]
     assert paid.to_dict()["over_max_cost_usd"] == "0.02"
     within = replace(paid, over_max_cost_usd=Decimal(0))
@@ -109,7 +109,7 @@ def test_a_parked_run_says_what_was_paid_why_it_parked_and_what_there_is() -> No
     summary = Summary(0, {}, PAID.confirmed_usd, 1.0, paid=PAID, parked=PARKED)
     assert str(summary).splitlines() == [
         "paid by this job: 0.0007 USD, 7 attempts",
-        "parked: The cost limit is reached.",
+        "stopped (resumable): The cost limit is reached.",
         "Raise --max-cost and run the same command.",
         "No output was written; with --partial the table so far is.",
     ]

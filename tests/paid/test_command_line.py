@@ -246,7 +246,7 @@ def test_an_overshoot_is_in_the_summary_and_in_the_manifest(
     line.write("one text")
     with line.at(Instead(service.app(), {0: success("0.0095")})):
         assert line("run", "--max-cost", "0.001") == 0
-        assert "that is 0.0085 USD more than the cost limit" in line.out
+        assert "over the cost limit: 0.0085 USD" in line.out
     manifest = json.loads(line.output.with_name("out.csv.manifest.json").read_text())
     assert manifest["summary"]["paid"]["over_max_cost_usd"] == "0.0085"
 
@@ -256,7 +256,7 @@ def test_an_attempt_takes_no_longer_than_it_may(line: CommandLine, service: Serv
     how = ["--timeout", "2s", "--on-unconfirmed", "hold", "--workers", "20", "--json"]
     with line.at(Gate(service.app(), 1)):
         assert line("run", *how) == 6
-    assert "no whole answer in 2 s" in line.summary["parked"]["message"]
+    assert "no complete answer in 2 s" in line.summary["parked"]["message"]
     assert line.summary["paid"]["unconfirmed"] == FAILURES_IN_A_ROW
 
 
@@ -292,7 +292,7 @@ def of_a_newer_version(ledger: Path) -> None:
     [
         (
             lambda ledger: ledger.write_bytes(b"no database" * 999),
-            "Check that the path is the right one",
+            "Check the path",
         ),
         (of_a_newer_version, "Update tender-pipeline"),
         (Path.mkdir, "Make the file and its folder writable"),

@@ -131,7 +131,7 @@ def test_answers_wait_in_memory_until_there_is_room(
 
     asyncio.run(main())
     assert "full" in caplog.text
-    assert "3 answers are kept in memory and nothing new is sent" in caplog.text
+    assert "3 answers are kept in memory, and nothing new is sent" in caplog.text
     assert "Free some space on the disk" in caplog.text
     assert "interrupt (Ctrl-C)" in caplog.text
     assert "can be written again: no answer was lost" in caplog.text
@@ -157,7 +157,7 @@ def test_an_interrupt_ends_the_wait_and_says_what_is_lost(
 
     with pytest.raises(LedgerError) as caught:
         asyncio.run(main())
-    said = f"3 answers could not be written down: {plain(2 * PRICE)} USD paid, 1 of them at an "
+    said = f"3 answers could not be written: {plain(2 * PRICE)} USD paid, 1 of them at an "
     assert said in caught.value.message
     assert "--on-unconfirmed hold" in caught.value.hint
 
@@ -175,7 +175,7 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
             end.cancel()
             await end
 
-    with pytest.raises(LedgerError, match="1 answer could not be written down"):
+    with pytest.raises(LedgerError, match="1 answer could not be written"):
         asyncio.run(main())
 
 
@@ -189,7 +189,7 @@ def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.Monk
             Disk(job)
             await journal.settled(attempt, answer())
 
-    with pytest.raises(LedgerError, match="1 answer could not be written down"):
+    with pytest.raises(LedgerError, match="1 answer could not be written"):
         asyncio.run(main())
 
 

@@ -96,7 +96,7 @@ def test_an_answer_that_cannot_be_written_down_is_unconfirmed(
         assert "readonly" in said
         assert "Make the file and its folder writable" in said
         assert (len(service.asked), paid.unconfirmed) == (6, 1)
-        assert "1 answer could not be written down: " in said
+        assert "1 answer could not be written: " in said
         assert paid.confirmed_usd < service.charged <= paid.confirmed_usd + paid.at_risk_usd
         finish(the, service)
     assert len(service.asked) == 2 * len(TEXTS) + 1
@@ -130,7 +130,7 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
         lost = len(service.asked) - paid.confirmed_usd / (service.charged / len(service.asked))
         if lost:
             answers = "1 answer" if lost == 1 else f"{lost:.0f} answers"
-            assert f"{answers} could not be written down: " in said
+            assert f"{answers} could not be written: " in said
             assert f"{plain(service.charged - paid.confirmed_usd)} USD paid" in said
         finish(the, service)
 
@@ -177,5 +177,5 @@ def test_a_ledger_that_is_damaged_is_an_error_before_anything_is_sent(
             file.write(b"\xff" * (the.service.ledger.stat().st_size - 4096))
         with pytest.raises(LedgerError) as caught:
             the.run()
-    assert "Put a copy of it in its place" in caught.value.hint
+    assert "Restore it from a copy" in caught.value.hint
     assert len(service.asked) == asked

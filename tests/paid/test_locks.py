@@ -50,7 +50,7 @@ def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
         the.write(["one text", "another text"])
         with Purchase(the.service, the.settings, str(the.output)):
             monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
-            with pytest.raises(LedgerError, match="Another run is at this job"):
+            with pytest.raises(LedgerError, match="Another run works on this job"):
                 the.run()
         assert service.asked == []
         assert the.run().parked is None

@@ -268,7 +268,7 @@ def test_the_cost_limit_says_what_is_left_to_pay(job: Job) -> None:
     assert pool.parked is not None
     assert pool.parked.exit_code == 5
     assert pool.parked.message == (
-        "The cost limit is reached: 0.00052499999999999995 USD are spent, and the 5 calls left "
+        "The cost limit is reached: 0.00052499999999999995 USD spent, and the 5 calls left "
         "cost up to 0.00075 USD."
     )
     assert "--max-cost (0.00127499999999999995 is enough at these prices)" in pool.parked.hint
@@ -430,7 +430,7 @@ def test_an_overshoot_is_said_and_no_more_than_the_excess_of_what_was_under_way(
         assert over <= total(sorted(excess)[-workers:])
         assert confirmed == server.charged
         if pool.parked:
-            said = f"{plain(over)} USD more than --max-cost"
+            said = f"{plain(over)} USD over --max-cost"
             assert (said in pool.parked.message) == (over > 0)
         ledger.close()
 
@@ -444,5 +444,5 @@ def test_a_jump_of_prices_overshoots_by_what_was_under_way_and_says_so(job: Job)
     assert pool.parked.exit_code == 5
     over = job.money().confirmed - max_cost
     assert over > 0
-    assert f"{plain(over)} USD more than --max-cost" in pool.parked.message
+    assert f"{plain(over)} USD over --max-cost" in pool.parked.message
     assert len(server.asked) <= 20 + 16

@@ -140,7 +140,7 @@ def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
         the = paused_job(tmp_path, service, address)
         estimate = the.plan()
         assert DAY - 60 < estimate.pause <= estimate.seconds <= DAY
-        assert "24 h of them a pause that the service asked for" in str(estimate)
+        assert "including a pause of 24 h that the service asked for" in str(estimate)
         summary = the.run()
     assert app.requests == 0
     assert summary.parked is not None

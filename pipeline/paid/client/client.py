@@ -1,11 +1,10 @@
-"""One attempt at a call: a request goes out, and what is known of it afterwards comes back."""
+"""Makes one attempt at a call: sends the request and returns its response, or how it failed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from types import TracebackType
 from typing import Final
 
 import aiohttp
@@ -13,11 +12,10 @@ import httpx
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
-from pipeline.paid.client.decompression import unpacked
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY
-from pipeline.paid.client.transport import Transport
+from pipeline.paid.client.transport import Transport, decompressed
 from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
 __all__ = ["Client"]
@@ -25,24 +23,24 @@ __all__ = ["Client"]
 KEPT_HEADERS: Final = (b"content-type", b"date", b"location", b"retry-after")
 JSON: Final = json.JSONEncoder(ensure_ascii=False)
 KEEP_ALIVE: Final = 1.0
-"""Seconds that an idle connection is kept: less than servers do (2 to 75), because a request on
-one that the server is just closing is lost, and nobody knows whether it was billed."""
+"""Seconds for which an idle connection is kept: fewer than servers keep it (2 to 75). A request on
+a connection that the server is closing is lost, and nobody knows whether it was billed."""
 
 
 class Client:
     """Sends attempts to one deployment of the interface; an async context manager.
 
     Args:
-        base_url: the deployment.
-        api_key: the account's key; None sends demo requests.
-        connections: how many attempts may be under way at once.
-        timeout: seconds that one attempt may take from its start to the last byte, without those
-            in which this process was stopped.
-        max_body: bytes of a response that are read at most; the rest is cut off.
-        transport: stands in for the network, in tests.
+        base_url: the address of the deployment.
+        api_key: the API key; None sends demo requests.
+        connections: the maximum number of attempts under way at once.
+        timeout: how many seconds an attempt may take, from its start to the last byte, not
+            counting the time in which this process was stopped.
+        max_body: how many bytes of a response are read; the rest is cut off.
+        transport: replaces the network in tests.
 
     Raises:
-        SettingsError: the key cannot stand in a header.
+        SettingsError: a header cannot carry the key.
     """
 
     def __init__(
@@ -67,22 +65,17 @@ class Client:
         await self._transport.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._transport.__aexit__(kind, error, trace)
+    async def __aexit__(self, *exception: object) -> None:
+        await self._transport.aclose()
 
     async def send(self, system: System, text: str) -> Reply:
-        """Make one attempt; what goes wrong on the network is returned, not raised."""
+        """Make one attempt; a network failure is returned, not raised."""
         body = _Body(JSON.encode({"description": text}).encode())
         try:
             async with self._deadlines.limited():
                 return await self._exchange(self._urls[system], body)
         except TimeoutError:
-            return body.failed("TIMEOUT", f"no whole answer in {self._timeout:g} s")
+            return body.failed("TIMEOUT", f"no complete answer in {self._timeout:g} s")
         except (httpx.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
             return body.failed("CONNECTION_ERROR", _detail(error))
 
@@ -97,7 +90,7 @@ class Client:
         return Received(response.status_code, self._kept(response.headers.raw), content)
 
     def _kept(self, headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
-        """Take the headers that matter, as Latin-1, which has a character for every byte."""
+        """Return the headers that matter, as Latin-1, which has a character for every byte."""
         return {
             name.lower().decode("latin-1"): self._redacted(value).decode("latin-1")
             for name, value in headers
@@ -107,7 +100,7 @@ class Client:
     async def _content(self, response: httpx.Response) -> bytes:
         content = bytearray()
         with suppress(httpx.DecodingError):
-            async for chunk in unpacked(response):
+            async for chunk in decompressed(response):
                 content += chunk
                 if len(content) > self._max_body:
                     break
@@ -130,8 +123,8 @@ def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:
 class _Body(httpx.AsyncByteStream):
     """A request's body that notes when the transport begins to send it.
 
-    A transport takes the body only when it has a connection, all of TLS included, so a failure
-    before that is one that the service cannot have billed, whatever the exception is called.
+    A transport asks for the body only once it has a connection, including TLS. The service cannot
+    have billed a failure before that, whichever exception it is.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -143,12 +136,11 @@ class _Body(httpx.AsyncByteStream):
         yield self.content
 
     def failed(self, error: Failure, detail: str) -> NotSent | Lost:
-        """Say what a failure of the attempt means."""
         return Lost(error, detail) if self._begun else NotSent(error, detail)
 
 
 def _detail(error: BaseException) -> str:
-    """Name the innermost cause; of its text only the system's, which holds no URL."""
+    """Name the innermost cause; quote only the system's text, which contains no URL."""
     while error.__cause__ is not None:
         error = error.__cause__
     said = error.strerror if isinstance(error, OSError) else None

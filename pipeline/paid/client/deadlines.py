@@ -10,22 +10,19 @@ __all__ = ["Deadlines"]
 
 LONGEST_BEAT = 0.1
 BEATS = 4
-"""A limit shorter than so many beats makes the beats shorter."""
+"""A time limit has at least this many beats; a short limit has shorter beats."""
 
 STOPPED = 1.0
-"""A beat that is this late, in seconds, finds that the process has not run."""
+"""If a beat comes this many seconds late, the process was stopped."""
 
 
 class Deadlines:
-    """Gives blocks of asynchronous code one and the same time limit.
+    """Gives every block of asynchronous code the same time limit, in one event loop.
 
-    While a process is stopped (Ctrl-Z, a suspended machine) the clock may go on. The answers that
-    arrived meanwhile wait in its sockets, and giving them up would mean paying for them again. So
-    time is counted in beats of a timer: a beat that comes late because the process stood still
-    counts as if it had come in time, and a block whose time is over has one more beat, in which
-    what has arrived is read.
-
-    It belongs to one event loop.
+    While a process is stopped (Ctrl-Z, a suspended machine) the clock may continue. Answers that
+    arrived meanwhile wait in its sockets; to give them up would mean to pay for them again. So
+    time is counted in beats of a timer. A beat that is late because the process was stopped counts
+    as if it were on time. A block whose time is over gets one more beat, to read what has arrived.
 
     Args:
         seconds: how long a block may take; it may take two beats, at most 0.2 s, longer.
@@ -43,7 +40,7 @@ class Deadlines:
         """Limit a block.
 
         Raises:
-            TimeoutError: it took too long, and was cancelled.
+            TimeoutError: the block took too long, and was cancelled.
         """
         async with asyncio.timeout(None) as limit:
             self._open[limit] = self._ran + self._seconds
@@ -62,7 +59,7 @@ class Deadlines:
         if not self._open:
             return
         for limit in [limit for limit, end in self._open.items() if end <= self._ran]:
-            del self._open[limit]  # one that is ending cannot be set again
+            del self._open[limit]  # an expired timeout cannot be rescheduled
             limit.reschedule(loop.time())
         passed = loop.time() - last
         self._ran += self._beat if passed > self._beat + STOPPED else passed

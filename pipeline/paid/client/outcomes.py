@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The matches, best first, and what they cost; a cost of None is unknown, never 0."""
+    """The matches, best first, and what they cost; None means unknown, never 0."""
 
     matches: tuple[Match, ...]
     cost_usd: Decimal | None
@@ -35,7 +35,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A lasting failure of this text."""
+    """The service refused this text for good."""
 
     error: str
     message: str
@@ -44,7 +44,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A success that nobody can make sense of; it was paid for all the same."""
+    """A success whose body cannot be understood; it was paid for nevertheless."""
 
     reason: str
     cost_usd: Decimal | None
@@ -52,13 +52,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class WrongCurrency:
-    """An answer priced in another currency than US dollars.
-
-    Attributes:
-        currency: what the response calls it.
-        cost: the price in that currency, None if unknown.
-        matches: what was paid for.
-    """
+    """An answer priced in another currency than US dollars; ``cost`` is in that currency."""
 
     currency: str
     cost: Decimal | None
@@ -71,10 +65,10 @@ Ended: TypeAlias = Answered | Refused | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class WrongPrice:
-    """The end of a call with a stated price that cannot be used, which is more than an unknown one.
+    """The end of a call whose stated price cannot be used.
 
     Attributes:
-        said: why it cannot, in words of the response.
+        said: why it cannot, as the response states it.
         ended: what was paid for, with an unknown cost.
     """
 
@@ -98,7 +92,7 @@ class InsufficientBalance:
 
 @dataclass(frozen=True, slots=True)
 class RateLimited:
-    """Too many requests; ``wait`` is in seconds, None if the service does not say."""
+    """Too many requests; ``wait`` in seconds, None if the service does not say."""
 
     wait: float | None
 
@@ -119,7 +113,7 @@ class Unconfirmed:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """Not the service's voice: a wrong base URL, a proxy or a firewall."""
+    """The response is not the service's: a wrong base URL, a proxy or a firewall."""
 
     status: int
     hint: str

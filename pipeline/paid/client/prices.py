@@ -1,4 +1,4 @@
-"""What a response says it cost: the one place that knows both forms of the metadata."""
+"""Reads the price that a response states, from both forms of the metadata."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ FINEST_USD = Decimal("1e-24")
 DIGITS = 38
 IN_PARQUET = Context(prec=DIGITS, traps=[Inexact, InvalidOperation])
 ABSURD_USD = Decimal("1e14")
-"""What no output can hold as money, whatever a user allows."""
+"""No output can hold this amount or more, whatever a user allows."""
 
 TOLERANCE: Final = Decimal("0.01")
-"""By this part of the larger, two statements of one price may differ: services round."""
+"""The fraction of the larger by which two statements of one price may differ: services round."""
 
 QUOTED = 40
-"""Characters of a wrong price that a message repeats."""
+"""How many characters of a wrong price a message quotes."""
 
 
 class _WrongError(Exception):
-    """A price is stated that cannot be used; the text says which."""
+    """A stated price cannot be used; the text says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Price:
     """What a response states as its price.
 
     Attributes:
-        currency: what it calls its currency; the first that is not US dollars.
-        cost: the price, None if the response states none, or one that cannot be used.
-        wrong: why a stated price cannot be used, in words of the response; "" if it can.
+        currency: the first stated currency that is not US dollars, else ``USD``.
+        cost: the price; None if none is stated, or one that cannot be used.
+        wrong: why a stated price cannot be used; "" if it can.
     """
 
     currency: str
@@ -45,11 +45,11 @@ class Price:
 
 
 def read_price(content: Mapping[str, Any]) -> Price:
-    """Return the price that a response states; its items' costs are never what was paid.
+    """Return the price that a response states; the costs of its items are never the price.
 
-    The metadata comes in a detailed form, a compact one, or both. A detailed form states the
-    price as ``finalCost``, else as ``apiCost`` and ``markupAmount``. The ``apiCost`` of the compact
-    form is the price where nothing better is; beside the detailed one it may be the base cost too.
+    The metadata has a detailed form, a compact form, or both. The detailed form states the price
+    as ``finalCost``, else as ``apiCost`` plus ``markupAmount``. The compact form's ``apiCost`` is
+    the price if the detailed form states none; beside it, it may also be the cost without markup.
     """
     metadata = _object(content, "metadata")
     detailed, compact = _object(metadata, "costBreakdown"), _object(metadata, "cost")
@@ -81,21 +81,21 @@ def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | 
 
 
 def _can_be(stated: Decimal, whole: Decimal | None, base: Decimal | None) -> bool:
-    """Say whether an amount can be the price; without a markup the base cost is its least."""
+    """Return whether an amount can be the price, which is never less than the base cost."""
     if whole is not None:
         return _alike(stated, whole)
     return base is None or stated >= base or _alike(stated, base)
 
 
 def _is_base(stated: Decimal, whole: Decimal | None, base: Decimal | None) -> bool:
-    """Say whether an amount can be the base cost; what that is may be unknown."""
+    """Return whether an amount can be the base cost, which may be unknown."""
     if base is not None:
         return _alike(stated, base)
     return whole is not None and stated <= whole
 
 
 def _amount(prices: Mapping[str, Any], name: str) -> Decimal | None:
-    """Return an amount of a form; None if it is not stated."""
+    """Return a stated amount; None if it is missing."""
     value = prices.get(name)
     if value is None:
         return None
@@ -119,7 +119,7 @@ def _alike(one: Decimal, other: Decimal | None) -> bool:
 
 
 def _storable(amount: Decimal) -> Decimal:
-    """Return a price as it came if Parquet can hold it exactly."""
+    """Return a price unchanged if Parquet can hold it exactly."""
     try:
         exact = IN_PARQUET.quantize(amount, FINEST_USD)
     except (Inexact, InvalidOperation) as error:
@@ -129,7 +129,7 @@ def _storable(amount: Decimal) -> Decimal:
 
 
 def _quoted(value: object) -> str:
-    """Return a value much as the body has it."""
+    """Return a value approximately as the body has it."""
     match value:
         case bool():
             text = str(value).lower()

@@ -1,4 +1,4 @@
-"""What one attempt ends in, apart from the client, whose HTTP libraries are slow to import."""
+"""How an attempt ended: apart from the client, whose HTTP libraries are slow to import."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Received:
     Attributes:
         status: its HTTP status.
         headers: those that matter, with names in lower case.
-        body: its bytes without any compression; one byte more than the bound if it is larger.
+        body: its bytes, uncompressed; if it is larger than allowed, cut one byte beyond the limit.
     """
 
     status: int
@@ -28,7 +28,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """It failed before any of the text left: nothing can have been billed.
+    """The attempt failed before any of the text was sent: it cannot have been billed.
 
     Attributes:
         error: the kind of failure.
@@ -41,7 +41,7 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """It failed afterwards: the service may have answered and billed.
+    """The attempt failed after that: the service may have answered and billed it.
 
     Attributes:
         error: the kind of failure.

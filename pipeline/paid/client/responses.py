@@ -1,4 +1,4 @@
-"""What a response says: the one place that knows the interface's bodies and status codes."""
+"""Reads responses: the one module that knows the interface's bodies and status codes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from pipeline.paid.client.values import NUMBER, decoded, number, printable
 __all__ = ["MAX_BODY", "read_response"]
 
 MAX_BODY: Final = 1 << 20
-"""Bytes of the largest body that is read; ten matches take about two thousand."""
+"""The largest body that is read, bytes; ten matches take about two thousand."""
 
 LONGEST_WAIT = 24 * 3600.0
 KNOWN_ERRORS = {
@@ -44,24 +44,24 @@ KNOWN_ERRORS = {
     "INTERNAL_ERROR",
 }
 DIGITS = 38
-"""So many digits a code may have that comes as a number."""
+"""The maximum length of a code that is sent as a number."""
 
 
 def read_response(
     status: int, headers: Mapping[str, str], body: bytes, now: datetime | None = None
 ) -> Outcome:
-    """Say what a response means; nothing that a server can send makes this raise.
+    """Return what a response means; nothing that a server can send makes this raise.
 
-    Matches stand by confidence, ties as received, the first of equal codes kept. A confidence
-    is a number or the text of one; anything else, NaN and infinities too, is 0. A code sent as
-    a whole number is taken as its digits. What a success means depends on ``status`` and
-    ``body`` alone, so that a response kept for years can be read again.
+    Matches are sorted by confidence, ties as received; of equal codes the first is kept. A
+    confidence is a number or the text of one; anything else, including NaN and infinities, is 0.
+    A code sent as a whole number becomes its digits. The meaning of a success depends on
+    ``status`` and ``body`` alone, so that a kept response can be read again years later.
 
     Args:
         status: the HTTP status.
-        headers: its headers; only those of a refusal matter.
-        body: its bytes, of which more than `MAX_BODY` are unreadable.
-        now: the clock for a ``Retry-After`` with a date where the response has no ``Date``.
+        headers: the headers; only a refusal's matter.
+        body: the bytes; more than `MAX_BODY` are unreadable.
+        now: the time for a ``Retry-After`` date if the response has no ``Date``.
     """
     content = _parsed(body)
     named = {name.lower(): value for name, value in headers.items()}
@@ -75,7 +75,7 @@ def read_response(
 
 
 def _parsed(body: bytes) -> dict[str, Any] | str:
-    """Return the JSON object in a body, or why there is none."""
+    """Return the JSON object in a body, or the reason why there is none."""
     if len(body) > MAX_BODY:
         return f"The body is larger than {MAX_BODY} bytes."
     try:
@@ -86,7 +86,7 @@ def _parsed(body: bytes) -> dict[str, Any] | str:
 
 
 def _is_failure(content: Mapping[str, Any]) -> bool:
-    """Tell the service's error envelope from the errors of gateways and frameworks."""
+    """Return whether a body is the service's error envelope, not a gateway's or a framework's."""
     success = content.get("success")
     return success is False or (success is None and _error(content) in KNOWN_ERRORS)
 
@@ -141,21 +141,21 @@ def _success(content: dict[str, Any] | str) -> Outcome:
         return Unreadable(content, None)
     matches, price = _matches(content.get("data", "")), read_price(content)
     if matches is None or content.get("success") not in (None, True):
-        return _priced(price, Unreadable("The body is no success with a list of matches.", None))
+        return _priced(price, Unreadable("The body has no list of matches.", None))
     if price.currency != "USD":
         return WrongCurrency(price.currency, price.cost, matches)
     return _priced(price, Answered(matches, None))
 
 
 def _priced(price: Price, ended: Ended) -> Ended | WrongPrice:
-    """Return an outcome with its price; one in another currency is unknown."""
+    """Return an outcome with its price, which is unknown in another currency."""
     if price.wrong:
         return WrongPrice(price.wrong, ended)
     return replace(ended, cost_usd=price.cost if price.currency == "USD" else None)
 
 
 def _matches(items: object) -> tuple[Match, ...] | None:
-    """Rank the items; null is an empty list, and items without any code are no list of matches."""
+    """Rank the items; null is an empty list. None: this is not a list of items with codes."""
     if items is not None and not isinstance(items, list):
         return None
     found = [match for item in items or () if isinstance(item, dict) and (match := _match(item))]
@@ -189,14 +189,14 @@ def _error(content: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a text that every encoding of Unicode can hold, "" for what is none."""
+    """Return a text without lone surrogates; "" for what is not text."""
     if not isinstance(value, str):
         return ""
     return value if value.isascii() else value.encode(errors="replace").decode()
 
 
 def _wait(headers: Mapping[str, str], now: datetime | None) -> float | None:
-    """Return the seconds that Retry-After asks for, None if it says nothing of use."""
+    """Return the seconds that Retry-After asks for; None if it cannot be used."""
     stated = headers.get("retry-after", "").strip()
     if NUMBER.fullmatch(stated):
         wait = float(stated)

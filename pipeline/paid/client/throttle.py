@@ -1,4 +1,4 @@
-"""Keeps an interface's limit as its server counts it, whatever the network does in between."""
+"""Keeps a rate limit as the server counts it, whatever the network does in between."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from heapq import heapify, heappop, heappush, heapreplace
 from math import ceil
-from types import TracebackType
 from typing import Literal
 
 from aiolimiter import AsyncLimiter
@@ -19,21 +18,22 @@ from pipeline.rate import AUTHENTICATED, Rate
 __all__ = ["Slot", "Throttle"]
 
 LOWERED = 0.75
-"""The part of the slots in use that a refusal leaves."""
+"""The fraction of the slots in use that remains after a refusal."""
 
 RECOVERED = 0.02
-"""The part of the rate's slots that comes back after each window without a refusal."""
+"""The fraction of the rate's slots that returns after each window without a refusal."""
 
 PORTION = 0.1
-"""Attempts closer than this are paced several at once, seconds: timers are a millisecond coarse."""
+"""Seconds: attempts closer together are paced in groups, because timers are a millisecond coarse.
+"""
 
 FIRST_PAUSE = 1.0
-"""The pause after a refusal where neither a limit nor the service says how long, seconds.
+"""Seconds of the first pause if neither a limit nor the service says how long to wait.
 
-Each refusal behind it doubles the pause, up to the window of an account's limit."""
+Each further refusal doubles it, up to the window of the limit with a key."""
 
 SMOOTHING = 1 / 16
-"""The weight of the newest attempt in the average time that attempts take."""
+"""The weight of the newest attempt in the average duration of an attempt."""
 
 log = logging.getLogger(__name__)
 
@@ -41,40 +41,30 @@ log = logging.getLogger(__name__)
 class Throttle:
     """Lets attempts through so that the server never sees more than the rate allows.
 
-    An attempt takes one of the rate's slots before it is sent and holds it until a full window
-    after its response arrived, or, without one, until `late_arrival` and a full window after it
-    was given up.
+    An attempt takes one of the rate's slots before it is sent. It holds the slot until a full
+    window after its response arrived; without a response, until `late_arrival` and a full window
+    after it was given up. `docs/explanation/throttle.md` proves that this is enough, except for
+    arrivals later than `late_arrival` and for other users of the key.
 
-    Why that is enough: take any window of the server's, and of the attempts that arrive in it
-    the one that was sent last. When it was sent, every other one had been sent already, and none
-    had given its slot back: it arrives in this window, and keeps its slot for a full window
-    after the last moment at which it can have arrived. So they all held slots at that moment,
-    and there are no more of them than slots. Fixed windows are some of these windows, and a
-    bucket of that many tokens gives way to whatever fits them all. Not covered: arrivals later
-    than `late_arrival`, and other users of the key.
+    Within that guard aiolimiter spreads the attempts evenly, unless every remaining call has a
+    free slot. It does not serve its waiters in order, so only one attempt at a time waits there:
+    attempts take turns in the order in which they ask.
 
-    Inside that guard aiolimiter spreads the attempts evenly, unless no more calls remain than
-    slots are free. It does not serve its waiters in order, so it has never more than one here:
-    attempts take their turns in the order in which they ask.
+    A refusal although the limit was kept means that somebody else uses the key. A quarter of the
+    slots in use is given up, once for all attempts under way. A fiftieth of the rate's slots, at
+    least one, returns after each window without a refusal.
 
-    A refusal although the limit was kept means that somebody else uses the key: a quarter of the
-    slots in use is given up, once for all attempts under way, and a fiftieth of the rate's comes
-    back after each window without a refusal, at least one and up to all of them.
-
-    It belongs to the event loop it is made in, and all its times are that loop's.
+    It belongs to the event loop in which it is made, and its times are that loop's.
 
     Args:
-        rate: the limit, or None for no limit; pauses are kept all the same, and where the service
-            does not say how long, the first is a second, and each refusal doubles it until an
-            attempt is answered.
-        burst: do not spread: send as soon as a slot is free, which ends a short job sooner.
-        late_arrival: how long after it was given up an attempt may still reach the server,
-            seconds; None: one window.
-        busy_until: when slots that the previous process took come free, one time for each
-            (see `Rate.answered_until` and `Rate.lost_until`).
-        slots: how many of the rate's slots the last refusal left in use; None: there was none.
-        paused_until: until when that refusal lets nobody through; windows without a refusal
-            count from then on. None: there was none.
+        rate: the limit; None for no limit. Pauses are kept in any case.
+        burst: send as soon as a slot is free, without spreading: a short job ends sooner.
+        late_arrival: for how many seconds after it was given up an attempt may still reach the
+            server; None: one window.
+        busy_until: when each slot that the previous process took becomes free (see
+            `Rate.answered_until` and `Rate.lost_until`).
+        slots: how many of the rate's slots the last refusal left in use; None: no refusal.
+        paused_until: the end of that refusal's pause; None: no refusal.
     """
 
     def __init__(
@@ -106,14 +96,13 @@ class Throttle:
         self._use(most if slots is None else min(most, slots))
 
     async def slot(self, remaining: Callable[[], int] | None = None) -> Slot:
-        """Wait until an attempt may be sent; give its slot, which it holds while it is under way.
+        """Wait until an attempt may be sent, and return its slot.
 
-        ``with await throttle.slot() as slot:`` is how to use it. A wait that is cancelled takes no
-        slot.
+        Use it as ``with await throttle.slot() as slot:``. A cancelled wait takes no slot.
 
         Args:
-            remaining: says how many calls are still to be sent, with this one and without those
-                under way, when the attempt's turn has come; None: unknown, many.
+            remaining: returns how many calls remain to be sent, including this one and without
+                those under way; asked at the attempt's turn. None: many.
         """
         async with self._turn:
             free = await self._clear()
@@ -125,7 +114,7 @@ class Throttle:
             return Slot(self, self._loop.time())
 
     def pause(self, seconds: float) -> None:
-        """Let nobody through for some seconds, whoever waits already included."""
+        """Let no attempt through for some seconds, including those that already wait."""
         self._paused_until = max(self._paused_until, self._loop.time() + seconds)
 
     @property
@@ -136,7 +125,7 @@ class Throttle:
 
     @property
     def free(self) -> int:
-        """How many attempts could be sent now, were it not for pacing and pauses."""
+        """How many attempts could be sent now, apart from pacing and pauses."""
         now = self._loop.time()
         while self._busy_until and self._busy_until[0] <= now:
             heappop(self._busy_until)
@@ -144,14 +133,14 @@ class Throttle:
 
     @property
     def pause_left(self) -> float:
-        """For how long from now on nobody is let through because of a refusal, seconds."""
+        """For how many more seconds no attempt is let through because of a refusal."""
         return max(0.0, self._paused_until - self._loop.time())
 
     def eta(self, calls: int) -> float:
-        """Estimate how long what is under way and so many further calls will take, seconds.
+        """Estimate how many seconds the attempts under way and some further calls will take.
 
-        Slots held now, the present pace, a pause and the time that attempts took so far are
-        counted. It plays through two windows, so it is for a display, not for each attempt.
+        It takes held slots, the pace, a pause and the average duration of an attempt into
+        account. It simulates two windows, which is too slow to do for each attempt.
         """
         if calls <= 0:
             return self._mean_time if self._in_flight else 0.0
@@ -178,7 +167,7 @@ class Throttle:
         return sent + skipped * turn
 
     async def _clear(self) -> int:
-        """Wait until a slot is free and no pause is on; return how many slots are."""
+        """Wait until a slot is free and no pause is on; return the number of free slots."""
         while True:
             self._changed.clear()
             free = self.free
@@ -192,7 +181,7 @@ class Throttle:
                     await self._changed.wait()
 
     def _end(self, slot: Slot, how: Literal["answered", "unsent", "lost"]) -> None:
-        """Take an attempt as over, unless it is already."""
+        """End an attempt, unless it has ended already."""
         if slot.ended:
             return
         slot.ended = True
@@ -207,7 +196,7 @@ class Throttle:
         self._changed.set()
 
     def _learn(self, slot: Slot, retry_after: float | None) -> None:
-        """Pause everybody; use fewer slots, unless a refusal of the same moment has seen to it."""
+        """Pause; use fewer slots, unless another refusal at this moment already did so."""
         first = slot.taken_at >= self._lowered_at
         self.pause(self._own_pause(first) if retry_after is None else retry_after)
         self._recover()
@@ -216,13 +205,14 @@ class Throttle:
         if first and self._rate is not None:
             self._use(max(1, int(self._slots * LOWERED)))
             log.warning(
-                f"The service refused an attempt although {self._rate} was kept: does somebody "
-                f"else use the key? {self._slots} of its {self._rate.slots} slots stay in use."
+                f"The service refused an attempt although the limit of {self._rate} was kept. "
+                f"Does somebody else use the key? {self._slots} of {self._rate.slots} slots "
+                "remain in use."
             )
         self._quiet_since = self._paused_until
 
     def _own_pause(self, first: bool) -> float:
-        """Return how long to wait where the service does not say, seconds."""
+        """Return how many seconds to wait if the service does not say."""
         if self._rate is not None:
             return self._rate.window
         pause = self._next_pause
@@ -231,7 +221,7 @@ class Throttle:
         return pause if first else 0.0
 
     def _recover(self) -> None:
-        """Give slots back for the windows without a refusal since this was last done."""
+        """Return slots for the windows without a refusal since the last call."""
         if self._rate is None or self._slots == self._rate.slots:
             return
         quiet = int((self._loop.time() - self._quiet_since) / self._rate.hold)
@@ -249,10 +239,9 @@ class Throttle:
 
 
 class Slot:
-    """One attempt's leave to be sent once. It is told how that ended; the first word counts.
+    """Permission to send one attempt. Tell it how the attempt ended; only the first time counts.
 
-    A block left without telling it, by an error or a cancellation too, counts as an attempt that
-    may still arrive.
+    If its ``with`` block ends without that, the attempt counts as one that may still arrive.
     """
 
     __slots__ = ("_throttle", "ended", "taken_at")
@@ -265,30 +254,25 @@ class Slot:
     def __enter__(self) -> Slot:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._throttle._end(self, "lost")
 
     def answered(self) -> None:
-        """A response has arrived that is no refusal; to be told as soon as it has."""
+        """Note that a response other than a refusal has just arrived."""
         self._throttle._end(self, "answered")
         if self.taken_at >= self._throttle._lowered_at:
             self._throttle._next_pause = FIRST_PAUSE
 
     def refused(self, retry_after: float | None = None) -> None:
-        """The response says that the limit is passed (429).
+        """Note that the response says that the limit is exceeded (429).
 
         Args:
-            retry_after: how long the service asks everybody to wait, seconds; None: it does not
-                say, so a window of the limit, or without a limit longer each time.
+            retry_after: how many seconds the service asks to wait; None: it does not say, so the
+                pause is a window of the limit or, without a limit, longer each time.
         """
         self._throttle._end(self, "answered")
         self._throttle._learn(self, retry_after)
 
     def unsent(self) -> None:
-        """Nothing was sent, so the slot is free at once: no connection, or nothing to ask."""
+        """Note that nothing was sent, so the slot is free at once."""
         self._throttle._end(self, "unsent")

@@ -1,9 +1,11 @@
-"""Carries httpx's requests over aiohttp's connections, which take a fraction of the processor."""
+"""Sends httpx's requests over aiohttp's connections, and decompresses their responses."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import zlib
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from typing import Final
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -12,22 +14,28 @@ from yarl import URL
 
 from pipeline.errors import SettingsError
 
-__all__ = ["Transport"]
+__all__ = ["Transport", "decompressed"]
 
 NO_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=None)
+
+PIECE: Final = 1 << 16
+"""Bytes decompressed at once: a megabyte may hold a gigabyte of spaces."""
+
+GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+CODINGS: Final = (b"gzip", b"x-gzip", b"deflate")
 
 
 class Transport(httpx.AsyncBaseTransport):
     """Sends requests to one host.
 
-    httpx's own pool looks through all its connections for each request: with 50 tasks it takes
-    ten times the processor time of this. Nothing is followed, kept (cookies) or unpacked here, and
-    what goes wrong is raised as aiohttp says it.
+    httpx's own pool searches all its connections for each request: with 50 tasks it takes ten
+    times the processor time of this one. This transport follows no redirects, keeps no cookies,
+    decompresses nothing, and raises aiohttp's exceptions.
 
     Args:
-        url: any address at the host; what the environment says of proxies is looked up for it.
-        connections: how many requests may be under way at once.
-        keep_alive: how long an idle connection is kept, seconds.
+        url: any address at the host; it decides which proxy of the environment is used.
+        connections: the maximum number of requests under way at once.
+        keep_alive: how many seconds an idle connection is kept.
 
     Raises:
         SettingsError: the environment names a proxy that cannot be used.
@@ -48,7 +56,7 @@ class Transport(httpx.AsyncBaseTransport):
             self._session = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request, whose body is taken once there is a connection; see `httpx`.
+        """Send a request; its body is read once there is a connection.
 
         Raises:
             aiohttp.ClientError: there is no response.
@@ -68,7 +76,7 @@ class Transport(httpx.AsyncBaseTransport):
         )
 
     def _opened(self) -> aiohttp.ClientSession:
-        """Make the session; that takes a running event loop."""
+        """Make the session, which needs a running event loop."""
         connector = aiohttp.TCPConnector(
             limit=self._connections,
             keepalive_timeout=self._keep_alive,
@@ -83,7 +91,7 @@ class Transport(httpx.AsyncBaseTransport):
         )
 
     def _address(self, url: httpx.URL) -> URL:
-        """Return an address as aiohttp wants it; there are few, and reading them takes long."""
+        """Return an address as aiohttp's type, from a cache: parsing is slow."""
         if url.raw_path not in self._addresses:
             self._addresses[url.raw_path] = URL(str(url), encoded=True)
         return self._addresses[url.raw_path]
@@ -110,8 +118,43 @@ def _proxy(url: httpx.URL) -> URL | None:
         proxy = URL(named if "://" in named else f"http://{named}")
         if proxy.scheme in ("http", "https") and proxy.host:
             return proxy
-    raise SettingsError(  # without the proxy: it may hold a password
+    raise SettingsError(  # the proxy is not quoted: it may contain a password
         f"The environment names a proxy for {url.scheme}://{url.host} that cannot be used.",
         f"Set {url.scheme.upper()}_PROXY to an address such as http://proxy.example:3128, or name "
         "the host in NO_PROXY.",
     )
+
+
+async def decompressed(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Yield a response's body without its compression, in pieces of a bounded size.
+
+    The client asks for no compression. If a body comes with gzip or deflate nevertheless, it is
+    decompressed; with any other coding, or with two, it is passed on as it is.
+
+    Raises:
+        httpx.DecodingError: the body is not what its header says.
+    """
+    assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - it is not sync
+    if _coding(response.headers.raw) not in CODINGS:
+        async for chunk in response.stream:
+            yield chunk
+        return
+    packing = zlib.decompressobj(GZIP_OR_ZLIB)
+    async for chunk in response.stream:
+        for piece in _pieces(packing, chunk):
+            yield piece
+
+
+def _coding(headers: list[tuple[bytes, bytes]]) -> bytes:
+    """Return how a body is compressed; from raw headers, because httpx decodes them slowly."""
+    named = [value for name, value in headers if name.lower() == b"content-encoding"]
+    return b",".join(named).strip().lower()
+
+
+def _pieces(packing: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
+    while chunk:
+        try:
+            yield packing.decompress(chunk, PIECE)
+        except zlib.error as error:
+            raise httpx.DecodingError(str(error)) from error
+        chunk = packing.unconsumed_tail

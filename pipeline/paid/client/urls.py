@@ -1,4 +1,4 @@
-"""Where the service is and whose account it serves, written in one way only."""
+"""Normalises base URLs, and names API keys by their fingerprint."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ NO_KEY = "demo"
 
 
 def canonical(base_url: str) -> BaseUrl:
-    """Write a base URL the one way that the ledger and the limiter know it by.
+    """Return a base URL in the one form that the ledger and the limiter know.
 
-    Scheme and host become lower case, a default port goes, and so do slashes and one ``/api``
-    at the end: the interface may be addressed with or without them.
+    Scheme and host become lower case. A default port, and slashes and one ``/api`` at the end,
+    are removed: the interface may be addressed with or without them.
 
     Raises:
-        SettingsError: it is no http(s) URL with a host, or has user info, a query or a fragment.
+        SettingsError: it is not an http(s) URL with a host, or has a user, a query or a fragment.
     """
     import httpx  # takes a quarter of a second, which a job without a service does not need
 
     try:
         url = httpx.URL(base_url.strip())
-    except (httpx.InvalidURL, ValueError):  # its text may hold a password, so it is not chained
+    except (httpx.InvalidURL, ValueError):  # not chained: its text may contain a password
         raise SettingsError("The base URL cannot be read as a URL.", HINT) from None
     if url.scheme not in DEFAULT_PORTS or not url.host:
         raise SettingsError(
@@ -42,8 +42,8 @@ def canonical(base_url: str) -> BaseUrl:
         raise SettingsError("The base URL has a port that does not exist.", HINT)
     if url.userinfo or set("?#").intersection(base_url):
         raise SettingsError(
-            "The base URL holds a user, a query or a fragment.",
-            f"{HINT} The key goes into TENDER_PIPELINE_API_KEY or --api-key-file.",
+            "The base URL contains a user, a query or a fragment.",
+            f"{HINT} Give the key as TENDER_PIPELINE_API_KEY or --api-key-file.",
         )
     host = url.netloc.decode("ascii").removesuffix(DEFAULT_PORTS[url.scheme])
     path = url.raw_path.decode("ascii").rstrip("/").removesuffix("/api").rstrip("/")
@@ -51,12 +51,12 @@ def canonical(base_url: str) -> BaseUrl:
 
 
 def match_url(base_url: BaseUrl, system: System) -> str:
-    """Return the address that matches texts to codes of one system."""
+    """Return the address to which texts are sent for one system."""
     return f"{base_url}/api/{system}/match"
 
 
 def in_the_clear(base_url: BaseUrl) -> bool:
-    """Tell whether key and texts would cross a network unencrypted."""
+    """Return whether the key and the texts would cross a network unencrypted."""
     import httpx
 
     url = httpx.URL(base_url)
@@ -74,21 +74,21 @@ def checked_key(api_key: str) -> str:
     """Return a key that a header can carry.
 
     Raises:
-        SettingsError: it is empty or holds characters that no header can; it is never shown.
+        SettingsError: it is empty or contains other characters; the message never quotes it.
     """
     if not api_key or not all("!" <= character <= "~" for character in api_key):
         raise SettingsError(
-            "The API key is empty or holds spaces, line breaks or characters outside ASCII.",
-            "Copy it anew from the account dashboard.",
+            "The API key is empty or contains spaces, line breaks or characters outside ASCII.",
+            "Copy it again from the account's page.",
         )
     return api_key
 
 
 def key_fingerprint(api_key: str | None) -> str:
-    """Return what names a key in files without giving it away; ``demo`` without a key.
+    """Return what names a key in files without revealing it; ``demo`` without a key.
 
     Raises:
-        SettingsError: the key cannot stand in a header.
+        SettingsError: a header cannot carry the key.
     """
     if api_key is None:
         return NO_KEY

@@ -1,4 +1,4 @@
-"""JSON as services send it: numbers to the last digit, and texts that no terminal acts upon."""
+"""Reads JSON as services send it: numbers to the last digit, texts that are safe to print."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOT_A_NUMBER: Final = Decimal("NaN")
 
 
 def number(text: str) -> Decimal:
-    """Read a number that may stand in text; one that none can hold is NaN."""
+    """Read a number; what is none, or too large for a `Decimal`, is NaN."""
     try:
         return Decimal(text) if NUMBER.fullmatch(text) else NOT_A_NUMBER
     except InvalidOperation:
@@ -25,23 +25,23 @@ JSON = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=n
 CAREFUL_JSON = json.JSONDecoder(
     parse_float=number, parse_int=number, parse_constant=number, strict=False
 )
-"""Slower; `Decimal` raises where a number's exponent is beyond all bounds."""
+"""Slower, but accepts numbers whose exponent makes `Decimal` raise."""
 
 
 def decoded(text: str) -> Any:
-    """Read JSON without a float in between; a number that none can hold is NaN.
+    """Read JSON with every number as a `Decimal`; one that is too large is NaN.
 
     Raises:
-        ValueError: it is no JSON.
+        ValueError: it is not JSON.
         RecursionError: it is nested too deeply.
     """
     try:
         return JSON.decode(text)
-    except InvalidOperation:  # one number is no reason to lose the matches
+    except InvalidOperation:  # do not lose the matches because of one number
         return CAREFUL_JSON.decode(text)
 
 
 def printable(value: object) -> str:
-    """Return a text of the service as one short line that no terminal acts upon."""
+    """Return a text of the service as one short line without control characters."""
     text = value[:300] if isinstance(value, str) else ""
     return "".join(character if character.isprintable() else " " for character in text).strip()

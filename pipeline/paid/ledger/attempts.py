@@ -1,4 +1,4 @@
-"""Attempts as the ledger has them, picked out to be listed, settled or exported."""
+"""Selects attempts in the ledger, to list them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.paid.ledger.totals import amount
 __all__ = ["STATES", "Attempt", "Picked", "Wanted", "attempts"]
 
 Wanted: TypeAlias = State | Literal["failed"]
-"""A state, or all attempts that failed and were not followed by another one of their call."""
+"""A state; or failed: every attempt that failed and was the last one of its call."""
 
 STATES: tuple[Wanted, ...] = (
     "failed",
@@ -49,18 +49,18 @@ class Attempt:
     """One request.
 
     Attributes:
-        number: what it is called in the ledger.
+        number: its number in the ledger.
         job: the number of its job.
         base_url: the canonical base URL.
         system: the system asked about.
         digest: the SHA-256 of the text sent.
-        key_fingerprint: the fingerprint of the key.
+        key_fingerprint: names the key.
         sent_at: when it was sent, seconds since 1970.
-        settled_at: when its end was written down; None while it is under way.
-        state: how it stands.
-        error: the error type, for everything but an answer.
-        status: the HTTP status, if there was a response.
-        cost_usd: what it cost, US dollars; None if unknown, or nothing.
+        settled_at: when its end was recorded; None while it is under way.
+        state: its state.
+        error: the error type; None for an answer.
+        status: the HTTP status; None without a response.
+        cost_usd: its cost, US dollars; None if unknown, or nothing.
         reserved_usd: the most that it was expected to cost.
     """
 
@@ -81,12 +81,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Which attempts are meant; what is empty or None leaves nothing out.
+    """Which attempts to list; an empty or None criterion selects all.
 
     Attributes:
-        states: how they stand.
-        systems: the systems they asked about.
-        since: when they were sent at the earliest, seconds since 1970.
+        states: their states.
+        systems: the systems asked about.
+        since: the earliest time of sending, seconds since 1970.
     """
 
     states: Sequence[Wanted] = ()
@@ -94,7 +94,7 @@ class Picked:
     since: float | None = None
 
     def condition(self) -> tuple[str, list[Any]]:
-        """Return this as SQL, with the values of its parameters."""
+        """Return the criteria as SQL, with the values of its parameters."""
         parts: list[str] = []
         values: list[Any] = []
         if self.systems:
@@ -112,13 +112,7 @@ class Picked:
 
 
 def attempts(snapshot: Snapshot, picked: Picked, most: int) -> Iterator[Attempt]:
-    """Yield the attempts that are meant, the latest first.
-
-    Args:
-        snapshot: the ledger.
-        picked: which are meant.
-        most: how many at most.
-    """
+    """Yield the picked attempts, the latest first, at most ``most`` of them."""
     condition, values = picked.condition()
     query = f"{ATTEMPTS} WHERE {condition} ORDER BY attempt_id DESC LIMIT ?"
     for *facts, cost, reserved in snapshot.rows(query, *values, most):

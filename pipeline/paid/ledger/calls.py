@@ -1,11 +1,11 @@
-"""What a call is, how its attempts can stand, and what answers it for good."""
+"""Calls, the states of their attempts, and the responses that answer them."""
 
 from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import System
 from pipeline.errors import LedgerError
@@ -25,18 +25,18 @@ __all__ = [
 ]
 
 LastingState: TypeAlias = Literal["answered", "refused", "unreadable"]
-"""The call has ended: with matches, with an error of its own, or with a body nobody can read."""
+"""The call has ended: with matches, with an error for its text, or with an unreadable body."""
 
 PassingState: TypeAlias = Literal["free", "unconfirmed"]
-"""The call is open still: the attempt was certainly not billed, or its answer was lost."""
+"""The call is still open: the attempt was certainly not billed, or its answer was lost."""
 
 LASTING: tuple[LastingState, ...] = get_args(LastingState)
 
 State: TypeAlias = LastingState | PassingState | Literal["sent", "billed", "pruned"]
-"""How an attempt stands: under way, ended, or as a user said since.
+"""The state of an attempt: under way, ended, or changed by a user since.
 
-Billed is one that was unconfirmed, pruned one that was answered. Both leave their call open: what
-they cost is known as well as ever, the answer is gone.
+An unconfirmed attempt becomes billed (or free), an answered one pruned. Both leave their call open:
+the cost remains, the answer is gone.
 """
 
 EVERY_STATE: tuple[State, ...] = tuple(
@@ -44,7 +44,7 @@ EVERY_STATE: tuple[State, ...] = tuple(
 )
 
 INTERRUPTED = "INTERRUPTED"
-"""The error of an attempt whose process ended before its answer was written down."""
+"""The error of an attempt whose process ended before its answer was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Call:
 
     @property
     def digest(self) -> bytes:
-        """What stands for the text in the ledger."""
+        """What represents the text in the ledger."""
         return text_digest(self.text)
 
 
@@ -88,25 +88,17 @@ def packed(body: bytes) -> bytes:
     return zlib.compress(body)
 
 
-def unpacked(attempt: int, kept: object) -> bytes:
-    """Return a response as it was received.
-
-    Args:
-        attempt: the number of its attempt.
-        kept: what the ledger has of it.
+def unpacked(attempt: int, body: Any) -> bytes:
+    """Return a response as it was received, from what the ledger has of it.
 
     Raises:
-        LedgerError: it is damaged.
+        LedgerError: it is damaged; the message names the attempt.
     """
     try:
-        return zlib.decompress(kept) if isinstance(kept, bytes) else _refused(type(kept).__name__)
-    except zlib.error as error:
+        return zlib.decompress(body)
+    except (TypeError, zlib.error) as error:
         raise LedgerError(
             f"The body of attempt {attempt} cannot be unpacked: {error}.",
-            "See what else is wrong: tender-pipeline ledger verify. Then put a good copy of the "
-            "ledger in its place, or name another: --ledger PATH.",
+            "See what else is wrong: tender-pipeline ledger verify. Then restore the ledger from a "
+            "good copy, or name another: --ledger PATH.",
         ) from error
-
-
-def _refused(kind: str) -> bytes:
-    raise zlib.error(f"it is {kind}")

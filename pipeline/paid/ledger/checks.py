@@ -1,4 +1,4 @@
-"""Looks for what cannot be true of a ledger: in the file, in single attempts, in the sums."""
+"""Finds what cannot be true of a ledger: in the file, in single attempts, in the sums."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = [
 ]
 
 CLOCK_SET_BACK = 3600.0
-"""So much earlier than its start an attempt may end: clocks are set back while it is under way."""
+"""By how much an attempt may end before its start: clocks are set back meanwhile."""
 
 DAY = 86400.0
 
 WRONG = f"""
     SELECT attempt_id, CASE
         WHEN typeof(sent_at) != 'real' OR sent_at <= 0 OR sent_at > ? + {DAY}
-            THEN 'was sent at a time that cannot be'
+            THEN 'was sent at an impossible time'
         WHEN typeof(settled_at) NOT IN ('real', 'null')
             OR settled_at < sent_at - {CLOCK_SET_BACK} OR settled_at > ? + {DAY}
-            THEN 'ended at a time that cannot be'
+            THEN 'ended at an impossible time'
         WHEN system NOT IN {SYSTEMS} THEN 'asked about the unknown system ' || system
         WHEN typeof(digest) != 'blob' OR length(digest) != 32
-            THEN 'does not say which text was sent'
+            THEN 'has no valid digest of its text'
         WHEN state NOT IN {EVERY_STATE} THEN 'is in the unknown state ' || state
-        WHEN typeof(account) != 'text' THEN 'has no valid account'
+        WHEN typeof(account) != 'text' THEN 'has no valid fingerprint of its key'
         WHEN typeof(error) NOT IN ('text', 'null') THEN 'has no valid error'
         WHEN typeof(status) NOT IN ('integer', 'null') OR status < 0
             THEN 'has no valid status'
@@ -54,7 +54,7 @@ WRONG = f"""
             THEN 'failed without an error'
         WHEN state IN ('free', 'unconfirmed') AND cost_usd IS NOT NULL
             THEN 'is ' || state || ' and has a price'
-        WHEN state = 'billed' AND cost_usd IS NULL THEN 'was billed, nobody knows how much'
+        WHEN state = 'billed' AND cost_usd IS NULL THEN 'was billed, at an unknown price'
     END AS problem FROM attempts WHERE problem IS NOT NULL
 """  # noqa: S608 - constants
 
@@ -64,9 +64,9 @@ UNEXPECTED_BODIES = """
 """
 
 END_OF_TIME = 253_402_300_799
-"""The last second of the year 9999, which is the last that a date can be in."""
+"""The last second of the year 9999, the last year of Python's dates."""
 
-# Quicker than asking for each column's type: SQLite puts numbers before texts before blobs.
+# Faster than typeof(): SQLite sorts numbers before texts before blobs.
 A_TIME = f"BETWEEN 0 AND {END_OF_TIME}"
 A_TEXT = "BETWEEN '' AND x''"
 
@@ -92,10 +92,10 @@ UNUSABLE_JOBS = f"""
 
 
 def check_usable(ledger: Source) -> None:
-    """Find values that no run writes, such as a cost that is no amount.
+    """Check that every value is one that a run may write.
 
     Raises:
-        LedgerError: there is one, or the ledger cannot be read.
+        LedgerError: a value is wrong, or the ledger cannot be read.
     """
     for problem in wrong_amounts(ledger):
         raise _unusable(problem)
@@ -106,7 +106,7 @@ def check_usable(ledger: Source) -> None:
 
 
 def wrong_jobs(ledger: Source) -> Iterator[str]:
-    """Yield the jobs with values that no run writes."""
+    """Yield the jobs with invalid values."""
     for number, column in ledger.rows(UNUSABLE_JOBS):
         yield f"job {number} has no valid {column}"
 
@@ -114,28 +114,23 @@ def wrong_jobs(ledger: Source) -> Iterator[str]:
 def _unusable(problem: str) -> LedgerError:
     return LedgerError(
         f"The ledger cannot be used: {problem}.",
-        "List everything that is wrong with tender-pipeline ledger verify. Then put a good copy of "
-        "the ledger in its place, or name another: --ledger PATH.",
+        "List everything that is wrong with tender-pipeline ledger verify. Then restore the ledger "
+        "from a good copy, or name another: --ledger PATH.",
     )
 
 
 def damage(snapshot: Snapshot) -> Iterator[str]:
-    """Yield what is wrong with the file itself; where there is anything, nothing else holds."""
+    """Yield what is wrong with the file itself; if it is damaged, other checks mean nothing."""
     for (found,) in snapshot.rows("PRAGMA integrity_check"):
         if found != "ok":
             yield f"the file is damaged: {found}"
     for table, row, parent, _ in snapshot.rows("PRAGMA foreign_key_check"):
         which = "a row" if row is None else f"row {row}"
-        yield f"{which} of {table} belongs to one of {parent} that is not there"
+        yield f"{which} of {table} refers to a row of {parent} that does not exist"
 
 
 def wrong_attempts(snapshot: Snapshot, now: float) -> Iterator[str]:
-    """Yield what cannot be true of single attempts.
-
-    Args:
-        snapshot: the ledger.
-        now: the time, seconds since 1970.
-    """
+    """Yield what cannot be true of single attempts at a time, in seconds since 1970."""
     for number, problem in snapshot.rows(WRONG, now, now):
         yield f"attempt {number} {problem}"
     for number, state in snapshot.rows(UNEXPECTED_BODIES):
@@ -143,7 +138,7 @@ def wrong_attempts(snapshot: Snapshot, now: float) -> Iterator[str]:
 
 
 def wrong_amounts(ledger: Source) -> Iterator[str]:
-    """Yield the attempts whose money is no amount; while there are any, nothing can be added."""
+    """Yield the attempts whose money is not an amount; if there are any, nothing can be added."""
     for column in ("cost_usd", "reserved_usd"):
         for (text,) in ledger.rows(f"SELECT DISTINCT {column} FROM attempts"):  # noqa: S608
             if text is not None and not _is_amount(text):
@@ -161,10 +156,7 @@ def _is_amount(text: object) -> bool:
 
 
 def wrong_sums(snapshot: Snapshot, books: Books) -> Iterator[str]:
-    """Yield the sums that do not agree: by job, by day and system, and over everything.
-
-    What each attempt cost is added up once more, attempt by attempt.
-    """
+    """Yield the sums, by job and by day and system, that differ from the sum of all attempts."""
     prices = snapshot.rows("SELECT cost_usd FROM attempts WHERE cost_usd IS NOT NULL")
     (attempts,) = snapshot.one("SELECT count(*) FROM attempts")
     everything = attempts, total(amount(cost) for (cost,) in prices)

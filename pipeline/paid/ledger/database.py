@@ -1,4 +1,4 @@
-"""The ledger's file: one connection that writes, one that reads, one place for SQLite's errors."""
+"""The ledger's file: a connection that writes, one that reads, and SQLite's errors translated."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version
 __all__ = ["Database", "Source", "translated"]
 
 PATIENCE_S = 60.0
-"""How long to wait for another process's transaction, which takes seconds at most."""
+"""How long to wait for another process's transaction, which takes a few seconds at most."""
 
 CACHE_KIB = 32 * 1024
-"""Page cache; the first rows of a large table are written all over the file."""
+"""The page cache, which is large because the first rows of a table are written all over the file.
+"""
 
 DIGESTS_AT_ONCE = 500
-"""SQLite before 3.32 takes no more than 999 parameters."""
+"""SQLite before 3.32 accepts at most 999 parameters."""
 
 _ANOTHER = "or name another ledger: --ledger PATH."
 _SAME_COMMAND = "then run the same command: it continues."
@@ -34,35 +35,31 @@ _ADVICE = {
     sqlite3.SQLITE_READONLY: f"Make the file and its folder writable, {_ANOTHER}",
     sqlite3.SQLITE_PERM: f"Make the file and its folder writable, {_ANOTHER}",
     sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder writable, {_ANOTHER}",
-    sqlite3.SQLITE_NOTADB: f"Check that the path is the right one, {_ANOTHER}",
-    sqlite3.SQLITE_CORRUPT: f"Put a copy of it in its place, {_ANOTHER}",
+    sqlite3.SQLITE_NOTADB: f"Check the path, {_ANOTHER}",
+    sqlite3.SQLITE_CORRUPT: f"Restore it from a copy, {_ANOTHER}",
 }
 _OTHER_ADVICE = f"Check the disk, {_ANOTHER}"
 
 
 class Source(Protocol):
-    """Something that answers queries; both `Database` and `Snapshot` do."""
+    """What answers queries: a `Database` or a `Snapshot`."""
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Read.
-
-        Raises:
-            LedgerError: the ledger cannot be read.
-        """
+        """Yield the rows of a query."""
         ...
 
 
 class Database:
-    """One ledger file, open.
+    """An open ledger file, for any number of threads.
 
-    What is being written is not seen by reads until it is committed, and a commit is on the
-    disk before it returns. Several threads may use it.
+    Reads see what is committed. A commit returns once it is on the disk.
 
     Args:
-        path: the file; it is made if it is not there.
+        path: the file; it is created if it does not exist.
 
     Raises:
-        LedgerError: the file is damaged, locked, of another kind or cannot be written.
+        LedgerError: the file is damaged, locked, of another kind, or cannot be written. Every
+            method may raise it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,19 +79,16 @@ class Database:
             self._reader.execute("PRAGMA query_only = ON")
 
     def close(self) -> None:
-        """Let go of the file, once a commit under way is done."""
+        """Close the file, after a commit under way."""
         with self._writing, self._translated():
             self._reader.close()
             self._writer.close()
 
     def give_space_back(self) -> None:
-        """Give the disk what deleted rows took, if any; it takes as much as the rest meanwhile.
+        """Rewrite the file without the space of deleted rows, if any.
 
-        The file is written anew, because ledgers do not keep the books of free pages that
-        SQLite's other way needs, which would cost every write a little.
-
-        Raises:
-            LedgerError: the file cannot be written, or there is no room for the new one.
+        Meanwhile this needs as much space again. SQLite's incremental way would need page maps
+        that cost every write a little.
         """
         with self._writing, self._translated():
             if self._writer.execute("PRAGMA freelist_count").fetchone() != (0,):
@@ -103,15 +97,15 @@ class Database:
 
     @property
     def lost(self) -> LedgerError | None:
-        """What to say if the file is not where it was opened any more; it can be written still."""
+        """The error if the file is no longer where it was opened; it can still be written."""
         return None if self._place.is_kept else self._place.lost()
 
     def check_place(self) -> None:
-        """Look whether the file is still where it was opened.
+        """Check that the file is still where it was opened.
 
         Raises:
-            LedgerError: it was moved, deleted or replaced. It says where everything is now that
-                was written; of a deleted file a copy is made.
+            LedgerError: it was moved, deleted or replaced. The message says where everything that
+                was written is now; a deleted file is copied.
         """
         if self._place.is_kept:
             return
@@ -122,13 +116,10 @@ class Database:
 
     @contextmanager
     def transaction(self, wherever: bool = False) -> Iterator[sqlite3.Connection]:
-        """Do several things at once; they are on the disk when this ends, or none is done.
+        """Commit everything that a block writes, or nothing.
 
         Args:
-            wherever: even if the file is not where it was opened any more.
-
-        Raises:
-            LedgerError: the file cannot be written.
+            wherever: whether to write even if the file is no longer where it was opened.
         """
         if not wherever:
             self.check_place()
@@ -136,22 +127,18 @@ class Database:
             yield self._writer
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Read what is committed.
-
-        Raises:
-            LedgerError: the file cannot be read.
-        """
+        """Yield the rows of a query, as committed."""
         with self._translated():
             yield from self._reader.execute(query, values)
 
     def rows_of(
         self, digests: Sequence[bytes], query: str, *values: Any
     ) -> Iterator[tuple[Any, ...]]:
-        """Read what concerns the texts of some digests.
+        """Yield the rows of a query for any number of digests.
 
         Args:
-            digests: any number of them.
-            query: has ``IN (:digests)`` in it, behind all other parameters.
+            digests: the digests.
+            query: contains ``IN (:digests)``, after all other parameters.
             values: the other parameters.
         """
         for start in range(0, len(digests), DIGESTS_AT_ONCE):
@@ -167,20 +154,17 @@ class Database:
 
 @contextmanager
 def translated(message: str, advice: Mapping[int, str], otherwise: str) -> Iterator[None]:
-    """Tell SQLite's errors, and the system's, as errors of the ledger.
+    """Raise SQLite's and the system's errors as `LedgerError`.
 
     Args:
         message: what cannot be done.
-        advice: what to do about it, by SQLite's primary result codes.
-        otherwise: what to do about the rest.
-
-    Raises:
-        LedgerError: there was one.
+        advice: what to do, by SQLite's primary result code.
+        otherwise: what to do for other errors.
     """
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the finer distinctions
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
         raise LedgerError(f"{message}: {error}.", advice.get(code, otherwise)) from error
 
 
@@ -198,12 +182,12 @@ def _set_up(connection: sqlite3.Connection, path: Path) -> None:
     version = version_of(connection, path)
     if not has_log(connection, PATIENCE_S):
         raise LedgerError(
-            f"The folder of the ledger {path} cannot hold one.",
+            f"The ledger {path} cannot be kept in its folder, which is not on a local disk.",
             "Name a ledger on a local disk: --ledger PATH.",
         )
     if version != VERSION:
         with transaction(connection):
-            version = version_of(connection, path)  # another process may have been faster
+            version = version_of(connection, path)  # another process may have set it up meanwhile
             if version == 0:
                 create_tables(connection)
             else:

@@ -26,7 +26,7 @@ __all__ = ["export"]
 
 ATTEMPTS_AT_ONCE = 20_000
 BYTES_AT_ONCE = 16 << 20
-"""Bodies, unpacked, that are held at once: a single one may have a megabyte."""
+"""Bytes of unpacked bodies held at once: a single body may have a megabyte."""
 
 TIME = pa.timestamp("us", "UTC")
 
@@ -56,7 +56,7 @@ ATTEMPTS = """
 """
 
 FROM_THE_SERVICE = ("error", "body")
-"""Texts that a spreadsheet might take for formulas; all others are ours."""
+"""The columns whose texts a spreadsheet might take for formulas; all others are ours."""
 
 _Row: TypeAlias = tuple[Any, ...]
 
@@ -68,25 +68,27 @@ class _Writer(Protocol):
 
 
 def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool = False) -> int:
-    """Write all attempts to a file, by its suffix Parquet or CSV; return how many there are.
+    """Write all attempts to a Parquet or CSV file; return how many there are.
 
-    The file comes into its place when it is whole.
+    The file is put in place once it is complete.
 
     Args:
         snapshot: the ledger.
-        path: the file.
-        bodies: whether the text of the responses is wanted too.
-        overwrite: whether a file may be replaced.
+        path: the file; its suffix decides the format.
+        bodies: whether to include the text of the responses.
+        overwrite: whether to replace an existing file.
 
     Raises:
-        SettingsError: the suffix is another one.
-        OutputError: the file is there already, or cannot be written.
+        SettingsError: the suffix is neither ``.parquet`` nor ``.csv``.
+        OutputError: the file exists, or cannot be written.
         LedgerError: the ledger cannot be read.
     """
     writers: dict[str, Callable[[Path, pa.Schema], _Writer]]
     writers = {".parquet": _parquet, ".csv": _Csv}
     if path.suffix.lower() not in writers:
-        raise SettingsError(f"{path} is of no known kind.", "Name a .parquet or a .csv file.")
+        raise SettingsError(
+            f"{path} is neither Parquet nor CSV.", "Name a .parquet or a .csv file."
+        )
     schema = COLUMNS.append(BODY) if bodies else COLUMNS
     place = path.resolve()
     _check(place, snapshot.path, overwrite)
@@ -126,7 +128,7 @@ def _translated(path: Path) -> Iterator[None]:
 
 
 def _batches(snapshot: Snapshot, bodies: bool) -> Iterator[list[_Row]]:
-    """Yield the attempts, so many at a time as can be held."""
+    """Yield the attempts in batches that fit into memory."""
     some: list[_Row] = []
     size = 0
     joined = {"body": "body", "bodies": "LEFT JOIN bodies USING (attempt_id)"}
@@ -163,7 +165,7 @@ def _array(values: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
         return pa.array(values, kind)
     except pa.ArrowException as error:
         raise LedgerError(
-            f"The ledger holds what is no value for a table: {error}.",
+            f"The ledger has a value that a table cannot hold: {error}.",
             "See which attempts are wrong: tender-pipeline ledger verify.",
         ) from error
 
@@ -175,7 +177,7 @@ def _parquet(path: Path, schema: pa.Schema) -> _Writer:
 
 
 class _Csv:
-    """A CSV file being written: times as ISO 8601, money in plain notation, nothing for null."""
+    """Writes CSV: times as ISO 8601, money in plain notation, null as an empty field."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._file = path.open("w", newline="", encoding="utf-8")
@@ -200,7 +202,7 @@ def _cells(name: str, column: pa.Array) -> list[Any]:
 
 
 def _times(column: pa.Array) -> list[str | None]:
-    """Write times as ISO 8601; Arrow takes ten times as long if it has to think of the zone."""
+    """Format times as ISO 8601; Arrow takes ten times as long if it handles the time zone."""
     texts = column.cast(pa.timestamp("us")).cast(pa.string())
     written: list[str | None] = pc.binary_join_element_wise(texts, "Z", "").to_pylist()
     return written

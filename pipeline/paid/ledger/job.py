@@ -1,4 +1,4 @@
-"""One job in the ledger: which row carries which call, and how its calls stand."""
+"""One job in the ledger: its calls with their first rows, and what the ledger has of them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ COUNTS = """
         attempts.job_id = ? OR settled_at >= ? AND (state = 'answered' OR settled_at > ?)
     )
 """
-"""Whether an attempt, joined with its job, counts; see `Counting.values` for the parameters."""
+"""Whether an attempt, joined with its job, answers a call; see `Job._counting`."""
 
 LOST = """
     endpoint = ? AND state IN ('sent', 'unconfirmed')
     AND (attempts.job_id = ? OR coalesce(settled_at, sent_at) > ?)
 """
-"""Whether an attempt, joined with its job, is a loss of its call; see `Counting.lost_values`."""
+"""Whether an attempt, joined with its job, counts as a lost answer; see `Job._lost`."""
 
 ROWS_AT_ONCE = 20_000
-"""Rows forgotten in one transaction: other processes' writes wait that long."""
+"""Rows deleted in one transaction, for which other processes' writes wait."""
 
 FORGET_SOME = """
     DELETE FROM first_rows WHERE job_id = ? AND (system, digest) IN
@@ -99,35 +99,17 @@ PRICES = """
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Which responses count. What the job itself bought always does, so it pays for nothing twice.
+    """Which responses answer a job's calls. Its own always do, so that it never pays twice.
 
-    Everything is measured from the moment the job opened, so that it is the same for all its runs.
+    Ages are measured from when the job opened, so that they are the same for all its runs.
 
     Attributes:
-        max_age: how old a response may have been then, seconds; None for any age.
-        retry_failed: whether failures and losses from before that moment do not count.
+        max_age: the maximum age of a response then, seconds; None for any age.
+        retry_failed: whether to ignore failures and lost answers from before that.
     """
 
     max_age: float | None = None
     retry_failed: bool = False
-
-    def values(self, base_url: str, job: int, opened_at: float) -> tuple[str, int, float, float]:
-        """Return the parameters of `COUNTS`.
-
-        Args:
-            base_url: the canonical base URL.
-            job: the job's number.
-            opened_at: when it opened, seconds since 1970.
-        """
-        since = 0.0 if self.max_age is None else opened_at - self.max_age
-        return base_url, job, since, self._failures_since(opened_at)
-
-    def lost_values(self, base_url: str, job: int, opened_at: float) -> tuple[str, int, float]:
-        """Return the parameters of `LOST`; see `values`."""
-        return base_url, job, self._failures_since(opened_at)
-
-    def _failures_since(self, opened_at: float) -> float:
-        return opened_at if self.retry_failed else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +119,8 @@ class CallCount:
     Attributes:
         distinct: all of them.
         to_buy: those that the ledger cannot answer yet.
-        held: those that it cannot answer either, and whose answers were lost so often that
-            they are not bought again.
+        held: those that it cannot answer, and that are not bought again because their answers were
+            lost too often.
     """
 
     distinct: int
@@ -148,16 +130,16 @@ class CallCount:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """An open job; `Ledger.open_job` gives it. Every method may raise a `LedgerError`.
+    """An open job, returned by `Ledger.open_job`. Every method may raise a `LedgerError`.
 
     Attributes:
         database: the ledger's file.
         base_url: the canonical base URL.
-        number: what the job is called in the ledger.
+        number: its number in the ledger.
         opened_at: when it was opened, seconds since 1970.
-        now: the time, seconds since 1970.
+        now: returns the time, seconds since 1970.
         counting: which responses answer its calls.
-        rows_of: the number under which its first rows are noted: its own, but for a plan of it.
+        rows_of: the number under which its first rows are noted: its own, or that of a plan of it.
     """
 
     database: Database
@@ -179,7 +161,7 @@ class Job:
             return connection.total_changes - before
 
     def forget_rows(self) -> None:
-        """Forget the first rows, before the table is planned anew."""
+        """Delete the first rows, before the table is planned again."""
         found = ROWS_AT_ONCE
         while found == ROWS_AT_ONCE:
             with self.database.transaction() as connection:
@@ -187,17 +169,17 @@ class Job:
                 found = connection.execute(FORGET_SOME, values).rowcount
 
     def close(self) -> None:
-        """Note that the output is in its place; the first rows have served their purpose."""
+        """Note that the output is in place, and delete the first rows."""
         with self.database.transaction() as connection:
             closing = (self.now(), self.number)
             connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", closing)
         self.forget_rows()
 
     def delete(self) -> None:
-        """Take a plan, or a job that sent nothing, out of the ledger, as if it had not been.
+        """Delete a plan, or a job that sent nothing.
 
         Raises:
-            ValueError: it sent something, which the ledger keeps for ever.
+            ValueError: it sent something, which the ledger keeps forever.
         """
         if job_tally(self.database, self.rows_of).attempts:
             raise ValueError(f"Job {self.number} has sent something.")
@@ -206,7 +188,7 @@ class Job:
             connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.rows_of,))
 
     def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
-        """Return the responses that answer calls for good; of several the last."""
+        """Return the responses that answer calls for good; the last one of each call."""
         found = self.database.rows_of(digests, OWNED, *self._counting(), system)
         return {
             digest: Owned(status, unpacked(attempt, body))
@@ -214,15 +196,11 @@ class Job:
         }
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
-        """Return the rows that carry calls: there they are bought, and there stands their cost."""
+        """Return the first rows of calls: where they are bought, and where their cost is shown."""
         return dict(self.database.rows_of(digests, FIRST_ROWS, self.rows_of, system))
 
     def calls(self, most_lost: int) -> dict[System, CallCount]:
-        """Count the distinct calls of the rows noted so far.
-
-        Args:
-            most_lost: after so many lost answers a call is not bought again.
-        """
+        """Count the distinct calls noted so far; ``most_lost`` lost answers hold a call."""
         values = (*self._counting(), *self._lost(), most_lost, self.rows_of)
         counts: dict[System, Counter[str]] = defaultdict(Counter)
         for system, stands, calls in self.database.rows(CALLS, *values):
@@ -235,8 +213,8 @@ class Job:
     def costs(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Decimal | None]:
         """Return what this job paid for calls, over all their attempts, US dollars.
 
-        None means that nobody knows: no price is known, and there may be one. Of a call with
-        known and unknown prices it is what is known.
+        None means unknown: a price may exist, but none is known. If a call has known and unknown
+        prices, it is the sum of the known ones.
         """
         paid: dict[bytes, list[Decimal | None]] = defaultdict(list)
         for digest, cost in self.database.rows_of(digests, COSTS, self.number, system):
@@ -244,12 +222,12 @@ class Job:
         return {digest: known_total(prices) for digest, prices in paid.items()}
 
     def unattributed(self) -> Decimal:
-        """Return what this job paid for calls that have no row any more, US dollars."""
+        """Return what this job paid for calls that no longer have a row, US dollars."""
         found = self.database.rows(UNATTRIBUTED, self.number)
         return total(amount(cost) for (cost,) in found)
 
     def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
-        """Return why calls have no lasting answer from this job: the error of the last attempt."""
+        """Return the last attempt's error of calls that have no lasting answer from this job."""
         found = self.database.rows_of(digests, ERRORS, self.number, system)
         last = {digest: (state, error) for digest, state, error in found}
         return {
@@ -259,7 +237,7 @@ class Job:
         }
 
     def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
-        """Count the attempts of calls, of any job, whose answer was lost; no entry means none."""
+        """Count the lost answers of calls, in any job; calls without any are left out."""
         return dict(self.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
 
     def highest_price(self) -> Decimal:
@@ -272,7 +250,14 @@ class Job:
         return job_tally(self.database, self.number)
 
     def _counting(self) -> tuple[str, int, float, float]:
-        return self.counting.values(self.base_url, self.number, self.opened_at)
+        """Return the parameters of `COUNTS`."""
+        max_age = self.counting.max_age
+        since = 0.0 if max_age is None else self.opened_at - max_age
+        return self.base_url, self.number, since, self._failures_since()
 
     def _lost(self) -> tuple[str, int, float]:
-        return self.counting.lost_values(self.base_url, self.number, self.opened_at)
+        """Return the parameters of `LOST`."""
+        return self.base_url, self.number, self._failures_since()
+
+    def _failures_since(self) -> float:
+        return self.opened_at if self.counting.retry_failed else 0.0

@@ -1,4 +1,4 @@
-"""Writes attempts down, many with one sync of the disk, and tells each when it is safe."""
+"""Records attempts and their ends, many with one sync of the disk."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
 
 @dataclass(frozen=True, slots=True)
 class CallEnded:
-    """The end of an attempt that ends its call.
+    """The end of an attempt that also ends its call.
 
     Attributes:
         state: what the response is.
         status: its HTTP status.
-        body: its bytes, which are kept.
-        cost_usd: the price that it stated; None if it stated none.
-        error: the error type, for everything but an answer.
+        body: its bytes, which the ledger keeps.
+        cost_usd: its price; None if it stated none.
+        error: the error type; None for an answer.
     """
 
     state: LastingState
@@ -72,14 +72,14 @@ Settlement: TypeAlias = CallEnded | CallOpen
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A write that waits for its group, with the end that it writes down, if it is one."""
+    """A write that waits for its group, and the end that it records, if any."""
 
     write: Write[Any]
     done: asyncio.Future[Any]
     end: Settlement | None
 
     def tell(self, result: Any) -> None:
-        if self.done.done():  # who waited for it was cancelled
+        if self.done.done():  # the worker that waited was cancelled
             return
         if isinstance(result, Exception):
             self.done.set_exception(result)
@@ -89,11 +89,11 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Restraint:
-    """How a throttle holds itself back after a refusal; the ledger keeps it for the next run.
+    """What a throttle does after a refusal; the ledger keeps it for the next run.
 
     Attributes:
-        slots: how many of the limit's slots stay in use.
-        pause: for how long from now on nothing is sent, seconds.
+        slots: how many of the limit's slots remain in use.
+        pause: for how many seconds from now nothing is sent.
     """
 
     slots: int
@@ -101,21 +101,21 @@ class Restraint:
 
 
 class Journal:
-    """A job's attempts as the workers write them: what they wait for is on the disk.
+    """Records a job's attempts; a write is on the disk when its method returns.
 
-    While one group of writes is being synced the next one gathers, so that any number of
-    workers costs one sync at a time. What was handed over is written even if the worker that
-    waits for it is cancelled.
+    While one group of writes is being synced, the next one gathers, so that any number of workers
+    shares one sync. A write goes ahead even if the worker that waits for it is cancelled.
 
-    An end that cannot be written is an answer that was paid for. It gets the space in reserve, and
-    where that does not help it is kept and tried again, while nothing new is written as sent. As
-    a context manager it says at last how many were lost nevertheless.
+    An end that cannot be written may be an answer that was paid for. It first gets the disk space
+    in reserve. If that does not help, it is kept and tried again, and meanwhile no new attempt is
+    recorded as sent. An async context manager, which at its end reports the answers that were
+    lost nevertheless.
 
     Args:
-        job: the job the attempts belong to.
-        key_fingerprint: the fingerprint of the key that pays.
-        reserve: space on the disk for ends alone.
-        limits: where other ledgers' runs with this key look what it used of its limit.
+        job: the job to which the attempts belong.
+        key_fingerprint: names the key that pays.
+        reserve: disk space for ends alone.
+        limits: tells runs with other ledgers what this key used of its limit.
     """
 
     def __init__(
@@ -140,14 +140,8 @@ class Journal:
     async def __aenter__(self) -> Journal:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        """Write what waits still, and say what could not be written.
-
-        Raises:
-            LedgerError: there is an answer that could not be written.
-        """
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Write what still waits; a `LedgerError` reports the answers that cannot be written."""
         self.give_up()
         while self._flushing is not None and not self._flushing.done():
             await asyncio.wait([self._flushing])
@@ -155,14 +149,14 @@ class Journal:
             raise lost from error
 
     def give_up(self) -> None:
-        """Try what waits to be written once more, and what comes from now on only once."""
+        """Try the waiting writes once more, and every later one only once."""
         self._patience.end()
 
     async def sent(self, call: Call, reserved_usd: Decimal) -> int:
-        """Write down that an attempt is about to be sent; return its number.
+        """Record that an attempt is about to be sent, and return its number.
 
         Raises:
-            LedgerError: it could not be written, so it must not be sent.
+            LedgerError: it could not be recorded, so it must not be sent.
         """
         attempt = (self._job.number, call.system, call.digest, self._key_fingerprint)
         reserved = str(reserved_usd)
@@ -178,10 +172,10 @@ class Journal:
     async def settled(
         self, attempt: int, end: Settlement, restraint: Restraint | None = None
     ) -> None:
-        """Write down how an attempt ended, once, and what the throttle learned from it.
+        """Record how an attempt ended, once, and what the throttle learned from it.
 
         Raises:
-            LedgerError: it could not be written; `Ledger.recover` will find the attempt.
+            LedgerError: it could not be recorded; `Ledger.recover` will find the attempt.
         """
         cost = body = None
         if isinstance(end, CallEnded):
@@ -221,7 +215,7 @@ class Journal:
             group, self._waiting = self._waiting, []
             try:
                 results = await asyncio.to_thread(self._commit, group)
-            except Exception as error:  # every waiter must hear of it
+            except Exception as error:  # every waiter must learn of it
                 await self._keep(group, error)
             else:
                 self._patience.written()
@@ -229,20 +223,22 @@ class Journal:
                     one.tell(result)
 
     def _commit(self, group: list[_Waiting]) -> list[Any]:
-        """Write a group; of it the ends alone, if the ledger is gone or the reserve used up."""
+        """Write a group; only its ends if the ledger file is gone or the reserve is used up."""
         database = self._job.database
         refusal = database.lost or self._no_room
         if refusal and not any(one.end for one in group):
             return [refusal] * len(group)
         self._notes, self._lesson = [], None
         with database.transaction(wherever=True) as connection:
-            told = [one.write(connection) if one.end or not refusal else refusal for one in group]
+            results = [
+                one.write(connection) if one.end or not refusal else refusal for one in group
+            ]
         if self._limits:
             self._limits.note(self._notes, self._lesson)
-        return told
+        return results
 
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
-        """Let attempts that were not sent go; have ends tried again, as long as that may help."""
+        """Refuse the attempts that were not sent; retry the ends as long as that may help."""
         ends = [one for one in group if one.end]
         for one in group:
             if not one.end:
@@ -262,5 +258,5 @@ class Journal:
 
 
 def _storable(error: str | None) -> str | None:
-    """Half a surrogate pair in a service's error would make SQLite refuse the whole group."""
+    """Escape lone surrogates in a service's error: SQLite would refuse the whole group."""
     return error and error.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""The ledger seen for one endpoint: its jobs, its prices and its accounts."""
+"""The ledger for one base URL: its jobs, its prices, and what earlier runs sent."""
 
 from __future__ import annotations
 
@@ -60,22 +60,22 @@ RECOVER = """
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices that responses have stated so far, US dollars a call."""
+    """The lowest and highest price of a call so far, US dollars."""
 
     low: Decimal
     high: Decimal
 
 
 class Ledger:
-    """One ledger file, seen for one endpoint.
+    """A ledger file, for one base URL: answers from another one are never used.
 
     Args:
-        path: the file; it is made if it is not there.
-        base_url: the canonical base URL; what another one answered is never used.
-        now: the time, seconds since 1970.
+        path: the file; it is created if it does not exist.
+        base_url: the canonical base URL.
+        now: returns the time, seconds since 1970.
 
     Raises:
-        LedgerError: the file cannot be used; every method may raise it too.
+        LedgerError: the file cannot be used. Every method may raise it.
     """
 
     def __init__(self, path: Path, base_url: str, now: Callable[[], float] = time.time) -> None:
@@ -84,23 +84,23 @@ class Ledger:
         self._database = Database(path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._database.close()
 
     def check_place(self) -> None:
-        """Look whether the file is where it was opened; see `Database.check_place`."""
+        """Check that the file is where it was opened; see `Database.check_place`."""
         self._database.check_place()
 
     def check_room(self, calls: int, workers: int) -> None:
-        """Look whether the disk has room for calls; see `pipeline.paid.ledger.room.check_room`."""
+        """Check that the disk has room for some calls; see `room.check_room`."""
         check_room(self._database.path, self._database, calls, workers)
 
     def check_usable(self) -> None:
-        """Find values that no run writes; see `pipeline.paid.ledger.checks.check_usable`."""
+        """Check that every value is valid; see `checks.check_usable`."""
         check_usable(self._database)
 
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
-        """Return the open job of an identity; if there is none, open one."""
+        """Return the open job with an identity; open it if there is none."""
         with self._database.transaction() as connection:
             connection.execute(OPEN, (self.base_url, identity, self._now()))
             found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
@@ -108,9 +108,9 @@ class Ledger:
         return self._job(number, opened_at, counting, rows_of=number)
 
     def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> Job:
-        """Return a job to plan with: it sees what the job of an identity sees.
+        """Return a plan, which sees what the job with an identity sees.
 
-        Its rows are its own, so that it disturbs no run; `Job.delete` takes them away again.
+        It has its own rows, so that it disturbs no run; `Job.delete` removes them.
         """
         now = self._now()
         with self._database.transaction() as connection:
@@ -120,46 +120,42 @@ class Ledger:
         return self._job(number, opened_at, counting, rows_of=plan)
 
     def settle(self, verdicts: Mapping[int, Verdict]) -> None:
-        """Write down what became of unconfirmed attempts; see `settling.settle`."""
+        """Record what became of unconfirmed attempts; see `settling.settle`."""
         settle(self._database, verdicts, self._now())
 
     def prices(self, most: Decimal | None = None) -> Prices | None:
-        """Return the lowest and the highest price seen; None before the first.
-
-        Args:
-            most: prices above are mistakes, which nobody should reckon with.
-        """
+        """Return the lowest and the highest price up to ``most``; None before the first."""
         every = (amount(cost) for (cost,) in self._database.rows(PRICES, self.base_url))
         seen = [cost for cost in every if most is None or cost <= most]
         return Prices(min(seen), max(seen)) if seen else None
 
     def attempts_since(self, key_fingerprint: str, since: float) -> list[PastAttempt]:
-        """Return an account's attempts that were under way at a time or later, as sent.
+        """Return the attempts with a key that were under way at a time or later.
 
-        Those that never left this machine, free and without a status, are not among them.
+        Attempts that never left this machine (free, without a status) are not included.
         """
         found = self._database.rows(SINCE, key_fingerprint, key_fingerprint, since, self.base_url)
         return [PastAttempt(*row) for row in found]
 
     def recover(self, key_fingerprint: str) -> int:
-        """Note that the attempts a crash left as sent may have been billed; return how many.
+        """Mark the attempts that a crash left as sent as unconfirmed; return how many.
 
-        Only the account's one buyer may do this: another one's attempts would be under way.
-        They count as settled now, since nobody knows when the service got them.
+        Only the key's one buyer may do this: another buyer's attempts would be under way. They
+        count as settled now, because nobody knows when the service received them.
         """
         with self._database.transaction() as connection:
             values = (INTERRUPTED, self._now(), key_fingerprint, self.base_url)
             return connection.execute(RECOVER, values).rowcount
 
     def lesson(self, key_fingerprint: str) -> Lesson | None:
-        """Return what the last refusal for the limit taught; None if there was none."""
+        """Return what the last refusal for the rate limit taught; None without a refusal."""
         found = list(self._database.rows(LESSON, self.base_url, key_fingerprint))
         if not found:
             return None
         if not all(isinstance(value, int | float) for value in found[0]):
             raise LedgerError(
-                f"The ledger {self._database.path} holds {found[0]!r} as what a refusal taught.",
-                "Put a good copy of the ledger in its place, or name another: --ledger PATH.",
+                f"The ledger {self._database.path} has {found[0]!r} as what a refusal taught.",
+                "Restore the ledger from a good copy, or name another: --ledger PATH.",
             )
         return Lesson(*found[0])
 

@@ -1,4 +1,4 @@
-"""What one key has used of its limit lately, whichever ledgers its attempts stand in."""
+"""What a key recently used of its rate limit, whichever ledgers record its attempts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PATIENCE_S = 10.0
 
 NOTES_BETWEEN_CLEANINGS = 1000
 
-# Of the lesson it is kept when it was learned by the clock of then, which may have been wrong:
-# a ledger that tells of the same one tells nothing new.
+# first_learned_at is by the clock of then, which may have been wrong: it identifies the lesson, so
+# that the same one in a ledger does not count as new.
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS attempts (number INTEGER, sent_at REAL, settled_at REAL, "
     "state TEXT, PRIMARY KEY (number, sent_at)) WITHOUT ROWID",
@@ -39,13 +39,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PastAttempt:
-    """When an account sent a request, seconds since 1970.
+    """An attempt of an earlier run; times are seconds since 1970.
 
     Attributes:
-        sent_at: when it was written down, just before it was sent.
-        settled_at: when its end was written down; None while it is under way.
-        state: how it ended, whatever a user has said of it since.
-        number: what it is called in its ledger.
+        sent_at: when it was recorded, just before it was sent.
+        settled_at: when its end was recorded; None while it is under way.
+        state: how it ended, whatever a user has settled since.
+        number: its number in its ledger.
     """
 
     sent_at: float
@@ -56,12 +56,12 @@ class PastAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a refusal for the limit taught; the times are seconds since 1970.
+    """What a refusal for the rate limit taught; times are seconds since 1970.
 
     Attributes:
-        slots: how many of the limit's slots stayed in use.
+        slots: how many of the limit's slots remained in use.
         paused_until: until when nothing was to be sent.
-        learned_at: when it was written down.
+        learned_at: when it was recorded.
     """
 
     slots: int
@@ -74,9 +74,9 @@ class Note:
     """Something that happened to an attempt.
 
     Attributes:
-        number: the attempt's, in its ledger.
+        number: the attempt's number in its ledger.
         at: when, seconds since 1970.
-        state: how it stands now; None: it never left this machine.
+        state: its new state; None: it never left this machine.
     """
 
     number: int
@@ -85,16 +85,16 @@ class Note:
 
 
 class Limits:
-    """One small file of this user on this machine for each key at an endpoint.
+    """A small file of this user on this machine, one for each key at a base URL.
 
-    Only the key's one buyer writes it. A process may be killed at any moment and nothing is lost;
-    a machine that loses its power may lose the last seconds, which stand in the ledger. Where the
-    file cannot be used nothing depends on it: a warning says so, and the ledger alone is asked.
+    Only the key's one buyer writes it. Nothing is lost if the process is killed. A power failure
+    may lose the last seconds, which the ledger has too. If the file cannot be used, a warning says
+    so, and the ledger alone counts.
 
     Args:
         base_url: the canonical base URL.
-        key_fingerprint: the fingerprint of the key.
-        keep: how long attempts matter after their end, seconds.
+        key_fingerprint: names the key.
+        keep: for how many seconds after their end attempts matter.
     """
 
     def __init__(self, base_url: str, key_fingerprint: str, keep: float) -> None:
@@ -105,18 +105,18 @@ class Limits:
         self._tried(lambda: self._open(machine_folder() / "limits" / f"{name}.db"), None)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def attempts(self) -> list[PastAttempt]:
-        """Return the attempts that are known."""
+        """Return the attempts in the file."""
         rows = self._rows(READ)
         return [PastAttempt(*row) for row in rows if _are_numbers(row[0], row[1] or 0.0, row[3])]
 
     def lesson(self) -> tuple[Lesson, float] | None:
-        """Return what the last refusal taught, and when by the clock of then; None if nothing."""
+        """Return what the last refusal taught, and when by the clock of then; None without one."""
         query = "SELECT slots, paused_until, learned_at, first_learned_at FROM lesson"
         for slots, paused_until, learned_at, first in self._rows(query):
             if _are_numbers(slots, paused_until, learned_at, first):
@@ -124,7 +124,7 @@ class Limits:
         return None
 
     def replace(self, attempts: Iterable[PastAttempt], lesson: Lesson | None, first: float) -> None:
-        """Take these for all that is known."""
+        """Replace everything in the file."""
 
         def write(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM attempts")
@@ -136,12 +136,7 @@ class Limits:
         self._written(write)
 
     def note(self, notes: Sequence[Note], lesson: Lesson | None) -> None:
-        """Write down what happened.
-
-        Args:
-            notes: to attempts, in this order.
-            lesson: what a refusal taught, if there was one.
-        """
+        """Record what happened to attempts, in order, and what a refusal taught, if any."""
 
         def write(connection: sqlite3.Connection) -> None:
             for one in notes:
@@ -168,7 +163,7 @@ class Limits:
         place.parent.mkdir(parents=True, exist_ok=True)
         self._connection = connect(place, PATIENCE_S)
         has_log(self._connection, PATIENCE_S)
-        # The ledger has it durably; an end of the process alone loses nothing here either.
+        # The ledger has it durably; a killed process loses nothing here either.
         self._connection.execute("PRAGMA synchronous = NORMAL")
         for statement in SCHEMA:
             self._connection.execute(statement)
@@ -196,7 +191,7 @@ class Limits:
         except (sqlite3.Error, OSError) as error:
             log.warning(
                 f"What this key uses of its limit cannot be kept for other ledgers: {error}. "
-                f"Make {machine_folder() / 'limits'} writable, or delete what is in it."
+                f"Make {machine_folder() / 'limits'} writable, or delete its contents."
             )
             self.close()
             return otherwise

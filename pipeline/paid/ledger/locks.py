@@ -1,4 +1,4 @@
-"""One buyer at a time: two would pass the limit, and pay for the same call twice."""
+"""Locks for one buyer at a time: two would exceed the limit, and pay for a call twice."""
 
 from __future__ import annotations
 
@@ -15,25 +15,23 @@ from pipeline.files.directories import machine_folder
 
 __all__ = ["buyer_lock", "job_lock", "ledger_lock"]
 
-WAIT = "Let this one wait for it with --wait, or "
-LATER = "run it again when the other is done."
+WAIT = "Wait for it with --wait, or "
+LATER = "run this again when the other has ended."
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[None]:
-    """Be the only one of this machine's user who buys from an endpoint with a key.
-
-    The lock holds whatever ledger is bought for.
+    """Lock a key at a base URL, for this user on this machine, whatever the ledger.
 
     Args:
         base_url: the canonical base URL.
-        key_fingerprint: the fingerprint of the key.
+        key_fingerprint: names the key.
         wait: whether to wait for another buyer to end.
 
     Raises:
-        LedgerError: another process is buying with this key, or no lock can be had.
+        LedgerError: another process buys with this key, or the lock cannot be created.
         SettingsError: the user has no home folder for the lock.
     """
     taken = LedgerError("Another run is buying with this key.", WAIT + LATER)
@@ -44,21 +42,21 @@ def buyer_lock(base_url: str, key_fingerprint: str, wait: bool) -> Iterator[None
 
 @contextmanager
 def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[None]:
-    """Be the only one, of all who use a ledger, who buys from an endpoint for it.
+    """Lock a ledger for buying from a base URL.
 
-    The lock stands beside the ledger, so that other users of it see it too, with other keys and
-    from other machines that share the disk.
+    The lock file is beside the ledger, so that buyers with other keys, and on other machines that
+    share the disk, see it too.
 
     Args:
-        ledger: the ledger's file, which is there.
+        ledger: the ledger's file, which exists.
         base_url: the canonical base URL.
         wait: whether to wait for another buyer to end.
 
     Raises:
-        LedgerError: another process is buying for this ledger, or no lock can be had.
+        LedgerError: another process buys for this ledger, or the lock cannot be created.
     """
     taken = LedgerError(
-        f"Another process holds the ledger {ledger} for {base_url}: a run with another key, or "
+        f"Another process uses the ledger {ledger} for {base_url}: a run with another key, or "
         "ledger settle or prune.",
         f"{WAIT}name another ledger: --ledger PATH.",
     )
@@ -70,22 +68,21 @@ def ledger_lock(ledger: Path, base_url: str, wait: bool) -> Iterator[None]:
 
 @contextmanager
 def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator[None]:
-    """Be the only one who is at a job: two would forget each other's first rows.
+    """Lock a job: two runs of it would delete each other's first rows.
 
-    The lock stands beside the ledger like that of `ledger_lock`, in a folder, since there may be
-    any number of jobs.
+    The lock file is beside the ledger like that of `ledger_lock`, in a folder for all jobs.
 
     Args:
-        ledger: the ledger's file, which need not be there yet.
+        ledger: the ledger's file, which need not exist yet.
         base_url: the canonical base URL.
-        identity: what the job is known by.
-        wait: whether to wait for the other one to end.
+        identity: what identifies the job.
+        wait: whether to wait for the other run to end.
 
     Raises:
-        LedgerError: another process is at this job, or no lock can be had.
+        LedgerError: another process works on this job, or the lock cannot be created.
     """
     taken = LedgerError(
-        "Another run is at this job: the same output of the same input.", WAIT + LATER
+        "Another run works on this job: the same output of the same input.", WAIT + LATER
     )
     with _held(_lock_of_job(ledger, base_url, identity), taken, wait, _mode(ledger)):
         yield
@@ -98,29 +95,29 @@ def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         if not folder.exists():
             folder.mkdir(exist_ok=True)
-            folder.chmod(file.parent.stat().st_mode & 0o777)  # who may lock there may lock here
+            folder.chmod(file.parent.stat().st_mode & 0o777)  # as for the locks beside the ledger
     except OSError as error:
         raise LedgerError(
-            f"The ledger {ledger} cannot be used: no folder {folder.name} can be made beside it: "
-            f"{error.strerror or error}.",
+            f"The ledger {ledger} cannot be used: the folder {folder.name} beside it cannot be "
+            f"created: {error.strerror or error}.",
             "Make its folder writable, or name another ledger: --ledger PATH.",
         ) from error
     return folder / f"job-{_named(base_url, identity)}.lock"
 
 
 def _mode(ledger: Path) -> int:
-    """Let those take a lock who may write the ledger."""
+    """Return the mode of a lock: whoever may write the ledger may take it."""
     return ledger.stat().st_mode & 0o666 | 0o600 if ledger.exists() else 0o600
 
 
 def _named(*names: str) -> str:
-    """Name a lock without saying whose it is."""
+    """Return a lock's name, which reveals nothing."""
     return sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
 @contextmanager
 def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[None]:
-    """Hold a lock, which the system lets go when the process ends, however it does."""
+    """Hold a lock, which the system releases however the process ends."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(place, mode=mode)
@@ -132,16 +129,12 @@ def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Ite
             log.info("%s Waiting for it.", taken.message)
             lock.acquire()
     except OSError as error:
-        raise _no_lock(place.parent, error) from error
+        raise LedgerError(
+            f"No lock can be created in {place.parent}: {error.strerror or error}.",
+            "Make the folder writable, or name another: --ledger PATH for the locks of a ledger, "
+            "HOME for those of this user.",
+        ) from error
     try:
         yield
     finally:
         lock.release()
-
-
-def _no_lock(folder: Path, error: OSError) -> LedgerError:
-    return LedgerError(
-        f"No lock can be made in {folder}: {error.strerror or error}.",
-        "Make the folder writable, or name another: --ledger PATH for the locks of a ledger, HOME "
-        "for those of this user.",
-    )

@@ -1,9 +1,9 @@
-"""Changes a user makes to the ledger, while no run relies on what is changed."""
+"""Changes that a user makes to the ledger, while no run relies on what is changed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 ABANDONED = 86400.0
-"""Seconds after which a plan that is still in the ledger must have been killed."""
+"""A plan that is still in the ledger after this many seconds was killed."""
 
 SENT = """
     SELECT endpoint, account FROM attempts JOIN jobs USING (job_id)
@@ -44,10 +44,10 @@ JOB_OF = f"""
 """  # noqa: S608 - a constant
 
 ANSWERS_AT_ONCE = 20_000
-"""Answers pruned in one transaction: other processes' writes wait that long."""
+"""Answers pruned in one transaction, for which other processes' writes wait."""
 
-# Failures stay: their bodies are small, and a text that was refused is not sent again unasked.
-# What an open job has bought, or has planned to use, stays until its output is in place.
+# Failures stay: their bodies are small, and a refused text is not sent again unless asked. What
+# an open job has bought, or plans to use, stays until its output is in place.
 PRUNABLE = """
     FROM bodies JOIN attempts USING (attempt_id) JOIN jobs USING (job_id)
     WHERE state = 'answered' AND settled_at < ? AND system IN (:systems) AND attempt_id > ?
@@ -73,7 +73,7 @@ class Pruned:
 
     Attributes:
         answers: how many answers.
-        size: bytes that the file is smaller.
+        size: by how many bytes the file is smaller.
     """
 
     answers: int
@@ -81,21 +81,21 @@ class Pruned:
 
 
 def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait: bool) -> None:
-    """Write down what the account's statement says of unconfirmed attempts: all, or none.
+    """Settle unconfirmed attempts, all or none, as the account's statement bills them.
 
-    An attempt that a killed run left as sent is unconfirmed as well.
+    An attempt that a killed run left as sent is unconfirmed too.
 
     Args:
         path: the ledger's file.
         verdicts: what each attempt was billed.
         now: the time, seconds since 1970.
-        wait: whether to wait for runs that are in the way.
+        wait: whether to wait for runs that hold a lock.
 
     Raises:
-        SettingsError: an attempt is not unconfirmed, or an amount is none.
-        LedgerError: a run is in the way, or the ledger cannot be used.
+        SettingsError: an attempt is not unconfirmed, or an amount is invalid.
+        LedgerError: a run holds a lock, or the ledger cannot be used.
     """
-    with nobody_at_jobs_of(path, verdicts, wait):
+    with _nobody_at_jobs_of(path, verdicts, wait):
         with Snapshot(path) as snapshot:
             killed = {row for attempt in verdicts for row in snapshot.rows(SENT, attempt)}
         for base_url, key_fingerprint in killed:
@@ -106,19 +106,19 @@ def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait
 
 
 def prune_by_hand(path: Path, old: Old, now: float, wait: bool) -> Pruned:
-    """Prune old answers and what killed plans left, and give the disk their space back.
+    """Prune old answers and what killed plans left, and make the file smaller.
 
     Args:
         path: the ledger's file.
         old: which answers are old.
         now: the time, seconds since 1970.
-        wait: whether to wait for runs that are in the way.
+        wait: whether to wait for runs that hold a lock.
 
     Raises:
-        LedgerError: a run is in the way, or the ledger cannot be written; what was pruned until
-            then stays pruned, and the next time its space is given back too.
+        LedgerError: a run holds a lock, or the ledger cannot be written. What was pruned before
+            that stays pruned; the next pruning frees its space.
     """
-    with nobody_buying(path, wait), closing(Database(path)) as database:
+    with _nobody_buying(path, wait), closing(Database(path)) as database:
         before = path.stat().st_size
         answers = prune(database, old)
         forget_plans(database, now - ABANDONED)
@@ -128,12 +128,7 @@ def prune_by_hand(path: Path, old: Old, now: float, wait: bool) -> Pruned:
 
 @dataclass(frozen=True, slots=True)
 class Old:
-    """Which answers are old.
-
-    Attributes:
-        before: those written down before this moment, seconds since 1970.
-        systems: those of these systems.
-    """
+    """Old answers: those of some systems, recorded before a time in seconds since 1970."""
 
     before: float
     systems: Sequence[System]
@@ -146,7 +141,7 @@ class Prunable:
     Attributes:
         answers: how many answers.
         size: the bytes of their bodies in the ledger.
-        in_use: how many are as old, but belong to jobs that are open.
+        in_use: how many more are as old, but belong to open jobs.
     """
 
     answers: int
@@ -155,11 +150,7 @@ class Prunable:
 
 
 def prunable(snapshot: Snapshot, old: Old) -> Prunable:
-    """Count what `prune` would take away.
-
-    Raises:
-        LedgerError: the ledger cannot be read.
-    """
+    """Count what `prune` would delete."""
     free = f"({NOT_IN_USE})"
     counted = f"SELECT total({free}), total(length(body) * {free}), count(*) {_old(old)}"
     ((answers, size, found),) = snapshot.rows(counted, *_values(old, 0))
@@ -167,12 +158,9 @@ def prunable(snapshot: Snapshot, old: Old) -> Prunable:
 
 
 def prune(database: Database, old: Old) -> int:
-    """Take the bodies of old answers away; return how many.
+    """Delete the bodies of old answers, so that they can be bought again; return how many.
 
-    Nobody may be buying: what is bought must not go while a job relies on it.
-
-    Raises:
-        LedgerError: the ledger cannot be written.
+    The caller ensures that nobody is buying: an answer must stay while a job relies on it.
     """
     query = f"SELECT attempt_id {_old(old)} AND {NOT_IN_USE} ORDER BY attempt_id LIMIT ?"
     pruned = last = 0
@@ -198,16 +186,9 @@ def _values(old: Old, last: int) -> tuple[Any, ...]:
 
 
 def forget_plans(database: Database, before: float) -> int:
-    """Take away what plans that were killed left; return how many.
+    """Delete what killed plans left that began before a time; return how many.
 
-    A plan has nothing bought; it takes its rows away itself when it ends.
-
-    Args:
-        database: the ledger's file.
-        before: those begun before this moment, seconds since 1970.
-
-    Raises:
-        LedgerError: the ledger cannot be written.
+    A plan has bought nothing, and deletes its rows itself when it ends.
     """
     with database.transaction() as connection:
         plans = connection.execute(PLANS, (before,)).fetchall()
@@ -216,51 +197,33 @@ def forget_plans(database: Database, before: float) -> int:
     return len(plans)
 
 
-@contextmanager
-def nobody_buying(path: Path, wait: bool) -> Iterator[None]:
-    """Let nobody buy for a ledger, nor be at any of its open jobs.
-
-    Args:
-        path: the ledger's file.
-        wait: whether to wait for runs to end.
-
-    Raises:
-        LedgerError: a run is under way, or no lock can be had.
-    """
+def _nobody_buying(path: Path, wait: bool) -> AbstractContextManager[None]:
+    """Let nobody buy for a ledger, nor work on any of its open jobs."""
     with Snapshot(path) as snapshot:
         jobs = set(snapshot.rows(OPEN_JOBS))
         base_urls = {base_url for (base_url,) in snapshot.rows("SELECT endpoint FROM jobs")}
-    with _locked(path, jobs, base_urls, wait):
-        yield
+    return _locked(path, jobs, base_urls, wait)
 
 
-@contextmanager
-def nobody_at_jobs_of(path: Path, attempts: Iterable[int], wait: bool) -> Iterator[None]:
-    """Let nobody be at the jobs of some attempts, whose money is about to change.
+def _nobody_at_jobs_of(
+    path: Path, attempts: Iterable[int], wait: bool
+) -> AbstractContextManager[None]:
+    """Let nobody work on the jobs of some attempts, whose money is about to change.
 
-    For an attempt that seems to be under way nobody may be buying at all, which proves that it
-    is not: its run was killed.
-
-    Args:
-        path: the ledger's file.
-        attempts: their numbers; those that are not there do not matter.
-        wait: whether to wait for runs to end.
-
-    Raises:
-        LedgerError: a run is under way, or no lock can be had.
+    For an attempt that seems to be under way, nobody may buy at all: that proves that its run was
+    killed.
     """
     with Snapshot(path) as snapshot:
         found = [row for attempt in attempts for row in snapshot.rows(JOB_OF, attempt)]
     jobs = {(base_url, identity) for base_url, identity, _ in found if identity is not None}
-    with _locked(path, jobs, {base_url for base_url, _, sent in found if sent}, wait):
-        yield
+    return _locked(path, jobs, {base_url for base_url, _, sent in found if sent}, wait)
 
 
 @contextmanager
 def _locked(
     path: Path, jobs: Iterable[tuple[str, str]], base_urls: Iterable[str], wait: bool
 ) -> Iterator[None]:
-    """Take locks in the order in which runs do: their jobs', then the ledger's."""
+    """Take the locks in the order in which runs do: the jobs' first, then the ledger's."""
     with ExitStack() as locks:
         for base_url, identity in sorted(jobs):
             locks.enter_context(job_lock(path, base_url, identity, wait))

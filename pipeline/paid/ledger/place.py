@@ -1,4 +1,4 @@
-"""Notices that a ledger in use was moved, deleted or replaced, of which SQLite says nothing."""
+"""Notices that a ledger in use was moved, deleted or replaced, which SQLite does not report."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pipeline.files.directories import machine_folder
 __all__ = ["Place"]
 
 OPEN_FILES = Path("/proc/self/fd")
-"""Where Linux says which files this process has open, under their names of now."""
+"""Where Linux lists the files that this process has open, with their current names."""
 
 
 class Place:
     """Where a ledger was when it was opened.
 
     Args:
-        path: the file, which is there.
+        path: the file, which exists.
     """
 
     def __init__(self, path: Path) -> None:
@@ -29,28 +29,28 @@ class Place:
 
     @property
     def is_kept(self) -> bool:
-        """Whether the file is still there; this costs microseconds."""
+        """Whether the file is still there; this takes microseconds."""
         return self._is_at(self._path)
 
     def lost(self) -> LedgerError:
-        """Return what to say while what is under way is still being written."""
+        """Return the error while attempts under way are still being recorded."""
         return LedgerError(f"The ledger {self._path} {self._fate()} while it was in use.", "")
 
     def saved(self, connection: sqlite3.Connection) -> LedgerError:
-        """See that everything that was written is in a file with a name; return what to say of it.
+        """Ensure that what was written is in a file with a name; return the error that names it.
 
         Args:
-            connection: an open one to the ledger, which nobody is using.
+            connection: an open connection to the ledger, which nobody uses.
         """
         said = self.lost().message
         try:
-            # Else the log would stay where the ledger was, and be taken for another one's.
+            # Otherwise the log would stay behind, and another ledger there would use it.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             place = self._new_name() or self._copied(connection)
         except (sqlite3.Error, OSError) as error:
             return LedgerError(
                 f"{said} What was bought since it was opened is lost: {error}.",
-                "Put a copy of the ledger in its place before the next run.",
+                "Restore the ledger from a copy before the next run.",
             )
         aside = "Take away the file that is there now, move" if self._path.exists() else "Move"
         return LedgerError(
@@ -65,7 +65,7 @@ class Place:
         return f"was moved to {place}" if place else "was deleted"
 
     def _new_name(self) -> Path | None:
-        """Return the path that the file has now; None if it has none, or nobody can tell."""
+        """Return the file's current path; None if it has none, or none can be found."""
         with suppress(OSError):
             for link in OPEN_FILES.iterdir():
                 with suppress(OSError):

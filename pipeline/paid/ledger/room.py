@@ -1,4 +1,4 @@
-"""Sees that the disk has room for what is bought: an answer that cannot be written was paid for."""
+"""Ensures that the ledger's disk has room for the answers that are bought."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from pipeline.paid.ledger.database import Source
 __all__ = ["Reserve", "check_room", "reserved"]
 
 PER_ATTEMPT = 1024
-"""Bytes that an attempt takes with its places in the indexes, beside its response."""
+"""Bytes that an attempt takes, including the indexes and without its response."""
 
 TYPICAL_RESPONSE = 3072
-"""Bytes, compressed, as long as the ledger has none to go by: more than twenty matches take."""
+"""Bytes of a compressed response until the ledger has any: more than twenty matches take."""
 
 LATEST = (
     "SELECT avg(length(body)) FROM (SELECT body FROM bodies ORDER BY attempt_id DESC LIMIT 1000)"
 )
 
 SMALLEST_RESERVE, RESERVE_PER_WORKER = 1 << 20, 1 << 16
-"""Bytes: room for the ends of all attempts under way, with the pages that SQLite writes anew."""
+"""Bytes: room for the ends of all attempts under way, and the pages that SQLite rewrites."""
 
 
 def check_room(ledger: Path, source: Source, calls: int, workers: int) -> None:
-    """Look, before anything is bought, whether its disk has room for it.
+    """Check, before anything is bought, that the disk has room for it.
 
     Args:
         ledger: the ledger's file.
-        source: the same, open.
-        calls: how many are to be bought.
-        workers: how many attempts may be under way at once.
+        source: the same file, open.
+        calls: how many calls are to be bought.
+        workers: the maximum number of attempts under way at once.
 
     Raises:
-        LedgerError: it has not.
+        LedgerError: the disk has too little room.
     """
     ((found,),) = source.rows(LATEST)
     needed = calls * (PER_ATTEMPT + int(found or TYPICAL_RESPONSE)) + _size(workers)
@@ -55,17 +55,17 @@ def check_room(ledger: Path, source: Source, calls: int, workers: int) -> None:
 
 
 class Reserve:
-    """Space on the ledger's disk that is given up when the ledger needs it.
+    """Space on the ledger's disk that is released when the ledger needs it.
 
     Args:
-        file: what takes the space; None: there is none.
+        file: the file that takes the space; None: no space.
     """
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
         self._file = file
 
     def release(self) -> bool:
-        """Give the space up; say whether there was any left."""
+        """Release the space; return whether there was any left."""
         file, self._file = self._file, None
         if file is None:
             return False
@@ -75,16 +75,16 @@ class Reserve:
 
 @contextmanager
 def reserved(ledger: Path, workers: int) -> Iterator[Reserve]:
-    """Keep room for the ends of the attempts under way, whatever else fills the disk.
+    """Reserve room for the ends of the attempts under way, whatever else fills the disk.
 
     The file has no name: a killed process leaves nothing behind.
 
     Args:
         ledger: the ledger's file.
-        workers: how many attempts may be under way at once.
+        workers: the maximum number of attempts under way at once.
 
     Raises:
-        LedgerError: there is no room even for that.
+        LedgerError: the disk has no room even for that.
     """
     try:
         file = TemporaryFile(dir=ledger.resolve().parent, buffering=0)  # noqa: SIM115 - closed below
@@ -93,8 +93,8 @@ def reserved(ledger: Path, workers: int) -> Iterator[Reserve]:
     reserve = Reserve(file)
     try:
         try:
-            left = os.urandom(_size(workers))  # which no file system can compress
-            while left:  # what does not fit is first written in part
+            left = os.urandom(_size(workers))  # no file system can compress this
+            while left:  # on a full disk, a write succeeds in part before one fails
                 left = left[file.write(left) or 0 :]
             os.fsync(file.fileno())
         except OSError as error:

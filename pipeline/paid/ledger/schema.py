@@ -1,4 +1,4 @@
-"""What the ledger's tables are, and how a file is known to be a ledger."""
+"""The ledger's tables, and how a file is recognised as a ledger."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["VERSION", "create_tables", "migrate", "version_of"]
 VERSION = 2
 
 APPLICATION = 0x74656E64
-"""The letters "tend", in the place where SQLite files say whose they are."""
+"""The letters "tend", in SQLite's field for the application of a file."""
 
 LESSONS = """
--- What the last refusal for the limit taught of an account.
+-- What the last refusal for the rate limit taught, by base URL and key.
 CREATE TABLE lessons (
     endpoint TEXT NOT NULL,
     account TEXT NOT NULL,
@@ -36,7 +36,7 @@ CREATE TABLE jobs (
 );
 CREATE UNIQUE INDEX one_open_job ON jobs (endpoint, identity) WHERE closed_at IS NULL;
 
--- The first row of each call in an open job's table: the row that carries the call's cost.
+-- The first row of each call in an open job's table; it carries the call's cost.
 CREATE TABLE first_rows (
     job_id INTEGER NOT NULL REFERENCES jobs,
     system TEXT NOT NULL,
@@ -45,8 +45,8 @@ CREATE TABLE first_rows (
     PRIMARY KEY (job_id, system, digest)
 ) WITHOUT ROWID;
 
--- One request each. Of the text only its SHA-256 is kept. The times are seconds since 1970.
--- Money is text: SQLite would add it as floating point numbers.
+-- One request each. Of the text, only the SHA-256 is kept. Times are seconds since 1970.
+-- Money is text, because SQLite would add it as floating-point numbers.
 CREATE TABLE attempts (
     attempt_id INTEGER PRIMARY KEY,
     job_id INTEGER NOT NULL REFERENCES jobs,
@@ -67,7 +67,7 @@ CREATE INDEX attempts_of_call ON attempts (digest, system);
 CREATE INDEX attempts_of_job ON attempts (job_id);
 CREATE INDEX attempts_of_account ON attempts (account, settled_at);
 
--- The responses that ended a call, compressed by zlib. Apart, so that attempts are read fast.
+-- The responses that ended a call, compressed with zlib; apart, so that attempts are read fast.
 CREATE TABLE bodies (
     attempt_id INTEGER PRIMARY KEY REFERENCES attempts,
     body BLOB NOT NULL
@@ -80,11 +80,11 @@ MIGRATIONS = {
 ALTER TABLE attempts ADD COLUMN resolved_at REAL;
 {LESSONS}"""
 }
-"""What makes the next version of each version."""
+"""The statements that upgrade each version to the next."""
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of the file's tables, 0 for an empty one, changing nothing in it.
+    """Return the version of the file's tables, 0 for an empty file; change nothing.
 
     Raises:
         LedgerError: it is a database of another kind, or from a newer version of this tool.
@@ -109,16 +109,16 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Make a ledger of an empty database; the caller commits."""
+    """Create the tables in an empty database; the caller commits."""
     _execute(connection, SCHEMA)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Make a ledger of this version of one of an older version; the caller commits.
+    """Upgrade a ledger of an older version; the caller commits.
 
-    A program of the older version that has it open goes on as before.
+    A program of the older version that has it open can continue.
     """
     for older in range(version, VERSION):
         _execute(connection, MIGRATIONS[older])

@@ -1,4 +1,4 @@
-"""Settles unconfirmed attempts: a user knows from the account whether they were billed."""
+"""Settles unconfirmed attempts: the user reads in the account whether they were billed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.paid.ledger.database import Database
 __all__ = ["Verdict", "settle"]
 
 Verdict: TypeAlias = Decimal | Literal["free"]
-"""What an attempt was billed, US dollars, or that it was not."""
+"""What an attempt was billed, US dollars, or ``free`` if it was not."""
 
 RESOLVE = """
     UPDATE attempts SET state = ?, cost_usd = ?, resolved_at = ?
@@ -23,7 +23,7 @@ RESOLVE = """
 
 
 def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> None:
-    """Write down what became of unconfirmed attempts: of all of them, or of none.
+    """Record what became of unconfirmed attempts: of all, or of none.
 
     Their calls are open again: the next run that needs them buys them.
 
@@ -33,7 +33,7 @@ def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> N
         now: the time, seconds since 1970.
 
     Raises:
-        SettingsError: an attempt is not unconfirmed, or an amount is none.
+        SettingsError: an attempt is not unconfirmed, or an amount is invalid.
         LedgerError: the ledger cannot be written.
     """
     with database.transaction() as connection:
@@ -55,7 +55,7 @@ def _checked(attempt: int, amount: Decimal) -> Decimal:
     ):
         raise SettingsError(
             f"Attempt {attempt} cannot have cost {amount} USD.",
-            "Give the amount that the account was charged, such as 0.000105.",
+            "Give the amount that was charged, such as 0.000105.",
         )
     return Decimal(plain(amount))
 
@@ -71,9 +71,9 @@ def _refusal(connection: sqlite3.Connection, attempt: int) -> SettingsError:
     if found[0] == "sent":
         return SettingsError(
             f"Attempt {attempt} is under way, or was when its run was killed.",
-            "Run its job again: what nobody waits for any more is unconfirmed then.",
+            "Run its job again: if the run was killed, the attempt becomes unconfirmed.",
         )
     return SettingsError(
-        f"Attempt {attempt} is {found[0]}, and only unconfirmed ones can be settled.",
+        f"Attempt {attempt} is {found[0]}; only unconfirmed attempts can be settled.",
         "Name attempts that the ledger lists as unconfirmed.",
     )

@@ -1,4 +1,4 @@
-"""The ledger to be looked at: as it stood at one moment, while others may go on writing it."""
+"""A read-only view of the ledger at one moment, while runs may go on writing it."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ CACHE_KIB = 32 * 1024
 
 _ANOTHER = "or name another ledger: --ledger PATH."
 _ADVICE = {
-    sqlite3.SQLITE_BUSY: "Try again when the program that holds it is done.",
+    sqlite3.SQLITE_BUSY: "Try again when the program that holds it has ended.",
     sqlite3.SQLITE_CANTOPEN: f"Make the file readable and its folder writable, {_ANOTHER}",
     sqlite3.SQLITE_PERM: f"Make the file readable and its folder writable, {_ANOTHER}",
-    sqlite3.SQLITE_NOTADB: f"Check that the path is the right one, {_ANOTHER}",
-    sqlite3.SQLITE_CORRUPT: f"Put a copy of it in its place, {_ANOTHER}",
+    sqlite3.SQLITE_NOTADB: f"Check the path, {_ANOTHER}",
+    sqlite3.SQLITE_CORRUPT: f"Restore it from a copy, {_ANOTHER}",
 }
 _OTHER_ADVICE = f"Check the disk, {_ANOTHER}"
 
 
 class Snapshot:
-    """One ledger file as it stands when this is opened; nothing is made and nothing changed.
+    """A ledger file as it is when this is opened; a context manager that changes nothing.
 
-    It may be of this version of the tool or an older one. While it is open the write-ahead log of
-    a run that is buying grows, so it is closed as soon as may be. A context manager.
+    The file may be of an older version of the tool. Close the snapshot soon: while it is open, the
+    write-ahead log of a run that is buying grows.
 
     Args:
         path: the file.
 
     Raises:
-        LedgerError: there is no file, it is damaged or of another kind, or may not be read; every
-            method may raise it too.
+        LedgerError: the file does not exist, is damaged, of another kind, or cannot be read. Every
+            method may raise it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = path.resolve()  # where SQLite has its files beside
+        self._file = path.resolve()  # SQLite keeps its other files beside this one
         if not path.exists():
             raise LedgerError(
                 f"There is no ledger {path}.",
-                "The first paid run makes one; name the right one with --ledger PATH.",
+                "The first paid run creates it; name the right one with --ledger PATH.",
             )
         if not path.is_file():
             raise LedgerError(f"{path} is not a file.", "Name another ledger: --ledger PATH.")
@@ -61,8 +61,8 @@ class Snapshot:
         if version == 0:
             self._connection.close()
             raise LedgerError(
-                f"{path} is empty: it is no ledger yet.",
-                "The first paid run makes one; name the right one with --ledger PATH.",
+                f"{path} is empty: it is not a ledger yet.",
+                "The first paid run makes it one; name the right one with --ledger PATH.",
             )
 
     def __enter__(self) -> Snapshot:
@@ -72,22 +72,22 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     @property
     def size(self) -> int:
-        """Bytes on the disk, with what is written but not yet moved into the file itself."""
+        """Bytes on the disk, including the write-ahead log."""
         places = (self._file, _log_of(self._file))
         return sum(place.stat().st_size for place in places if place.exists())
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Read."""
+        """Yield the rows of a query."""
         with self._translated():
             yield from self._connection.execute(query, values)
 
     def one(self, query: str, *values: Any) -> tuple[Any, ...]:
-        """Read what is a single row."""
+        """Return the only row of a query."""
         (row,) = self.rows(query, *values)
         return row
 
@@ -100,8 +100,8 @@ class Snapshot:
 def _connected(path: Path) -> sqlite3.Connection:
     """Open the file and read once, which fixes the moment.
 
-    Readers and writers share an index of the write-ahead log beside the file. Where this user
-    may not make that and nobody has it, nobody is writing either.
+    Readers and writers share an index of the write-ahead log beside the file. If this user cannot
+    create that and there is no log, then nobody is writing.
     """
     try:
         return _begun(path, "mode=ro")

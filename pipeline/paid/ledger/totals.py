@@ -1,4 +1,4 @@
-"""What was spent: by attempt, by job, by day and system, read off the attempts in one pass."""
+"""Adds up what attempts cost: by job, by day and system, in one pass over the ledger."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 K = TypeVar("K", bound=Hashable)
 
 ATTEMPTS_AT_ONCE = 50_000
-"""Attempts that are alike are counted together, so many at a time whatever the ledger's size."""
+"""Attempts read at a time; equal ones among them are counted together."""
 
 ATTEMPTS = """
     SELECT job_id, CAST(sent_at / 86400 AS INTEGER), system, state, cost_usd, reserved_usd
@@ -53,19 +53,19 @@ OPEN_JOBS = """
 EPOCH = date(1970, 1, 1).toordinal()
 
 WHOLE_DIGITS, DECIMALS = 16, 30
-"""More than any price or reservation has; sums have room for ten thousand times as much."""
+"""More than any price or reservation has; sums have room for ten thousand times more."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """A running sum over attempts, US dollars.
+    """A running sum over attempts, US dollars; the one definition of what is at risk.
 
     Attributes:
         attempts: requests sent.
         confirmed: the sum of the known prices.
-        unconfirmed: attempts whose answer was lost, or is not there yet; they may be billed.
-        unknown: attempts that ended their call with a response that stated no price.
-        at_risk: the sum of what was reserved for the unconfirmed and the unknown.
+        unconfirmed: attempts whose answer was lost, or has not arrived yet; they may be billed.
+        unknown: attempts whose response ended the call and stated no price.
+        at_risk: the sum of the reservations of the unconfirmed and the unknown.
     """
 
     attempts: int = 0
@@ -75,16 +75,16 @@ class Tally:
     at_risk: Decimal = ZERO
 
     def count(self, state: str, cost: str | None, reserved: str, often: int = 1) -> None:
-        """Count attempts that are alike.
+        """Count some equal attempts.
 
         Args:
-            state: how they stand.
-            cost: what each cost, None if unknown or nothing.
+            state: their state.
+            cost: what each cost; None if unknown, or nothing.
             reserved: the most that each may have cost.
             often: how many there are.
 
         Raises:
-            LedgerError: what the ledger holds as an amount is none.
+            LedgerError: the ledger has something else as an amount.
         """
         self.attempts += often
         if cost is not None:
@@ -107,7 +107,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Spent:
-    """Where money went: one system of one endpoint on one day (UTC)."""
+    """Where money was spent: a system at a base URL on a day (UTC)."""
 
     base_url: str
     day: str
@@ -116,14 +116,14 @@ class Spent:
 
 @dataclass(slots=True)
 class PriceRange:
-    """The prices that the answers of a day stated, US dollars."""
+    """The prices of a day's answers, US dollars."""
 
     low: Decimal
     high: Decimal
     last: Decimal
 
     def see(self, price: Decimal) -> None:
-        """Take in the next price."""
+        """Add the next price."""
         self.low, self.high, self.last = min(self.low, price), max(self.high, price), price
 
 
@@ -142,14 +142,14 @@ class Books:
     prices: dict[Spent, PriceRange] = field(default_factory=dict)
 
     def totals(self, by: Callable[[Spent], K]) -> dict[K, Tally]:
-        """Add up what was spent, by endpoint, by day or whatever a function makes of it."""
+        """Add up what was spent, grouped by what a function returns."""
         sums: dict[K, Tally] = {}
         for where in sorted(self.spent):
             sums.setdefault(by(where), Tally()).add(self.spent[where])
         return sums
 
     def changed_prices(self) -> Iterator[tuple[Spent, PriceRange]]:
-        """Yield the prices of a system's first day and of each whose prices were different."""
+        """Yield the prices of each system's first day, and of each day on which they changed."""
         before: dict[tuple[str, str], PriceRange] = {}
         for where in sorted(self.prices):
             prices = self.prices[where]
@@ -160,13 +160,13 @@ class Books:
 
 @dataclass(frozen=True, slots=True)
 class OpenJob:
-    """A job whose output is not in its place: parked, killed, or under way.
+    """A job whose output is not in place: parked, killed, or under way.
 
     Attributes:
-        number: what it is called in the ledger.
+        number: its number in the ledger.
         base_url: where it buys.
         opened_at: when it was first started, seconds since 1970.
-        calls: distinct calls of its table, as far as it is planned.
+        calls: the distinct calls of its table planned so far.
         last_sent_at: when its last attempt was sent, seconds since 1970; None before the first.
     """
 
@@ -178,11 +178,7 @@ class OpenJob:
 
 
 def read_books(snapshot: Snapshot) -> Books:
-    """Add up all attempts.
-
-    Raises:
-        LedgerError: they cannot be read.
-    """
+    """Add up all attempts."""
     books = Books()
     base_urls = dict(snapshot.rows("SELECT job_id, endpoint FROM jobs"))
     rows = snapshot.rows(ATTEMPTS)
@@ -192,12 +188,12 @@ def read_books(snapshot: Snapshot) -> Books:
 
 
 def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
-    """Return the jobs whose output is not in its place."""
+    """Return the jobs whose output is not in place."""
     return [OpenJob(*row) for row in snapshot.rows(OPEN_JOBS)]
 
 
 def job_tally(database: Database, job: int) -> Tally:
-    """Add up a job's attempts, as they are at one moment."""
+    """Add up a job's attempts at one moment."""
     tally = Tally()
     for state, cost, reserved, often in list(database.rows(JOB_ATTEMPTS, job)):
         tally.count(state, cost, reserved, often)
@@ -205,10 +201,10 @@ def job_tally(database: Database, job: int) -> Tally:
 
 
 def amount(text: object) -> Decimal:
-    """Return US dollars as the ledger holds them.
+    """Return an amount of the ledger, US dollars.
 
     Raises:
-        LedgerError: it is no amount, or one that sums could not hold exactly.
+        LedgerError: it is not an amount, or one that sums could not hold exactly.
     """
     usd = _decimal(text)
     if usd.is_finite() and not usd.is_signed() and usd.adjusted() < WHOLE_DIGITS:
@@ -216,7 +212,7 @@ def amount(text: object) -> Decimal:
         if isinstance(exponent, int) and exponent >= -DECIMALS:
             return usd
     raise LedgerError(
-        f"The ledger holds {text!r} where an amount of money should stand.",
+        f"The ledger has {text!r} instead of an amount of money.",
         "See which attempts are wrong: tender-pipeline ledger verify.",
     )
 
@@ -246,12 +242,12 @@ def _book(books: Books, base_urls: dict[int, str], attempts: Sequence[_Attempt])
 
 
 def _in_order_of_their_last(attempts: Sequence[_Attempt]) -> Iterator[_Attempt]:
-    """Yield each kind of attempt once, at the place of the last of its kind."""
+    """Yield each distinct attempt once, in the order of their last occurrences."""
     return reversed(dict.fromkeys(reversed(attempts)))
 
 
 def _date(day: int) -> str:
-    """Return the day of a number of days since 1970; a ledger that is wrong may have any."""
+    """Return the date of a number of days since 1970, which may be any in a damaged ledger."""
     try:
         return date.fromordinal(EPOCH + day).isoformat()
     except (ValueError, OverflowError):

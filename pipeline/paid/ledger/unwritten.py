@@ -1,4 +1,4 @@
-"""Answers that the ledger cannot take: how long to wait for it, and what is said of those lost."""
+"""Answers that cannot be written to the ledger: how long to retry, and how to report the lost."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["Patience", "Unwritten"]
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 
 PATIENCE_S = 600.0
-"""How long answers are kept in memory for a ledger that cannot be written."""
+"""For how long answers are kept in memory if the ledger cannot be written."""
 
 PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
-"""What somebody may mend meanwhile, by SQLite's primary result codes."""
+"""SQLite's primary result codes of trouble that somebody may fix meanwhile."""
 
 log = logging.getLogger(__name__)
 
 
 class Patience:
-    """Waits for a ledger that cannot be written, with longer and longer pauses, up to a time."""
+    """Waits for a ledger that cannot be written, with growing pauses, for a limited time."""
 
     def __init__(self) -> None:
         self._ended = asyncio.Event()
@@ -32,20 +32,20 @@ class Patience:
         self._pause = FIRST_PAUSE_S
 
     def end(self) -> None:
-        """Wait no more, now or later."""
+        """Stop waiting, now and later."""
         self._ended.set()
 
     def written(self) -> None:
-        """Note that the ledger could be written."""
+        """Note that the ledger was written."""
         if self._since is not None:
             log.warning("The ledger can be written again: no answer was lost.")
             self._since, self._pause = None, FIRST_PAUSE_S
 
     async def outlasts(self, error: Exception, ends: int) -> bool:
-        """Wait until another try is due; say whether there should be one.
+        """Wait until the next try is due; return whether there should be one.
 
         Args:
-            error: what the last one failed with.
+            error: why the last try failed.
             ends: how many ends of attempts wait to be written.
         """
         now = asyncio.get_running_loop().time()
@@ -54,8 +54,8 @@ class Patience:
         if self._since is None:
             self._since = now
             log.warning(
-                f"{getattr(error, 'message', error)} {_said(ends)} kept in memory and nothing new "
-                f"is sent. Mend this within {PATIENCE_S / 60:.0f} minutes and nothing is lost: "
+                f"{getattr(error, 'message', error)} {_are(ends)} kept in memory, and nothing new "
+                f"is sent. Nothing is lost if you fix this within {PATIENCE_S / 60:.0f} minutes: "
                 f"{getattr(error, 'hint', '')} To stop waiting and lose them, interrupt (Ctrl-C)."
             )
         if now - self._since >= PATIENCE_S:
@@ -69,24 +69,19 @@ class Patience:
 
 
 class Unwritten:
-    """The answers that could not be written down, added up."""
+    """Adds up the answers that could not be written."""
 
     def __init__(self) -> None:
         self._costs: list[Decimal | None] = []
         self._error: Exception | None = None
 
     def add(self, cost_usd: Decimal | None, error: Exception) -> None:
-        """Count an answer.
-
-        Args:
-            cost_usd: what it cost, US dollars; None if nobody knows.
-            error: why it could not be written.
-        """
+        """Count an answer, with its cost in US dollars (None: unknown) and why it was lost."""
         self._costs.append(cost_usd)
         self._error = self._error or error
 
     def error(self) -> LedgerError | None:
-        """Return what to say of them; None if there are none."""
+        """Return the error that reports them; None if there are none."""
         if not isinstance(self._error, LedgerError):
             return None
         known = [cost for cost in self._costs if cost is not None]
@@ -94,17 +89,17 @@ class Unwritten:
         unknown = f", {silent} of them at an unknown price" if silent else ""
         answers = "1 answer" if len(self._costs) == 1 else f"{len(self._costs)} answers"
         return LedgerError(
-            f"{self._error.message} {answers} could not be written down: "
+            f"{self._error.message} {answers} could not be written: "
             f"{plain(total([ZERO, *known]))} USD paid{unknown}.",
-            f"{self._error.hint} The calls of lost answers are unconfirmed: they are bought once "
-            "more unless you give --on-unconfirmed hold.",
+            f"{self._error.hint} The calls of the lost answers are unconfirmed. The next run buys "
+            "them once more, unless you give --on-unconfirmed hold.",
         )
 
 
 def _is_passing(error: Exception) -> bool:
-    code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # without the finer distinctions
+    code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the primary result code
     return code in PASSING
 
 
-def _said(ends: int) -> str:
+def _are(ends: int) -> str:
     return "1 answer is" if ends == 1 else f"{ends} answers are"

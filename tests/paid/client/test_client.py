@@ -198,7 +198,9 @@ async def test_a_handshake_that_never_ends_sent_nothing() -> None:
 
     async with serving(stalls) as server:
         address = BaseUrl(server.base.replace("http:", "https:"))
-        assert await attempt(address, timeout=0.2) == NotSent("TIMEOUT", "no whole answer in 0.2 s")
+        assert await attempt(address, timeout=0.2) == NotSent(
+            "TIMEOUT", "no complete answer in 0.2 s"
+        )
 
 
 async def test_waiting_for_a_free_connection_sent_nothing() -> None:
@@ -220,7 +222,7 @@ async def test_waiting_for_a_free_connection_sent_nothing() -> None:
         reply = await hasty.send("cpv", "two")
         held.cancel()
         await asyncio.wait([held])
-    assert reply == NotSent("TIMEOUT", "no whole answer in 0.1 s")
+    assert reply == NotSent("TIMEOUT", "no complete answer in 0.1 s")
     assert len(server.requests) == 1
 
 
@@ -361,7 +363,7 @@ async def drips_headers(exchange: Exchange) -> None:
 async def test_the_timeout_is_for_the_whole_attempt(script: Script) -> None:
     async with serving(script) as server:
         reply = await attempt(server.base, timeout=0.2)
-    assert reply == Lost("TIMEOUT", "no whole answer in 0.2 s")
+    assert reply == Lost("TIMEOUT", "no complete answer in 0.2 s")
 
 
 async def test_a_kept_connection_that_breaks_is_lost_and_never_sent_again_in_secret() -> None:

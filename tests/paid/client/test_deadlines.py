@@ -137,4 +137,4 @@ def test_time_in_which_the_process_was_stopped_does_not_count() -> None:
             return await attempt
 
     with connected() as (mine, other):
-        assert run(main(mine, other)) == Lost("TIMEOUT", "no whole answer in 3 s")
+        assert run(main(mine, other)) == Lost("TIMEOUT", "no complete answer in 3 s")

@@ -41,7 +41,7 @@ COMPACT = (
 )
 SEEDS = (Match("03111000", "Seeds", 0.95),)
 GENERIC = "Check the base URL, and any proxy on the way to it."
-NO_LIST = "The body is no success with a list of matches."
+NO_LIST = "The body has no list of matches."
 NOT_JSON = "The body is not JSON, or not all of it arrived."
 NO_OBJECT = "The body is not a JSON object."
 

@@ -26,9 +26,7 @@ def test_a_file_of_another_kind_is_refused_and_left_alone(path: Path) -> None:
     path.write_bytes(b"description\nroad\n" * 100)
     error = refusal(path)
     assert "is not a database" in error.message
-    assert (
-        error.hint == "Check that the path is the right one, or name another ledger: --ledger PATH."
-    )
+    assert error.hint == "Check the path, or name another ledger: --ledger PATH."
     assert path.read_bytes() == b"description\nroad\n" * 100
 
 
@@ -62,7 +60,7 @@ def test_a_damaged_ledger_is_refused(path: Path, ledger: Ledger, job: Job) -> No
     damaged = Ledger(path, BASE_URL)
     with pytest.raises(LedgerError) as caught:
         damaged.open_job("tenders")
-    assert caught.value.hint.startswith("Put a copy of it in its place")
+    assert caught.value.hint.startswith("Restore it from a copy")
     damaged.close()
 
 

@@ -62,7 +62,7 @@ def test_a_second_buyer_for_the_same_ledger_is_refused_until_the_first_is_killed
             pass
         with ledger_lock(path, "http://localhost:8000", wait=False):
             pass
-    said = f"Another process holds the ledger {path} for {BASE_URL}: a run with another key, "
+    said = f"Another process uses the ledger {path} for {BASE_URL}: a run with another key, "
     assert caught.value.message.startswith(said)
     assert "--wait" in caught.value.hint
     assert "another ledger: --ledger" in caught.value.hint

@@ -47,7 +47,7 @@ def test_a_ledger_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_an_empty_file_stays_empty(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
-    assert "no ledger yet" in refusal(path).message
+    assert "not a ledger yet" in refusal(path).message
     assert path.read_bytes() == b""
 
 
@@ -56,7 +56,7 @@ def test_a_file_of_another_kind_is_refused(path: Path) -> None:
     path.write_bytes(b"description\nroad\n" * 100)
     error = refusal(path)
     assert "not a database" in error.message
-    assert error.hint.startswith("Check that the path is the right one")
+    assert error.hint.startswith("Check the path")
     assert path.read_bytes() == b"description\nroad\n" * 100
 
 
@@ -79,7 +79,7 @@ def test_a_damaged_ledger_says_so(path: Path, ledger: Ledger, journal: Journal) 
         file.write(b"\xff" * (path.stat().st_size - 4096))
     with Snapshot(path) as snapshot, pytest.raises(LedgerError) as caught:
         list(snapshot.rows("SELECT * FROM attempts"))
-    assert caught.value.hint.startswith("Put a copy of it in its place")
+    assert caught.value.hint.startswith("Restore it from a copy")
 
 
 def test_it_shows_one_moment_while_a_run_goes_on_writing(path: Path, journal: Journal) -> None:

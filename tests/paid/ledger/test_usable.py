@@ -158,10 +158,10 @@ def test_money_that_is_spoilt_while_a_run_reads_is_an_error_of_the_ledger(
         for read in (ledger.prices, job.money, job.highest_price, job.unattributed):
             if read == job.unattributed:
                 job.forget_rows()
-            with pytest.raises(LedgerError, match="where an amount of money should stand"):
+            with pytest.raises(LedgerError, match="instead of an amount of money"):
                 read()
         note(job, "road")
-        with pytest.raises(LedgerError, match="where an amount of money should stand"):
+        with pytest.raises(LedgerError, match="instead of an amount of money"):
             list(LedgerMatcher(job, SYSTEMS, 2).answers([["road"]]))
 
 
