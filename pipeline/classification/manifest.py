@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.scan import Plan
 from pipeline.classification.summary import Summary
 from pipeline.settings import CsvOptions, Format, Settings
 
-__all__ = ["VERSIONS", "Files", "manifest"]
-
-LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
+__all__ = ["Files", "manifest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +59,3 @@ def _exit_state(summary: Summary) -> str:
     if summary.parked:
         return "parked"
     return "complete with failed rows" if summary.failed else "complete"
-
-
-def _version(library: str) -> str:
-    """Return a library's version; a source tree that was never installed has none to tell."""
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "unknown"
-
-
-VERSIONS = {library: _version(library) for library in LIBRARIES}
-"""Read at import: what works is what was there then, though it be replaced while a job runs."""

@@ -1,15 +1,18 @@
-"""Tells by the manifest beside an output who wrote it, and whether it holds a sample."""
+"""Which versions write outputs, and what the manifest beside an output says about it."""
 
 from __future__ import annotations
 
 import json
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 
-__all__ = ["has_manifest", "holds_full_table", "manifest_path", "written_by_us"]
+__all__ = ["VERSIONS", "has_manifest", "holds_full_table", "manifest_path", "written_by_us"]
+
+LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
 
 TOOL = "tender-pipeline"
 """What a manifest of ours says wrote it."""
@@ -45,3 +48,15 @@ def _manifest(place: Path) -> dict[str, Any]:
         return manifest if manifest["tool"] == TOOL else {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
+
+
+def _version(library: str) -> str:
+    """Return a library's version, or ``unknown`` if it is a source tree without metadata."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+VERSIONS = {library: _version(library) for library in LIBRARIES}
+"""Read at import, because a library may be replaced while a job runs with the old one."""

@@ -79,7 +79,7 @@ def checked_key(api_key: str) -> str:
     if not api_key or not all("!" <= character <= "~" for character in api_key):
         raise SettingsError(
             "The API key is empty or contains spaces, line breaks or characters outside ASCII.",
-            "Copy it again from the account's page.",
+            "Copy it again from the account dashboard.",
         )
     return api_key
 

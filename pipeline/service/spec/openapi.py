@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from pipeline.answers import System
-from pipeline.classification.manifest import VERSIONS
+from pipeline.classification.provenance import VERSIONS
 from pipeline.service.errors import SCHEME
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.requests import JSON, MAX_BODY
