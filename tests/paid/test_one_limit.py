@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -144,6 +144,8 @@ def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_told(
 MOMENTS = st.floats(NOW - 10 * DAY, NOW + 10_000 * DAY)
 
 
+@example(attempts=[(NOW + DAY, NOW + DAY, ANSWERED)], lesson=None, shared=False)
+@example(attempts=[(NOW + DAY, NOW + DAY, LOST)], lesson=(NOW + DAY, 90.0, 7), shared=True)
 @hypothesis_settings(max_examples=40)
 @given(
     attempts=st.lists(
