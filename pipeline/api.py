@@ -20,14 +20,13 @@ from pipeline.classification.scan import Plan
 from pipeline.classification.source import Data, Given, given
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
-from pipeline.displays import buying_display, display, watched
 from pipeline.engine import embedded
 from pipeline.engine.model import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.interruption import Interruption
 from pipeline.paid import PaidService, Purchase
 from pipeline.paid.result import Parked
-from pipeline.progress import Progress
+from pipeline.progress import Progress, display_for, stoppable
 from pipeline.python_messages import in_python, python_words
 from pipeline.settings import CsvOptions, EngineName, Settings, parse_systems
 
@@ -232,7 +231,7 @@ def _classify(
     check_flag("partial", partial)
     folders = opened(_paths(models), parse_systems(options["systems"]))
     named = {str(model.path): model.sha256 for model in folders.values()}
-    settings, shown = _settings(**options, models=named), display(progress)
+    settings, shown = _settings(**options, models=named), display_for(progress)
     if service is not None:
         settings = settings.for_service()
     table = given(data, settings, output, overwrite, csv)
@@ -240,7 +239,7 @@ def _classify(
         job.run,
         target=table.target,
         settings=settings,
-        progress=watched(shown, interruption),
+        progress=stoppable(shown, interruption),
         source=table.source,
         files=table.files,
         seen=functools.partial(_warn, table, settings),
@@ -248,8 +247,8 @@ def _classify(
     if service is None:
         summary = done(table.reader, embedded(settings, folders))
     else:
-        checked, known_by, buying = _checked(service), table.identity(), buying_display(shown)
-        with Purchase(checked, settings, known_by, buying, interruption=interruption) as purchase:
+        checked, known_by = _checked(service), table.identity()
+        with Purchase(checked, settings, known_by, shown, interruption=interruption) as purchase:
             summary = done(table.reader, purchase.matcher, purchase=purchase, partial=partial)
     _go_on(summary, partial)
     result = Result(summary, table.place(summary))

@@ -1,4 +1,4 @@
-"""Shows how far a job is: a bar on a terminal or in a notebook, plain lines in a log."""
+"""Shows how far a job is: a bar on a terminal or in a notebook, or lines in a log."""
 
 from __future__ import annotations
 
@@ -6,56 +6,142 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
-__all__ = ["Advance", "Progress", "bar", "log_lines", "silent"]
+from pipeline.errors import SettingsError
+from pipeline.interruption import Interruption
+
+__all__ = [
+    "Advance",
+    "Count",
+    "Display",
+    "Progress",
+    "bar",
+    "display_for",
+    "log_lines",
+    "silent",
+    "stoppable",
+]
+
+Unit: TypeAlias = Literal["rows", "calls", "responses"]
 
 Advance: TypeAlias = Callable[[int], None]
-"""Told how many more rows are done."""
+"""Adds to the count of what is done."""
 
 Progress: TypeAlias = Callable[[int], AbstractContextManager[Advance]]
-"""Given the number of rows to come, opens a display that is told of the rows done."""
+"""Opens a display for a number of rows, or of calls to buy. Write your own to this type."""
 
-SECONDS_BETWEEN_LINES = 10.0
+BAR_FORMATS: dict[Unit, str] = {"calls": "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"}
+"""Bars without tqdm's rate: the notes of a purchase have the time left at the rate limit."""
+
+SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "calls": 30.0}
 
 log = logging.getLogger(__name__)
 
 
+class Count(Protocol):
+    """Adds to the count of what is done, and shows a note instead of the rate."""
+
+    def __call__(self, done: int, note: str = "") -> None:
+        """Count some more."""
+
+
+class Display(Protocol):
+    """A display of this package; it is a `Progress` too."""
+
+    def __call__(self, total: int, unit: Unit = "rows") -> AbstractContextManager[Count]:
+        """Open the display for a number of rows, calls or responses."""
+        ...
+
+
 @contextmanager
-def bar(rows: int) -> Iterator[Advance]:
+def bar(total: int, unit: Unit = "rows") -> Iterator[Count]:
     """Show a bar with rate and remaining time."""
     # Imported late: in a notebook without widgets the import itself warns.
     from tqdm.auto import tqdm
 
-    with tqdm(total=rows, unit=" rows", dynamic_ncols=True, smoothing=0.1) as display:
+    with tqdm(
+        total=total,
+        unit=f" {unit}",
+        dynamic_ncols=True,
+        smoothing=0.1,
+        bar_format=BAR_FORMATS.get(unit),
+    ) as shown:
 
-        def advance(done: int) -> None:
-            display.update(done)
+        def advance(done: int, note: str = "") -> None:
+            if note:
+                shown.set_postfix_str(note, refresh=False)
+            shown.update(done)
 
         yield advance
 
 
 @contextmanager
-def log_lines(rows: int) -> Iterator[Advance]:
-    """Log a line now and then, with rate and remaining time."""
-    started = said = time.monotonic()
+def log_lines(total: int, unit: Unit = "rows") -> Iterator[Count]:
+    """Log a line every 10 seconds (every 30 for calls), with rate and remaining time."""
+    started = logged = time.monotonic()
     total_done = 0
 
-    def advance(done: int) -> None:
-        nonlocal said, total_done
+    def advance(done: int, note: str = "") -> None:
+        nonlocal logged, total_done
         total_done += done
         now = time.monotonic()
-        if now - said < SECONDS_BETWEEN_LINES or not total_done:  # no rate yet
+        if now - logged < SECONDS_BETWEEN_LINES[unit] or not (total_done or note):
             return
-        said = now
-        rate = total_done / (now - started)
-        left = (rows - total_done) / rate
-        log.info(f"{total_done:,} of {rows:,} rows, {rate:,.0f} rows/s, {left:,.0f} s left")
+        logged = now
+        if not note:
+            rate = total_done / (now - started)
+            note = f"{rate:,.0f} {unit}/s, {(total - total_done) / rate:,.0f} s left"
+        log.info(f"{total_done:,} of {total:,} {unit}, {note}")
 
     yield advance
 
 
 @contextmanager
-def silent(rows: int) -> Iterator[Advance]:  # noqa: ARG001 - the others need it
+def silent(total: int, unit: Unit = "rows") -> Iterator[Count]:  # noqa: ARG001 - see Display
     """Show nothing."""
-    yield lambda done: None  # noqa: ARG005
+    yield lambda done, note="": None  # noqa: ARG005
+
+
+def display_for(progress: object) -> Display:
+    """Return the display for the argument ``progress`` of a public function.
+
+    Args:
+        progress: True for a bar, False for none, or a `Progress` of the caller's own.
+
+    Raises:
+        SettingsError: it is something else.
+    """
+    if isinstance(progress, bool):
+        return bar if progress else silent
+    if progress in (bar, log_lines, silent):
+        return cast(Display, progress)
+    if not callable(progress):
+        raise SettingsError(
+            f"progress is {progress!r}.",
+            "progress must be True, False or a display such as pipeline.progress.log_lines.",
+        )
+    own: Callable[..., Any] = progress
+
+    @contextmanager
+    def without_notes(total: int, unit: Unit = "rows") -> Iterator[Count]:  # noqa: ARG001
+        with own(total) as advance:
+            yield lambda done, note="": advance(done)  # noqa: ARG005
+
+    return without_notes
+
+
+def stoppable(progress: Progress, interruption: Interruption) -> Progress:
+    """Return a display that stops the job at the next batch after an interruption."""
+
+    @contextmanager
+    def checking(rows: int) -> Iterator[Advance]:
+        with progress(rows) as advance:
+
+            def checked(done: int) -> None:
+                interruption.check()
+                advance(done)
+
+            yield checked
+
+    return checking

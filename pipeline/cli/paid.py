@@ -15,8 +15,8 @@ from pipeline.cli.options import option
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
 from pipeline.paid import Estimate, PaidService, Purchase
-from pipeline.paid.progress import buying_bar, buying_lines
 from pipeline.paid.service import KEY_VARIABLE
+from pipeline.progress import bar, log_lines
 from pipeline.settings import Settings
 
 __all__ = [
@@ -123,7 +123,7 @@ def buying(service: PaidService, settings: Settings, identity: str, sure: bool) 
             return True
         return click.confirm("Buy?", err=True)
 
-    progress = buying_bar if terminal else buying_lines
+    progress = bar if terminal else log_lines
     return Purchase(service, settings, identity, progress, confirm)
 
 

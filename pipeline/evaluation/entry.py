@@ -19,7 +19,6 @@ from pipeline.evaluation.labelled import check_columns
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.paid import PaidService, Purchase
-from pipeline.paid.progress import buying_bar, silent_buying
 from pipeline.progress import bar, silent
 from pipeline.python_messages import in_python
 from pipeline.settings import CsvOptions, Settings
@@ -121,7 +120,7 @@ def _evaluate(
         )
 
     def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
-        return Purchase(service, asked, identity, buying_bar if progress else silent_buying)
+        return Purchase(service, asked, identity, bar if progress else silent)
 
     reader = _reader(data, settings, csv)
     name = str(data) if isinstance(data, str | PathLike) else "a table in memory"

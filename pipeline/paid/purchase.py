@@ -26,12 +26,12 @@ from pipeline.paid.ledger import (
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool
-from pipeline.paid.progress import AdvanceBuying, BuyingProgress, silent_buying
 from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import held_slots, known_limits, pause_left, resumed_throttle
 from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.paid.tracking import shown_while
+from pipeline.progress import Count, Display, silent
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
@@ -59,7 +59,7 @@ class Purchase:
         service: PaidService,
         settings: Settings,
         identity: str,
-        progress: BuyingProgress = silent_buying,
+        progress: Display = silent,
         confirm: Callable[[Estimate], bool] = lambda _: True,
         interruption: Interruption | None = None,
         plan_only: bool = False,
@@ -152,7 +152,7 @@ class Purchase:
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
                 return Parked(2, "Nothing was bought.", "Give --yes to buy without being asked.")
-            with self._progress(estimate.to_buy) as advance:
+            with self._progress(estimate.to_buy, "calls") as advance:
 
                 def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
                     return self._bought(
@@ -190,7 +190,7 @@ class Purchase:
         self,
         orders: Iterator[Order],
         to_buy: int,
-        advance: AdvanceBuying,
+        advance: Count,
         brake: Brake,
         reserve: Reserve,
     ) -> Parked | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from pipeline.money import plain
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.pool import Pool
-from pipeline.paid.progress import AdvanceBuying, duration
+from pipeline.paid.progress import duration
 
 __all__ = ["shown_while"]
 
@@ -23,7 +23,7 @@ SHOWN_FAILURES = 3
 
 @asynccontextmanager
 async def shown_while(
-    pool: Pool, throttle: Throttle, budget: Budget, advance: AdvanceBuying
+    pool: Pool, throttle: Throttle, budget: Budget, advance: Callable[[int, str], None]
 ) -> AsyncIterator[None]:
     """Report the progress of a pool, with its throttle and budget, while a block runs."""
     shown = 0
