@@ -38,11 +38,11 @@ import httpx
 
 from benchmarks.texts import made_texts
 from pipeline.classification import job
-from pipeline.classification.sink import FileTarget
+from pipeline.classification.sink import FileSink
+from pipeline.classification.source import Source
 from pipeline.paid import PaidService, Purchase
 from pipeline.paid.client.urls import canonical, match_url
 from pipeline.paid.ledger import database
-from pipeline.progress import silent
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 
@@ -152,10 +152,8 @@ def ours(base: str, source: Path, workers: int, number: Iterator[int]) -> None:
     service = PaidService(base, KEY, run / "ledger.db", rate="none", workers=workers)
     reader, output = open_reader(source, settings.text_columns), run / "out.csv"
     with Purchase(service, settings, str(output)) as purchase:
-        target = FileTarget(output, "csv", source=source)
-        summary = job.run(
-            reader, purchase.matcher, target, settings, silent, source=source, purchase=purchase
-        )
+        sink = FileSink(output, "csv", source=source)
+        summary = job.run(Source(reader, source), sink, settings, purchase)
     assert summary.parked is None
     assert summary.systems["cpv"].statuses == {"ok": summary.rows}
 

@@ -1,12 +1,12 @@
-"""The Python interface: classify a frame, a table or a file, in a script or a notebook."""
+"""The Python functions: classify a table, plan that, or evaluate the answers for one."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,15 @@ from typing import Any
 from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag
 from pipeline.classification import job
-from pipeline.classification.plan import Forecast
-from pipeline.classification.result import Result
-from pipeline.classification.scan import Plan
-from pipeline.classification.source import Data, Given, given
+from pipeline.classification.free import Free
+from pipeline.classification.plan import Plan, purchase_to_plan
+from pipeline.classification.result import Result, result_of
+from pipeline.classification.source import Data, open_table
 from pipeline.classification.summary import Summary
-from pipeline.classification.text_columns import few_words
 from pipeline.engine import embedded
 from pipeline.engine.model import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
+from pipeline.evaluation import Evaluation, evaluate
 from pipeline.interruption import Interruption
 from pipeline.paid import PaidService, Purchase
 from pipeline.paid.result import Parked
@@ -30,10 +30,23 @@ from pipeline.progress import Progress, display_for, stoppable
 from pipeline.python_messages import in_python, python_words
 from pipeline.settings import CsvOptions, EngineName, Settings, parse_systems
 
-__all__ = ["Forecast", "PaidService", "Result", "classify", "classify_async", "plan"]
+__all__ = [
+    "Evaluation",
+    "Forecast",
+    "PaidService",
+    "Plan",
+    "Result",
+    "classify",
+    "classify_async",
+    "evaluate",
+    "plan",
+]
 
-OURS = 5
-"""Frames between a warning and the user's call, all of the package."""
+Forecast = Plan
+"""The old name of `Plan`."""
+
+WARNED_FROM_PLAN, WARNED_FROM_RUN = 5, 6
+"""The stack levels of the user's call, seen from where a warning is issued."""
 
 
 def classify(
@@ -43,7 +56,7 @@ def classify(
     text_columns: str | Sequence[str] = "description",
     top: int = 1,
     min_confidence: float | None = None,
-    back_off: float | None = None,
+    roll_up: float | None = None,
     jobs: int = 1,
     engine: EngineName = "learned",
     models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -57,86 +70,66 @@ def classify(
     partial: bool = False,
     fail_if_no_match: float | None = None,
     progress: bool | Progress = False,
+    back_off: float | None = None,
 ) -> Result:
     """Find procurement codes for every row of a table.
 
-    Works in a script and in a notebook whose event loop is running. An interrupt while it buys
-    lets what is under way finish, keeps what was bought and raises `KeyboardInterrupt`; the same
-    call continues.
+    It works in a script and in a notebook with a running event loop. If you interrupt it while it
+    buys, it finishes the requests under way, keeps what they bought and raises
+    `KeyboardInterrupt`. The same call continues.
 
     Args:
-        data: a pandas frame, a pyarrow table, anything that speaks Arrow's C stream (such as a
-            Polars frame), or the path of a CSV or Parquet file.
+        data: a pandas frame, a pyarrow table, any object with Arrow's C stream (such as a Polars
+            frame), or the path of a CSV or Parquet file.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
-        text_columns: the column (or columns, joined by ". ") that hold the text.
+        text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
-        min_confidence: a best match under this gets the status ``review``; None is a measured one
-            for the embedded engine (`pipeline.settings.SURE`) and 0 for a service.
-        back_off: instead of a best match under this the deepest code above it is given whose
-            confidence, the sum over the matches at or below it, reaches this.
+        min_confidence: a best match under this gets the status ``review``. The default, None, is
+            a measured value for the embedded engine (`pipeline.settings.SURE`) and 0 for a service.
+        roll_up: replace a best match under this by the deepest code above it whose confidence,
+            the sum over the matches at or below it, reaches this.
         jobs: how many processes the embedded engine uses.
-        engine: whether the embedded engine answers by learned models (``learned``), or by the
-            codes' titles alone (``lexical``).
-        models: the folder of a learned model that answers in place of the package's, or several,
-            at most one a system; see ``tender-pipeline train``.
-        explain: add ``<system>_why``: the words that spoke for the best match, by the embedded
-            engine.
-        column_prefix: put before the name of every new column.
-        limit_rows: read no more than this many rows.
-        output: write the enriched table to this file instead of holding it in memory;
-            for files only.
+        engine: ``learned`` for the engine's learned models, ``lexical`` for the titles of the
+            codes alone.
+        models: the folder of a learned model to use instead of the package's, or a list of
+            folders, at most one a system; see ``tender-pipeline train``.
+        explain: add ``<system>_why``: the words that decided the best match of the embedded engine.
+        column_prefix: a prefix for the name of every new column.
+        limit_rows: read only so many rows.
+        output: write the enriched table to this file instead of keeping it in memory; only if
+            ``data`` is a file.
         overwrite: replace an output file that this tool did not write.
-        csv: how a CSV file is written, where that is not found out right.
+        csv: the dialect of a CSV file, if it is detected wrongly.
         service: the paid service to buy from; None for the embedded engine, offline and free.
-        partial: when the job parks, return (or write to ``<output stem>.partial.<ext>``) the
-            table so far instead of raising: rows not reached have the status ``pending``, and
-            ``result.summary.parked`` says why.
-        fail_if_no_match: raise where more than this share of a system's rows with text got no
-            match.
-        progress: True shows a bar; for a display of your own see `pipeline.progress.Progress`.
+        partial: if the job stops early, return the table so far (or write it to
+            ``<output stem>.partial.<ext>``) instead of raising. Rows that it did not reach have
+            the status ``pending``, and ``result.summary.parked`` says why it stopped.
+        fail_if_no_match: raise if a larger share of a system's rows with text has no match.
+        progress: True shows a bar; to write your own display, see `pipeline.progress.Progress`.
+        back_off: the old name of ``roll_up``.
 
     Raises:
-        SettingsError: an argument is wrong, or the table has columns of our names.
+        SettingsError: an argument is wrong, or the table already has columns with the new names.
         InputError: the table cannot be read, or lacks a text column.
         OutputError: the output may not or cannot be written.
         LedgerError: the ledger cannot be used, or another run buys with the same key.
-        ParkedError: the job stopped before its end, for want of money say; what was bought is
+        ParkedError: the job stopped early, for lack of money for example; what was bought is
             kept, and the same call continues.
-        NoMatchError: too many rows got no match; its ``result`` has the table all the same.
+        NoMatchError: too many rows have no match; its ``result`` has the table all the same.
     """
+    arguments = locals()
     try:
-        return _classify(
-            Interruption(),
-            data=data,
-            systems=systems,
-            text_columns=text_columns,
-            top=top,
-            min_confidence=min_confidence,
-            back_off=back_off,
-            jobs=jobs,
-            engine=engine,
-            models=models,
-            explain=explain,
-            column_prefix=column_prefix,
-            limit_rows=limit_rows,
-            output=output,
-            overwrite=overwrite,
-            csv=csv,
-            service=service,
-            partial=partial,
-            fail_if_no_match=fail_if_no_match,
-            progress=progress,
-        )
+        return _classify(Interruption(), **arguments)
     except PipelineError as error:
         raise in_python(error) from None
 
 
 async def classify_async(data: Data, **options: Any) -> Result:
-    """Do what `classify` does, in a thread, while the event loop goes on.
+    """Run `classify` in a thread, while the event loop goes on.
 
-    A cancelled call stops at the next batch, or when what is being bought has arrived; then it
-    raises `asyncio.CancelledError`. What was bought is kept, nothing of its output stays.
-    Cancelled once more it stops at once.
+    A cancelled call stops at the next batch or, while it buys, once the requests under way have
+    ended. Then it raises `asyncio.CancelledError`. It keeps what was bought, and leaves no output.
+    Cancel it again to stop it at once.
 
     Args:
         data: see `classify`.
@@ -170,48 +163,35 @@ def plan(
     output: str | PathLike[str] | None = None,
     csv: CsvOptions | None = None,
     service: PaidService | None = None,
-) -> Forecast:
-    """Say what `classify` would do and buy with these arguments, and spend nothing.
+) -> Plan:
+    """Return what `classify` would do and buy with these arguments; it spends nothing.
 
     Args:
         data: the table; see `classify` for all arguments.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
-        text_columns: the column (or columns, joined by ". ") that hold the text.
-        limit_rows: read no more than this many rows.
-        output: the file that the enriched table would go to; for files only.
-        csv: how a CSV file is written, where that is not found out right.
+        text_columns: the column (or columns, joined by ". ") with the text.
+        limit_rows: read only so many rows.
+        output: the file that the enriched table would go to; only if ``data`` is a file.
+        csv: the dialect of a CSV file, if it is detected wrongly.
         service: the paid service to buy from; None for the embedded engine, which is free.
 
     Raises:
-        SettingsError: an argument is wrong, or the table has columns of our names.
+        SettingsError: an argument is wrong, or the table already has columns with the new names.
         InputError: the table cannot be read, or lacks a text column.
         LedgerError: the ledger cannot be used.
     """
     try:
-        return _plan(
-            data,
-            output,
-            csv,
-            service,
-            systems=systems,
-            text_columns=text_columns,
-            limit_rows=limit_rows,
+        settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
+        source, sink = open_table(data, settings, output, csv=csv)
+        purchase: AbstractContextManager[Purchase | Free] = (
+            nullcontext(Free(embedded(settings, {})))
+            if service is None
+            else purchase_to_plan(_checked(service), settings, source.identity(settings, sink.path))
         )
+        with purchase as planned:
+            return job.plan(source, settings, planned, _warner(WARNED_FROM_PLAN))
     except PipelineError as error:
         raise in_python(error) from None
-
-
-def _plan(data: Data, output: Any, csv: Any, service: Any, **options: Any) -> Forecast:
-    settings = _settings(**options)
-    table = given(data, settings, output, False, csv)
-    seen = functools.partial(_warn, table, settings)
-    if service is None:
-        return job.plan(table.reader, settings, None, seen)
-    with Purchase(_checked(service), settings, table.identity(), plan_only=True) as purchase:
-        try:
-            return job.plan(table.reader, settings, purchase, seen)
-        finally:
-            purchase.delete_job()
 
 
 def _classify(
@@ -225,63 +205,67 @@ def _classify(
     partial: Any,
     progress: Any,
     models: Any,
+    roll_up: Any,
+    back_off: Any,
     **options: Any,
 ) -> Result:
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
     folders = opened(_paths(models), parse_systems(options["systems"]))
-    named = {str(model.path): model.sha256 for model in folders.values()}
-    settings, shown = _settings(**options, models=named), display_for(progress)
+    hashes = {str(model.path): model.sha256 for model in folders.values()}
+    if roll_up is not None and back_off is not None:
+        raise SettingsError("roll_up and back_off are the same argument.", "Give roll_up only.")
+    settings = _settings(**options, models=hashes, roll_up=back_off if roll_up is None else roll_up)
+    display = display_for(progress)
     if service is not None:
         settings = settings.for_service()
-    table = given(data, settings, output, overwrite, csv)
-    done = functools.partial(
-        job.run,
-        target=table.target,
-        settings=settings,
-        progress=stoppable(shown, interruption),
-        source=table.source,
-        files=table.files,
-        seen=functools.partial(_warn, table, settings),
+    source, sink = open_table(data, settings, output, overwrite, csv, partial)
+    reporter = job.Reporter(stoppable(display, interruption), _warner(WARNED_FROM_RUN))
+    purchase: AbstractContextManager[Purchase | Free] = (
+        nullcontext(Free(embedded(settings, folders)))
+        if service is None
+        else Purchase(
+            _checked(service),
+            settings,
+            source.identity(settings, sink.path),
+            display,
+            interruption=interruption,
+        )
     )
-    if service is None:
-        summary = done(table.reader, embedded(settings, folders))
-    else:
-        checked, known_by = _checked(service), table.identity()
-        with Purchase(checked, settings, known_by, shown, interruption=interruption) as purchase:
-            summary = done(table.reader, purchase.matcher, purchase=purchase, partial=partial)
-    _go_on(summary, partial)
-    result = Result(summary, table.place(summary))
+    with purchase as bought:
+        summary = job.run(source, sink, settings, bought, reporter)
+    _raise_if_parked(summary, partial)
+    result = result_of(source, sink, settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):
         too_few.result = result
         raise too_few
     return result
 
 
-def _warn(table: Given, settings: Settings, found: Plan) -> None:
-    if said := few_words(settings.text_columns, found.rows, found.worded, table.sample):
-        warnings.warn(python_words(said), stacklevel=OURS)
+def _warner(stack_level: int) -> Callable[[str], None]:
+    def warn(text: str) -> None:
+        warnings.warn(python_words(text), stacklevel=stack_level)
+
+    return warn
 
 
-def _go_on(summary: Summary, partial: bool) -> None:
-    """Raise what a job ended with before its end, unless the table so far will do."""
+def _raise_if_parked(summary: Summary, partial: bool) -> None:
     match summary.parked:
         case Parked(exit_code=130):
             raise KeyboardInterrupt
         case Parked(exit_code=code) if code > 128:
             raise SystemExit(code)
         case Parked(code, message, hint) if not partial:
-            hint = f"{hint} Or have the table so far: partial=True."
+            hint = f"{hint} To get the table so far: partial=True."
             raise ParkedError(message, hint, code, summary.cost_usd)
 
 
-def _settings(**given: Any) -> Settings:
-    """Make settings of arguments of any type: it is `Settings` that refuses the wrong ones."""
-    return Settings(**given)
+def _settings(**arguments: Any) -> Settings:
+    """Return settings from arguments of any type; `Settings` refuses the wrong ones."""
+    return Settings(**arguments)
 
 
 def _paths(models: Any) -> list[str]:
-    """Return a path or several as several."""
     try:
         paths = [models] if isinstance(models, str | PathLike) else list(models)
         return [str(Path(path)) for path in paths]

@@ -35,7 +35,7 @@ QUOTE_ESCAPES = ("double", "backslash")
 MAX_TOP = 10
 """The embedded engine, like the service, never gives more matches than this."""
 
-MATCHES_TO_BACK_OFF = 20
+MATCHES_TO_ROLL_UP = 20
 """Those behind hardly add to a sum."""
 
 
@@ -93,7 +93,7 @@ class Settings:
         top: how many matches a row gets; more than one adds ``<system>_matches``.
         min_confidence: a best match under this is marked ``review``; 0 marks none, and None those
             under `SURE`.
-        back_off: instead of a best match under this, the deepest code above it is given whose
+        roll_up: instead of a best match under this, the deepest code above it is given whose
             confidence reaches it; None gives the best match whatever its confidence.
         jobs: how many processes the embedded engine uses.
         column_prefix: put before the name of every column that is added.
@@ -111,7 +111,7 @@ class Settings:
     text_columns: tuple[str, ...] = ("description",)
     top: int = 1
     min_confidence: float | None = None
-    back_off: float | None = None
+    roll_up: float | None = None
     jobs: int = 1
     column_prefix: str = ""
     limit_rows: int | None = None
@@ -130,8 +130,8 @@ class Settings:
         for name in ("min_confidence", "fail_if_no_match"):
             if getattr(self, name) is not None:
                 checked[name] = _fraction(name, getattr(self, name))
-        if self.back_off is not None:
-            checked["back_off"] = _share("back_off", self.back_off)
+        if self.roll_up is not None:
+            checked["roll_up"] = _share("roll_up", self.roll_up)
         if self.limit_rows is not None:
             checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
         for name, value in checked.items():
@@ -152,12 +152,12 @@ class Settings:
     @property
     def matches_wanted(self) -> int:
         """How many matches an answer should have: backing off adds many small confidences up."""
-        return self.top if self.back_off is None else max(self.top, MATCHES_TO_BACK_OFF)
+        return self.top if self.roll_up is None else max(self.top, MATCHES_TO_ROLL_UP)
 
     def review_under(self, system: System) -> float:
         """Return the confidence under which a system's answer is marked ``review``."""
         least = SURE[system] if self.min_confidence is None else self.min_confidence
-        return max(least, self.back_off or 0.0)
+        return max(least, self.roll_up or 0.0)
 
     def for_service(self) -> Settings:
         """Return these settings for a paid service, whose confidence only `min_confidence` judges.

@@ -28,8 +28,8 @@ PROTECTIONS = (
     # Nothing is paid twice or lost.
     Protection(
         "text columns without words are told before anything is bought",
-        "    seen(found)\n    if purchase:\n",
-        "    if purchase:\n",
+        "        warn(warning)\n",
+        "        pass\n",
         "tests/classification/test_text_columns.py",
     ),
     Protection(
@@ -268,7 +268,7 @@ PROTECTIONS = (
     ),
     Protection(
         "an input that changes meanwhile gives no output",
-        "if reader.fingerprint() != fingerprint:",
+        "if source.reader.fingerprint() != fingerprint:",
         "if False:",
         "tests/classification/test_job.py::test_an_input_that_changes_meanwhile_gives_no_output",
     ),
@@ -344,14 +344,14 @@ PROTECTIONS = (
     ),
     Protection(
         "a settings file that was only found sends the key nowhere",
-        '    if address and _in_file(context, "base_url"):\n',
+        '    if in_file("base_url"):\n',
         "    if False:\n",
         "tests/paid/test_found_file.py::"
         "test_the_address_in_a_found_file_is_refused_before_anything_is_sent",
     ),
     Protection(
         "a settings file that was only found makes no secret of another file",
-        'if address and key_file and _in_file(context, "api_key_file"):',
+        'if address and (key_file := in_file("api_key_file")):',
         "if False:",
         "tests/paid/test_found_file.py::test_the_file_of_the_key_in_a_found_file_is_not_read",
     ),

@@ -22,11 +22,11 @@ from pipeline.settings import SURE, CsvOptions, Settings, parse_systems
         ({"top": 11}, "from 1 to 10"),
         ({"min_confidence": 1.5}, "from 0 to 1"),
         ({"min_confidence": float("nan")}, "from 0 to 1"),
-        ({"back_off": 0}, "a fraction over 0, up to 1, such as 0.8 (--back-off)."),
-        ({"back_off": 1.1}, "a fraction over 0"),
-        ({"back_off": float("nan")}, "a fraction over 0"),
-        ({"back_off": True}, "a fraction over 0"),
-        ({"back_off": "0.8"}, "a fraction over 0"),
+        ({"roll_up": 0}, "a fraction over 0, up to 1, such as 0.8 (--roll-up)."),
+        ({"roll_up": 1.1}, "a fraction over 0"),
+        ({"roll_up": float("nan")}, "a fraction over 0"),
+        ({"roll_up": True}, "a fraction over 0"),
+        ({"roll_up": "0.8"}, "a fraction over 0"),
         ({"jobs": 0}, "from 1"),
         ({"limit_rows": -1}, "from 0"),
         ({"top": "3"}, "top must be a whole number from 1 to 10 (--top)."),
@@ -105,6 +105,6 @@ def test_what_is_sure_enough_is_measured_for_the_engine_and_given_for_a_service(
     assert [Settings().review_under(system) for system in SYSTEMS] == [*SURE.values()]
     assert set(SURE) == set(SYSTEMS)
     assert Settings(min_confidence=0).review_under("psc") == 0
-    assert Settings(back_off=0.8).review_under("cpv") == 0.8
+    assert Settings(roll_up=0.8).review_under("cpv") == 0.8
     assert Settings().for_service().review_under("psc") == 0
     assert Settings(min_confidence=0.3).for_service().review_under("psc") == 0.3

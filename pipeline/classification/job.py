@@ -1,148 +1,172 @@
-"""One job from beginning to end: read, plan, (buy,) write."""
+"""One job from beginning to end: read, plan, buy, write."""
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.answers import Matcher
 from pipeline.classification.columns import check_free, new_fields
-from pipeline.classification.manifest import Files, manifest
-from pipeline.classification.plan import Forecast
-from pipeline.classification.scan import Plan, scan
-from pipeline.classification.sink import Target
-from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.classification.free import Free
+from pipeline.classification.manifest import manifest
+from pipeline.classification.plan import Plan
+from pipeline.classification.sink import Sink
+from pipeline.classification.source import Source
+from pipeline.classification.summary import Summary
+from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Tally, write
 from pipeline.errors import InputChangedError
 from pipeline.money import plain, total
-from pipeline.paid import Estimate, Purchase
-from pipeline.paid.result import Paid, Parked
-from pipeline.progress import Progress
+from pipeline.paid import Purchase
+from pipeline.paid.result import Parked
+from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
-from pipeline.tables import Batch, Reader
 
-__all__ = ["plan", "run"]
+__all__ = ["Reporter", "plan", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """How a job reports to whoever started it.
+
+    Attributes:
+        progress: shows how many rows are written.
+        warn: receives a warning about the table, before anything is bought.
+    """
+
+    progress: Progress = silent
+    warn: Callable[[str], None] = lambda _: None
+
+
+SILENT = Reporter()
 
 
 def run(
-    reader: Reader,
-    matcher: Matcher,
-    target: Target,
+    source: Source,
+    sink: Sink,
     settings: Settings,
-    progress: Progress,
-    source: Path | None = None,
-    purchase: Purchase | None = None,
-    files: Files | None = None,
-    partial: bool = False,
-    seen: Callable[[Plan], None] = lambda _: None,
+    purchase: Purchase | Free,
+    reporter: Reporter = SILENT,
 ) -> Summary:
-    """Do a job.
+    """Run a job: read the table, plan, buy the missing answers, write the table with its codes.
+
+    The table is read twice. Nobody can say what a job costs before the last row is known, and a
+    damaged row must be found before money is spent. So the first pass plans, and the second one
+    writes.
+
+    Answers are read twice, too. When one arrives, it is read for its price and for whether it can
+    be understood, and the ledger keeps it whole. When its row is written, the matcher reads it
+    from the ledger. So no answer waits in memory, a run that was killed has lost none, and
+    ``--top`` or ``--min-confidence`` apply to answers that were bought before.
 
     Args:
-        reader: the table.
-        matcher: what answers its texts.
-        target: where the enriched table goes.
+        source: the table.
+        sink: where the table with its codes goes.
         settings: what to do with it.
-        progress: shows how far the job is.
-        source: the table's file, for the manifest.
-        purchase: buys what the matcher needs; None for the embedded engine, which needs nothing.
-        files: how the table's files are written, for the manifest.
-        partial: whether the table so far is written when the purchase parks.
-        seen: told what is in the table, before any money is spent.
+        purchase: buys the answers that the ledger lacks, and has the matcher that reads them.
+        reporter: shows progress and passes on warnings.
+
+    Returns:
+        What the job did; with ``parked``, why the run stopped before its end.
 
     Raises:
         InputError: the table cannot be read to its end; nothing was written.
         InputChangedError: the table changed while the job ran; nothing was written.
         OutputError: the output may not or cannot be written.
-        SettingsError: the table has columns of our names.
+        SettingsError: the table already has columns with the names of the new ones.
         LedgerError: the ledger cannot be used, or another run buys with the same key.
     """
     started = time.monotonic()
-    check_free(reader.schema.names, settings)
-    target.check()
-    if purchase and partial:
-        target.partial.check()
-    fingerprint = reader.opened_fingerprint
+    fingerprint = source.reader.opened_fingerprint
+    _check_writable(source, sink, settings, purchase)
+    planned = plan(source, settings, purchase, reporter.warn)
+    parked = _buy(source, sink, settings, purchase, planned)
+    if parked and not sink.keeps_partial:
+        return _summary(Tally.of(settings.systems), purchase, started, parked)
 
-    rows = functools.partial(_rows, reader, settings)
-    found = scan(purchase.noted(rows()) if purchase else rows())
-    seen(found)
-    if purchase:
-        with target.draft(reader, new_fields(settings)) as draft:
-            draft.writer.abort()  # what could not be written must not be bought first
-    parked = purchase.buy(rows()) if purchase else None
-    if purchase and parked and not partial:
-        return _summary(Tally.of(settings.systems), None, 0, started, purchase.paid(), parked)
-    place = target.partial if parked else target
-    with place.draft(reader, new_fields(settings)) as draft:
-        with progress(found.rows) as advance:
-            tally = write(rows(), matcher, draft.writer, settings, advance)
-        if reader.fingerprint() != fingerprint:
-            raise InputChangedError(
-                "The input changed while it was being read; no output was written.",
-                "Run the same command again.",
-            )
-        paid = purchase.paid() if purchase else None
+    place = sink.partial if parked else sink
+    with place.draft(source.reader, new_fields(settings)) as draft:
+        batches = source.batches(settings.limit_rows)
+        with reporter.progress(planned.rows) as advance:
+            tally = write(batches, purchase.matcher, draft.writer, settings, advance)
+        _check_unchanged(source, fingerprint)
         replaced = draft.writer.replaced_characters
-        summary = _summary(tally, place.path, replaced, started, paid, parked)
+        summary = _summary(tally, purchase, started, parked, place.path, replaced)
         draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-        draft.commit(manifest(source, fingerprint, settings, found, summary, files))
-    if purchase and not parked:
+        record = manifest(source.path, fingerprint, settings, planned, summary, source.files)
+        draft.commit(record)
+    if not parked:
         purchase.close_job()
-        target.partial.discard()
+        sink.partial.discard()
     return summary
 
 
 def plan(
-    reader: Reader,
+    source: Source,
     settings: Settings,
-    purchase: Purchase | None,
-    seen: Callable[[Plan], None] = lambda _: None,
-) -> Forecast:
-    """Say what a job would do, spending nothing.
+    purchase: Purchase | Free,
+    warn: Callable[[str], None] = SILENT.warn,
+) -> Plan:
+    """Read the table once and say what a job will do and buy; it spends nothing.
+
+    Args:
+        source: the table.
+        settings: what to do with it.
+        purchase: notes each call's first row, and knows which answers the ledger has.
+        warn: receives a warning if the text columns hold hardly any words.
 
     Raises:
         InputError: the table cannot be read to its end.
-        SettingsError: the table has columns of our names.
+        SettingsError: the table already has columns with the names of the new ones.
         LedgerError: the ledger cannot be used.
     """
-    check_free(reader.schema.names, settings)
-    rows = _rows(reader, settings)
-    found = scan(purchase.noted(rows) if purchase else rows)
-    seen(found)
-    return Forecast(found, purchase.estimate() if purchase else Estimate.free())
+    check_free(source.reader.schema.names, settings)
+    found = Plan.of(purchase.noted(source.batches(settings.limit_rows)))
+    if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
+        warn(warning)
+    return replace(found, purchase=purchase.estimate())
 
 
-def _rows(reader: Reader, settings: Settings) -> Iterator[Batch]:
-    if settings.limit_rows is None:
-        yield from reader.batches()
-        return
-    left = settings.limit_rows
-    for batch in islice(reader.batches(), left):
-        yield batch if len(batch.texts) <= left else batch.head(left)
-        left -= len(batch.texts)
-        if left <= 0:
-            return
+def _check_writable(
+    source: Source, sink: Sink, settings: Settings, purchase: Purchase | Free
+) -> None:
+    check_free(source.reader.schema.names, settings)
+    sink.check()
+    if sink.keeps_partial and isinstance(purchase, Purchase):
+        sink.partial.check()
+
+
+def _buy(
+    source: Source, sink: Sink, settings: Settings, purchase: Purchase | Free, planned: Plan
+) -> Parked | None:
+    if not planned.purchase.to_buy:
+        return None
+    with sink.draft(source.reader, new_fields(settings)) as draft:
+        draft.writer.abort()  # what could not be written must not be bought first
+    return purchase.buy(source.batches(settings.limit_rows), planned.purchase)
+
+
+def _check_unchanged(source: Source, fingerprint: str) -> None:
+    if source.reader.fingerprint() != fingerprint:
+        raise InputChangedError(
+            "The input changed while it was being read; no output was written.",
+            "Run the same command again.",
+        )
 
 
 def _summary(
     tally: Tally,
-    output: Path | None,
-    replaced: int,
+    purchase: Purchase | Free,
     started: float,
-    paid: Paid | None,
-    parked: Parked | None = None,
+    parked: Parked | None,
+    output: Path | None = None,
+    replaced: int = 0,
 ) -> Summary:
-    systems = {
-        system: SystemSummary(dict(counts), tally.cost_usd[system])
-        for system, counts in tally.statuses.items()
-    }
+    paid = purchase.paid()
     return Summary(
         rows=tally.rows,
-        systems=systems,
+        systems=tally.systems,
         cost_usd=paid.confirmed_usd if paid else total(tally.cost_usd.values()),
         seconds=time.monotonic() - started,
         output=output,

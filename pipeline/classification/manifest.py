@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import VERSIONS
-from pipeline.classification.scan import Plan
 from pipeline.classification.summary import Summary
 from pipeline.settings import CsvOptions, Format, Settings
 
 __all__ = ["Files", "manifest"]
+
+OLD_KEYS = {"roll_up": "back_off"}
+"""Settings that were renamed; the manifest keeps their old names, which scripts read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,9 @@ def manifest(
     return {
         "tool": "tender-pipeline",
         "input": {"path": None if source is None else str(source), "sha256": fingerprint},
-        "settings": asdict(settings),
+        "settings": {OLD_KEYS.get(name, name): value for name, value in asdict(settings).items()},
         "files": None if files is None else asdict(files),
-        "plan": asdict(plan),
+        "plan": plan.row_counts,
         "summary": summary.to_dict(),
         "finished": finished.isoformat(timespec="seconds"),
         "versions": VERSIONS,

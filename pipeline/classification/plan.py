@@ -1,31 +1,88 @@
-"""What a job will do and take, said before it does anything."""
+"""What a job will do and take, known after the first pass over its table."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.classification.scan import Plan
-from pipeline.paid import Estimate
+from pipeline.classification.text_columns import has_words
+from pipeline.paid import Estimate, PaidService, Purchase
+from pipeline.settings import Settings
+from pipeline.tables import Batch
 
-__all__ = ["Forecast"]
+__all__ = ["Plan", "purchase_to_plan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class Plan:
     """What a job will do and take.
 
     Attributes:
-        table: the rows, and those without text.
+        rows: rows in the table.
+        empty: rows without text; they are not classified.
+        wordless: rows whose text has no words, only numbers, dates or codes.
         purchase: the calls to buy, what they cost and how long they take.
     """
 
-    table: Plan
-    purchase: Estimate
+    rows: int
+    empty: int
+    wordless: int = 0
+    purchase: Estimate = field(default_factory=Estimate.free)
+
+    @property
+    def table(self) -> Plan:
+        """This plan itself; kept for scripts written when ``table`` was an object in it."""
+        return self
+
+    @property
+    def worded(self) -> int:
+        """Rows whose text has words."""
+        return self.rows - self.empty - self.wordless
+
+    @property
+    def rows_line(self) -> str:
+        """How many rows the table has, as a line for people."""
+        return f"{self.rows:,} rows, {self.empty:,} without text"
+
+    @property
+    def row_counts(self) -> dict[str, int]:
+        """The counts of rows, as JSON types."""
+        return {"rows": self.rows, "empty": self.empty, "wordless": self.wordless}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
-        return {**asdict(self.table), **self.purchase.to_dict()}
+        return {**self.row_counts, **self.purchase.to_dict()}
 
     def __str__(self) -> str:
-        return f"{self.table}\n{self.purchase}"
+        return f"{self.rows_line}\n{self.purchase}"
+
+    @classmethod
+    def of(cls, batches: Iterable[Batch]) -> Plan:
+        """Count the rows of a table, reading it to its end; nothing is to be bought yet.
+
+        Raises:
+            InputError: the table is ragged, undecodable or damaged.
+        """
+        rows = empty = wordless = 0
+        for batch in batches:
+            rows += len(batch.texts)
+            texts = [text for text in batch.texts if text]
+            empty += len(batch.texts) - len(texts)
+            wordless += sum(not has_words(text) for text in texts)
+        return cls(rows, empty, wordless)
+
+
+@contextmanager
+def purchase_to_plan(service: PaidService, settings: Settings, identity: str) -> Iterator[Purchase]:
+    """Open a purchase that only plans a job; nothing of it stays in the ledger.
+
+    Raises:
+        LedgerError: the ledger cannot be used.
+    """
+    with Purchase(service, settings, identity, plan_only=True) as purchase:
+        try:
+            yield purchase
+        finally:
+            purchase.delete_job()

@@ -10,16 +10,19 @@ from typing import Protocol
 import pandas as pd
 import pyarrow as pa
 
+from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import arrow_of, frame_of, with_columns
 from pipeline.classification.manifest import Files
+from pipeline.classification.sink import FileSink, MemorySink
+from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.settings import Settings
+from pipeline.settings import Format, Settings
 from pipeline.tables import read_table
 
-__all__ = ["InFile", "InFrame", "InMemory", "Place", "Result"]
+__all__ = ["Result", "result_of"]
 
 
-class Place(Protocol):
+class _Place(Protocol):
     """Where the enriched table is."""
 
     def table(self) -> pa.Table:
@@ -40,7 +43,7 @@ class Result:
     """
 
     summary: Summary
-    _place: Place
+    _place: _Place
 
     def __repr__(self) -> str:
         return str(self.summary)
@@ -74,43 +77,54 @@ class Result:
         return self._place.frame()
 
 
-@dataclass(frozen=True)
-class InMemory:
-    """An enriched table that is here."""
+def result_of(
+    source: Source, sink: FileSink | MemorySink, settings: Settings, summary: Summary
+) -> Result:
+    """Return the result of a job that was done."""
+    return Result(summary, _place(source, sink, settings, summary))
 
+
+def _place(
+    source: Source, sink: FileSink | MemorySink, settings: Settings, summary: Summary
+) -> _Place:
+    if isinstance(sink, FileSink):
+        return _InFile(source.files, summary.output or sink.path, sink.output_format, settings)
+    if source.frame is None:
+        return _InMemory(sink.table, settings)
+    new = sink.table.select([field.name for field in new_fields(settings)])
+    return _InFrame(source.frame.head(summary.rows), new, settings)
+
+
+@dataclass(frozen=True)
+class _InMemory:
     whole: pa.Table
     settings: Settings
 
     def table(self) -> pa.Table:
-        """Return it."""
         return self.whole
 
     def frame(self) -> pd.DataFrame:
-        """Return it as a frame."""
         return frame_of(self.whole, self.settings)
 
 
 @dataclass(frozen=True)
-class InFile:
-    """An enriched table that is in a file, and is read from there each time."""
-
-    files: Files
+class _InFile:
+    files: Files | None
     path: Path
+    format: Format
     settings: Settings
 
     def table(self) -> pa.Table:
-        """Read it."""
-        alike = self.files.input_format == self.files.output_format == "csv"
-        options = self.files.csv if alike else None
-        return read_table(self.path, self.files.output_format, options)
+        from_csv = self.files is not None and self.files.input_format == "csv"
+        dialect = self.files.csv if self.files and from_csv and self.format == "csv" else None
+        return read_table(self.path, self.format, dialect)
 
     def frame(self) -> pd.DataFrame:
-        """Read it as a frame."""
         return frame_of(self.table(), self.settings)
 
 
 @dataclass(frozen=True)
-class InFrame:
+class _InFrame:
     """The user's frame, and the columns that belong behind its own."""
 
     original: pd.DataFrame
@@ -118,12 +132,10 @@ class InFrame:
     settings: Settings
 
     def table(self) -> pa.Table:
-        """Return the columns of both as a table."""
         columns = arrow_of(self.original)
         for name in self.new.column_names:
             columns = columns.append_column(name, self.new[name])
         return columns
 
     def frame(self) -> pd.DataFrame:
-        """Return both as a frame."""
         return with_columns(self.original, frame_of(self.new, self.settings))

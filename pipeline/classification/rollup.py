@@ -1,4 +1,4 @@
-"""Gives, instead of a doubtful code, the deepest code above it that is sure enough."""
+"""Replaces a doubtful code by the deepest code above it that is sure enough."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from pipeline.codes import CodeTable, find_code, load
 from pipeline.codes.levels import parent, stem
 from pipeline.settings import Settings
 
-__all__ = ["BackOff", "backed_off"]
+__all__ = ["RollUp", "rolled_up"]
 
 LINES_KEPT = 100_000
-"""Codes whose line of ancestors is remembered; an answer names twenty codes."""
+"""Codes whose ancestors are cached; an answer names twenty codes."""
 
 DIGITS = 6
-"""Sums are rounded to so many, lest .5 + .3 be less than .8."""
+"""Decimal places of a sum; without rounding, .5 + .3 is less than .8."""
 
 
-def backed_off(matcher: Matcher, settings: Settings) -> Matcher:
-    """Return a matcher that backs off where the settings want that."""
-    if settings.back_off is None:
+def rolled_up(matcher: Matcher, settings: Settings) -> Matcher:
+    """Return a matcher that rolls up doubtful codes, if the settings ask for that."""
+    if settings.roll_up is None:
         return matcher
-    return _BackedOff(matcher, settings.systems, settings.back_off)
+    return _RollingUp(matcher, settings.systems, settings.roll_up)
 
 
-class BackOff:
-    """Backs off within one system.
+class RollUp:
+    """Rolls up the answers of one system.
 
     A code's confidence is the sum of those of the listed matches at or below it, at most 1.
 
     Args:
-        table: the codes, which of them are above others, and their titles.
+        table: the codes, their parents and titles.
         sure: how much confidence is enough.
     """
 
     def __init__(self, table: CodeTable, sure: float) -> None:
         self._table = table
         self._sure = sure
-        self._line = lru_cache(LINES_KEPT)(self._found_line)
+        self._line = lru_cache(LINES_KEPT)(self._uncached_line)
 
     def answer(self, answer: Answer | None) -> Answer | None:
-        """Put the deepest code that is sure enough before the matches, if the first one is not.
+        """Put the deepest code that is sure enough before the matches, if the first is not sure.
 
-        If none is, not even at the top, the answer stays as it is.
+        If no code is sure enough, not even at the top, the answer does not change.
         """
         if not isinstance(answer, Matched) or not answer.matches:
             return answer
         if answer.matches[0].confidence >= self._sure:
             return answer
-        given = self._deepest(answer.matches)
-        if given is None:
+        deepest = self._deepest(answer.matches)
+        if deepest is None:
             return answer
-        rest = (match for match in answer.matches if match.code != given.code)
-        return replace(answer, matches=(given, *rest))
+        rest = (match for match in answer.matches if match.code != deepest.code)
+        return replace(answer, matches=(deepest, *rest))
 
     def _deepest(self, matches: Sequence[Match]) -> Match | None:
         sums: dict[str, float] = defaultdict(float)
@@ -73,8 +73,8 @@ class BackOff:
     def _depth(self, code: str) -> int:
         return len(stem(self._table.system, code))
 
-    def _found_line(self, written: str) -> tuple[str, ...]:
-        """Return a code and those above it; of one that the table lacks, those that it has."""
+    def _uncached_line(self, written: str) -> tuple[str, ...]:
+        """Return a code and its ancestors; for a code that the table lacks, only the ancestors."""
         code = find_code(self._table, written) or written.strip().upper()
         if code not in self._table:
             code = parent(self._table.system, code, self._table.titles)
@@ -82,17 +82,17 @@ class BackOff:
         return tuple(each for each in line if self._table.titles[each])
 
 
-class _BackedOff:
-    """Asks a matcher and backs off in its answers."""
+class _RollingUp:
+    """Asks a matcher and rolls up its answers."""
 
     def __init__(self, matcher: Matcher, systems: Sequence[System], sure: float) -> None:
         self._matcher = matcher
-        self._by_system = {system: BackOff(load(system), sure) for system in systems}
+        self._by_system = {system: RollUp(load(system), sure) for system in systems}
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`."""
         for answers in self._matcher.answers(batches):
             yield {
-                system: [back_off.answer(answer) for answer in answers[system]]
-                for system, back_off in self._by_system.items()
+                system: [roll_up.answer(answer) for answer in answers[system]]
+                for system, roll_up in self._by_system.items()
             }

@@ -33,7 +33,7 @@ from pipeline.tables import (
     split_suffixes,
 )
 
-__all__ = ["Draft", "FileTarget", "MemoryTarget", "Target", "default_output"]
+__all__ = ["Draft", "FileSink", "MemorySink", "Sink", "default_output"]
 
 Manifest = Mapping[str, Any]
 
@@ -68,7 +68,7 @@ class Draft(Protocol):
         ...
 
 
-class Target(Protocol):
+class Sink(Protocol):
     """A place for an output."""
 
     @property
@@ -77,8 +77,13 @@ class Target(Protocol):
         ...
 
     @property
-    def partial(self) -> Target:
-        """Where the table so far goes when the job parks."""
+    def partial(self) -> Sink:
+        """The place for the table so far when the job parks."""
+        ...
+
+    @property
+    def keeps_partial(self) -> bool:
+        """Whether the table so far is to be written when the job parks."""
         ...
 
     def check(self) -> None:
@@ -101,18 +106,20 @@ class Target(Protocol):
 
 
 @dataclass(slots=True)
-class MemoryTarget:
+class MemorySink:
     """An output that stays in memory.
 
     Attributes:
         table: the enriched table, once committed.
+        keeps_partial: see `Sink`.
     """
 
     table: pa.Table = field(default_factory=lambda: pa.table({}))
+    keeps_partial: bool = False
     path: None = field(default=None, init=False)
 
     @property
-    def partial(self) -> MemoryTarget:
+    def partial(self) -> MemorySink:
         """The same: a table in memory lies in nobody's way."""
         return self
 
@@ -130,15 +137,15 @@ class MemoryTarget:
 
 @dataclass(frozen=True, slots=True)
 class _MemoryDraft:
-    target: MemoryTarget
+    sink: MemorySink
     writer: ArrowWriter
 
     def commit(self, manifest: Manifest) -> None:  # noqa: ARG002 - a file keeps it
-        self.target.table = self.writer.table
+        self.sink.table = self.writer.table
 
 
 @dataclass(frozen=True, slots=True)
-class FileTarget:
+class FileSink:
     """An output file, with its manifest beside it.
 
     Attributes:
@@ -147,6 +154,7 @@ class FileTarget:
         overwrite: whether a file that this tool did not write may be replaced.
         source: the input file, which must not be replaced.
         sample: whether the output holds the first rows only; it replaces no full table.
+        keeps_partial: see `Sink`.
     """
 
     path: Path
@@ -154,15 +162,16 @@ class FileTarget:
     overwrite: bool = False
     source: Path | None = None
     sample: bool = False
+    keeps_partial: bool = False
 
     @property
-    def partial(self) -> FileTarget:
+    def partial(self) -> FileSink:
         """The file ``<stem>.partial<suffix>`` beside this one."""
         stem, suffix, compression = split_suffixes(self.path)
         return replace(self, path=self.path.with_name(f"{stem}.partial{suffix}{compression}"))
 
     def check(self) -> None:
-        """See `Target.check`."""
+        """See `Sink.check`."""
         with translated(self.path):
             place = self.path.resolve()
             if place.is_symlink():  # which Python 3.13 resolves without a word
@@ -199,7 +208,7 @@ class FileTarget:
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
-        """Open a temporary file beside the output; see `Target.draft`.
+        """Open a temporary file beside the output; see `Sink.draft`.
 
         Raises:
             OutputError: the file cannot be written, or another run is writing it.

@@ -1,9 +1,10 @@
-"""What may be given as a table, how it is read, and where its enriched form goes."""
+"""The table of a job: what may be given as one, how it is read, and what its job is known by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -11,19 +12,16 @@ from typing import Any, Protocol, TypeAlias
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import text_sample, text_table
 from pipeline.classification.manifest import Files
-from pipeline.classification.result import InFile, InFrame, InMemory, Place
-from pipeline.classification.sink import FileTarget, MemoryTarget, Target
-from pipeline.classification.summary import Summary
+from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid import identity
 from pipeline.settings import CsvOptions, Settings
-from pipeline.tables import ArrowReader, Reader, format_of, open_reader, output_format_of
+from pipeline.tables import ArrowReader, Batch, Reader, format_of, open_reader, output_format_of
 
-__all__ = ["Data", "Given", "given"]
+__all__ = ["Data", "Source", "open_table"]
 
 
 class ArrowStream(Protocol):
@@ -38,116 +36,107 @@ Data: TypeAlias = pd.DataFrame | pa.Table | ArrowStream | str | PathLike[str]
 
 
 @dataclass(frozen=True)
-class Given:
-    """A table that was given.
+class Source:
+    """The table of a job.
 
     Attributes:
         reader: reads it.
-        target: where the enriched table goes.
-        place: finds the enriched table, once it is there.
-        identity: what its job is known by; asked for by paid jobs alone.
-        source: its file, if it is in one.
-        files: how its files are written.
-        others: gives the first rows with the columns that the reader does not see.
+        path: its file as the user named it; None for a table in memory.
+        files: the formats of the input and output files; None unless both are files.
+        frame: the data frame, of which the reader sees the text columns only.
     """
 
     reader: Reader
-    target: Target
-    place: Callable[[Summary], Place]
-    identity: Callable[[], str]
-    source: Path | None = None
+    path: Path | None = None
     files: Files | None = None
-    others: Callable[[], pa.RecordBatch] | None = None
+    frame: pd.DataFrame | None = None
+
+    def batches(self, limit: int | None) -> Iterator[Batch]:
+        """Read the table from its beginning, up to a limit of rows."""
+        if limit is None:
+            yield from self.reader.batches()
+            return
+        for batch in islice(self.reader.batches(), limit):
+            yield batch if len(batch.texts) <= limit else batch.head(limit)
+            limit -= len(batch.texts)
+            if limit <= 0:
+                return
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""
-        return self.others() if self.others else first_rows(self.reader)
+        return first_rows(self.reader) if self.frame is None else text_sample(self.frame)
+
+    def identity(self, settings: Settings, output: Path | None) -> str:
+        """Return what the job is known by in the ledger, so that the same command continues it.
+
+        That is the paths of the input and the output or, for a table in memory, its texts.
+        """
+        if self.path is None:
+            return identity.of_contents(settings, self.reader.batches())
+        return identity.of_files(settings, self.path, output)
 
 
-def given(data: Data, settings: Settings, output: Any, overwrite: bool, csv: Any) -> Given:
-    """Open what was given as a table.
+def open_table(
+    data: Data,
+    settings: Settings,
+    output: Any = None,
+    overwrite: bool = False,
+    csv: Any = None,
+    partial: bool = False,
+) -> tuple[Source, FileSink | MemorySink]:
+    """Open the table that is given to a public function, and the place for its enriched form.
 
     Args:
         data: the table.
         settings: what to do with it.
-        output: the file of the enriched table, or None for one in memory.
+        output: the path of the output file; None to keep the result in memory.
         overwrite: replace an output file that this tool did not write.
-        csv: how a CSV file is written; None for what is found out.
+        csv: the `CsvOptions` of a CSV file; None to detect its dialect.
+        partial: write the table so far if the job parks.
 
     Raises:
-        SettingsError: it is no table, or has columns of our names; an argument is wrong.
+        SettingsError: the data is no table, or an argument is wrong.
         InputError: the table cannot be read, or lacks a text column.
     """
     if isinstance(data, str | PathLike):
-        return _file(Path(data), settings, _path(output), overwrite, _csv(csv))
+        return _open_file(
+            Path(data), settings, _checked_path(output), overwrite, _checked_csv(csv), partial
+        )
     if output is not None or csv is not None:
         raise SettingsError(
             "output and csv are for files, and this table is in memory.",
             "Write the result yourself: result.table or result.to_pandas().",
         )
-    if isinstance(data, pd.DataFrame):
-        return _frame(data, settings)
-    target = MemoryTarget()
-    reader = ArrowReader(_table(data), settings.text_columns)
-    return Given(
-        reader,
-        target,
-        lambda _: InMemory(target.table, settings),
-        lambda: identity.of_contents(settings, reader.batches()),
-    )
+    frame = data if isinstance(data, pd.DataFrame) else None
+    table = _arrow_table(data) if frame is None else text_table(frame, settings)
+    reader = ArrowReader(table, settings.text_columns)
+    return Source(reader, frame=frame), MemorySink(keeps_partial=partial)
 
 
-def _file(
-    path: Path, settings: Settings, output: Path | None, overwrite: bool, csv: CsvOptions
-) -> Given:
+def _open_file(
+    path: Path,
+    settings: Settings,
+    output: Path | None,
+    overwrite: bool,
+    csv: CsvOptions,
+    partial: bool,
+) -> tuple[Source, FileSink | MemorySink]:
     reader = open_reader(path, settings.text_columns, csv)
-
-    def known_by() -> str:
-        return identity.of_files(settings, path, output)
-
     if output is None:
-        target = MemoryTarget()
-        return Given(
-            reader, target, lambda _: InMemory(target.table, settings), known_by, source=path
-        )
+        return Source(reader, path), MemorySink(keeps_partial=partial)
     files = Files(format_of(path), output_format_of(output), overwrite, csv)
-    return Given(
-        reader,
-        FileTarget(output, files.output_format, overwrite, path, settings.limit_rows is not None),
-        lambda summary: InFile(files, summary.output or output, settings),
-        known_by,
-        path,
-        files,
-    )
+    sample = settings.limit_rows is not None
+    sink = FileSink(output, files.output_format, overwrite, path, sample, partial)
+    return Source(reader, path, files), sink
 
 
-def _frame(frame: pd.DataFrame, settings: Settings) -> Given:
-    """Open a frame whose other columns never leave pandas, so that they cannot change."""
-    target = MemoryTarget()
-    reader = ArrowReader(text_table(frame, settings), settings.text_columns)
-
-    def place(summary: Summary) -> Place:
-        new = target.table.select([field.name for field in new_fields(settings)])
-        return InFrame(frame.head(summary.rows), new, settings)
-
-    return Given(
-        reader,
-        target,
-        place,
-        lambda: identity.of_contents(settings, reader.batches()),
-        others=lambda: text_sample(frame),
-    )
-
-
-def _path(output: Any) -> Path | None:
-    if output is None:
-        return None
-    if not isinstance(output, str | PathLike):
+def _checked_path(output: Any) -> Path | None:
+    if output is not None and not isinstance(output, str | PathLike):
         raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
-    return Path(output)
+    return None if output is None else Path(output)
 
 
-def _csv(csv: Any) -> CsvOptions:
+def _checked_csv(csv: Any) -> CsvOptions:
     if csv is not None and not isinstance(csv, CsvOptions):
         raise SettingsError(
             f"csv is {csv!r}.", "csv must be a CsvOptions: pipeline.CsvOptions(delimiter=';')."
@@ -155,24 +144,18 @@ def _csv(csv: Any) -> CsvOptions:
     return csv or CsvOptions()
 
 
-def _table(data: Any) -> pa.Table:
-    """Return what speaks Arrow as a table.
-
-    Raises:
-        SettingsError: it is no table.
-        InputError: it says that it is one, and fails.
-    """
+def _arrow_table(data: Any) -> pa.Table:
     if isinstance(data, pd.Series) or not hasattr(data, "__arrow_c_stream__"):
         kind = type(data)
         raise SettingsError(
             f"data is a {kind.__module__}.{kind.__qualname__}, not a table.",
-            "data must be a pandas frame, a table that speaks Arrow or the path of a file; make "
-            'a frame of what you have: pandas.DataFrame({"description": ...}).',
+            "data must be a pandas frame, an Arrow table or the path of a file; make a frame of "
+            'what you have: pandas.DataFrame({"description": ...}).',
         )
     try:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
-            f"The table cannot be read by way of Arrow: {error}.",
+            f"Arrow cannot read the table: {error}.",
             "Turn it into a pandas frame or a pyarrow table first.",
         ) from error

@@ -9,7 +9,8 @@ from decimal import Decimal
 
 from pipeline.answers import BatchAnswers, Matcher, System
 from pipeline.classification.columns import cost, new_columns, status
-from pipeline.classification.rollup import backed_off
+from pipeline.classification.rollup import rolled_up
+from pipeline.classification.summary import SystemSummary
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Writer
@@ -37,6 +38,14 @@ class Tally:
     statuses: dict[System, Counter[str]]
     cost_usd: dict[System, Decimal]
     to_check: int = 0
+
+    @property
+    def systems(self) -> dict[System, SystemSummary]:
+        """The figures of each system."""
+        return {
+            system: SystemSummary(dict(counts), self.cost_usd[system])
+            for system, counts in self.statuses.items()
+        }
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
@@ -83,7 +92,7 @@ def write(
             waiting.append(batch)
             yield batch.texts
 
-    for answers in backed_off(matcher, settings).answers(texts()):
+    for answers in rolled_up(matcher, settings).answers(texts()):
         batch = waiting.popleft()
         writer.write(batch, new_columns(settings, answers))
         tally.add(settings, answers, len(batch.texts))

@@ -1,4 +1,4 @@
-"""The command line: arguments to settings to a job to an exit code."""
+"""The command line: from arguments to settings, to a job, to an exit code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _check_platform() -> None:
-    """Leave before anything is imported that would be missing."""
+    """Exit before importing modules that an unsupported system lacks."""
     from pipeline.errors import PipelineError
     from pipeline.platforms import check_platform
 
@@ -53,17 +53,17 @@ def _check_platform() -> None:
 
 
 def _complain(text: str) -> None:
-    """Print to standard error; if nobody can hear it, the exit code has to do."""
+    """Print to standard error; if that fails, the exit code remains."""
     with suppress(OSError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
 
 
 def _open_closed_streams() -> None:
-    """Put the null device where a standard stream is closed (``2>&-``).
+    """Open the null device in place of a closed standard stream (``2>&-``).
 
-    Else the next file that is opened would get its number, and what is meant for the stream.
-    Standard input stays ``None``: nothing is something else than an empty table.
+    Otherwise the next file to be opened would get the stream's number, and its output. Standard
+    input stays ``None``: a closed input is not an empty table.
     """
     for number in range(3):
         try:

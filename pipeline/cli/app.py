@@ -1,4 +1,4 @@
-"""The commands by their names; each is imported when it is asked for."""
+"""The commands by name; each one is imported when it is used."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ COMMANDS = {
     "codes": ("pipeline.cli.commands.codes", "Show, search and add code tables."),
     "evaluate": (
         "pipeline.cli.commands.evaluate",
-        "Say how good the codes are, on a labelled table.",
+        "Measure how good the codes are, on a labelled table.",
     ),
     "ledger": (
         "pipeline.cli.commands.ledger",
-        "See what was bought and paid; settle, export, prune and verify it.",
+        "Show what was bought and paid; settle, export, prune and verify it.",
     ),
-    "plan": ("pipeline.cli.commands.run", "Say what a run would do and cost, and spend nothing."),
+    "plan": ("pipeline.cli.commands.run", "Show what a run would do and cost, and spend nothing."),
     "run": ("pipeline.cli.commands.run", "Classify a table and write it back with its codes."),
     "serve": (
         "pipeline.cli.commands.serve",
@@ -35,11 +35,11 @@ COMMANDS = {
         "Learn from your own history of tenders and their codes.",
     ),
 }
-"""Each command's module, and what the list of commands says of it."""
+"""Each command's module, and its line in the list of commands."""
 
 
 class _Commands(click.Group):
-    """Commands that are not imported for the sake of another one, or of a list of them."""
+    """Imports no command for the sake of another one, or of the list."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's shape
         """Return the commands' names."""

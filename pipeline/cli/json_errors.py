@@ -1,4 +1,4 @@
-"""With ``--json`` an error, too, is one JSON object on standard output: programs read one place."""
+"""With ``--json``, prints an error as a JSON object where a program reads the summary."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import click
 
-from pipeline.cli.options import say
+from pipeline.cli.output.console import say
+from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
-from pipeline.cli.standard_streams import to_standard_output
 from pipeline.errors import OutputError, PipelineError
 
 __all__ = ["JsonErrors"]
@@ -21,11 +22,19 @@ VARIABLE = "TENDER_PIPELINE_JSON"
 
 AGAIN = "Run the same command again."
 
-USAGE = "See what there is: tender-pipeline run --help."
+USAGE = "See all options: tender-pipeline run --help."
 
 
 class JsonErrors(click.Command):
-    """A command whose errors are printed as JSON where its output is; they are raised then."""
+    """A command that prints its errors as JSON if asked, and then raises them.
+
+    They go to standard output, or to standard error if the table goes to standard output.
+
+    Attributes:
+        writes_table: whether the command writes a table; ``plan`` does not.
+    """
+
+    writes_table = True
 
     def make_context(
         self,
@@ -34,25 +43,25 @@ class JsonErrors(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Read the arguments; which of them are right is not known yet where one is wrong."""
-        with _printed(wanted(args)):
+        """Read the arguments; if one is wrong, the others are not known yet."""
+        with _printed(_wanted(args), self.writes_table and "-" in args):
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        beside_the_table = to_standard_output(ctx.params)
-        with _printed(ctx.params["as_json"], beside_the_table):
+        options = RunOptions(**ctx.params)
+        with _printed(options.as_json, self.writes_table and options.to_standard_output):
             return super().invoke(ctx)
 
 
-def wanted(args: Sequence[str]) -> bool:
-    """Tell whether arguments that may be wrong, or the variable, ask for JSON."""
+def _wanted(args: Sequence[str]) -> bool:
+    """Tell whether the arguments, of which some may be wrong, or the variable ask for JSON."""
     said = os.environ.get(VARIABLE, "").strip().lower()
     return "--json" in args or said in ("1", "true", "t", "yes", "y", "on")
 
 
 @contextmanager
-def _printed(as_json: bool, beside_the_table: bool = False) -> Iterator[None]:
+def _printed(as_json: bool, beside_the_table: bool) -> Iterator[None]:
     try:
         yield
     except (
@@ -64,16 +73,10 @@ def _printed(as_json: bool, beside_the_table: bool = False) -> Iterator[None]:
     ) as error:
         figures = _figures(error)
         if as_json and figures is not None:
-            with suppress(OSError, OutputError):  # the exit code has to do
-                _print(json.dumps(figures), beside_the_table)
+            printed = partial(click.echo, err=True) if beside_the_table else say
+            with suppress(OSError, OutputError):  # the exit code remains
+                printed(json.dumps(figures))
         raise
-
-
-def _print(figures: str, beside_the_table: bool) -> None:
-    if beside_the_table:
-        click.echo(figures, err=True)
-    else:
-        say(figures)
 
 
 def _figures(error: BaseException) -> dict[str, Any] | None:

@@ -1,22 +1,22 @@
-"""The options of the ledger's commands, and what they mean."""
+"""Declares the options of the ledger's commands, and reads their values."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from pipeline.answers import SYSTEMS
-from pipeline.cli.options import DEFAULT_FILE, option
+from pipeline.cli.options import option
+from pipeline.cli.output.console import on_terminal, progress_display
+from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.files.regular import read_toml
+from pipeline.progress import Count, silent
 from pipeline.rate import seconds
 
 __all__ = [
@@ -30,30 +30,28 @@ __all__ = [
     "waiting",
 ]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def on_ledger(command: Command) -> Command:
-    """Give a command the option that names its ledger."""
-    return option(
-        "--ledger",
-        "path",
-        type=click.Path(path_type=Path),
-        help="The ledger.  [default: the settings file's, or the one in your data folder]",
-    )(command)
-
+on_ledger = option(
+    "--ledger",
+    "path",
+    type=click.Path(path_type=Path),
+    help="The ledger.  [default: the settings file's, or the one in your data folder]",
+)
 
 # Without the variables of run: TENDER_PIPELINE_YES is about buying.
 in_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-waiting = click.option("--wait", is_flag=True, help="Wait for runs that are in the way.")
+waiting = click.option("--wait", is_flag=True, help="Wait for other runs to finish.")
 of_systems = click.option(
-    "--system", "systems", multiple=True, type=click.Choice(SYSTEMS), help="Repeat it for several."
+    "--system",
+    "systems",
+    multiple=True,
+    type=click.Choice(SYSTEMS),
+    help="Only this system; repeat it for several.",
 )
 
 
-def ledger_place(given: Path | None) -> Path:
-    """Return the ledger that run would use here."""
-    return given or _in_settings_file() or data_folder() / "ledger.db"
+def ledger_place(path: Path | None) -> Path:
+    """Return the ledger that ``run`` would use here, unless a path is given."""
+    return path or _in_settings_file() or data_folder() / "ledger.db"
 
 
 def _in_settings_file() -> Path | None:
@@ -69,10 +67,10 @@ def _in_settings_file() -> Path | None:
 
 
 def moment(text: str) -> float:
-    """Return the time that is so long ago, or the beginning of a day (UTC), since 1970.
+    """Return an age (``90d``) as a time since 1970, or the beginning of a day (UTC).
 
     Raises:
-        SettingsError: the text says neither.
+        SettingsError: the text is neither.
     """
     with suppress(ValueError):
         return datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
@@ -86,22 +84,17 @@ def moment(text: str) -> float:
 
 
 def confirm_pruning() -> None:
-    """Ask on a terminal; elsewhere nobody could say no.
+    """Ask whether to prune; without a terminal, nobody could say no.
 
     Raises:
         SettingsError: there is no terminal.
         click.Abort: the answer is no.
     """
-    if sys.stdin is None or not sys.stdin.isatty() or not sys.stderr.isatty():
-        raise SettingsError("Nothing was pruned.", "Say --yes to prune without being asked.")
+    if not on_terminal():
+        raise SettingsError("Nothing was pruned.", "Use --yes to prune without being asked.")
     click.confirm("Prune them?", abort=True, err=True)
 
 
-@contextmanager
-def progress(responses: int) -> Iterator[Callable[[int], object]]:
-    """Show on a terminal how many responses were read; what this yields is told of more."""
-    from tqdm import tqdm
-
-    hidden = not sys.stderr.isatty()
-    with tqdm(total=responses, unit=" responses", dynamic_ncols=True, disable=hidden) as display:
-        yield display.update
+def progress(responses: int) -> AbstractContextManager[Count]:
+    """Show on a terminal how many responses were read."""
+    return progress_display(silent)(responses, "responses")

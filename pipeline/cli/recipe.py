@@ -1,4 +1,4 @@
-"""Reads a recipe: which files teach the models of several systems together, and how."""
+"""Reads a recipe: the files to train the models of several systems together, and the settings."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Rows:
         file: its path, from the recipe's folder.
         text: the columns that are joined to a text.
         code: the column of the code.
-        split: what separates several phrases in one text.
-        where: what some columns must say for a row to be taken.
+        split: the separator of several phrases in one text.
+        where: the values that some columns must have for a row to count.
     """
 
     file: str
@@ -54,11 +54,11 @@ class Lines:
 
     Attributes:
         taught: files of labelled texts, with the columns ``text``, ``code`` and ``source``.
-        held_back: files that try a first model and are then taught, too.
+        held_back: files that validate a first model; the final model learns them, too.
         phrases: files of further wordings of codes.
-        most_of_a_source: texts of a larger source weigh less, so that they count as this together.
-        title_weight, title_share: how much a title counts; how likely it takes part in an epoch.
-        phrase_weight: how much a phrase counts, be it from a file or of those that are shipped.
+        most_of_a_source: the total weight of a source with more texts than this.
+        title_weight, title_share: a title's weight; its chance to take part in an epoch.
+        phrase_weight: a phrase's weight, from a file or shipped.
         remembers: whether typical texts of each code are kept.
     """
 
@@ -77,11 +77,11 @@ class Prepared:
     """A recipe whose files were read.
 
     Attributes:
-        recipe: how the networks learn.
-        courses: what they learn.
-        lessons: what was taken and left out of the labelled texts of each system.
-        sources: of the rows that are held back, for each system.
-        learned: how many rows of each source are learned in the end, for each system.
+        recipe: the settings of the networks.
+        courses: what they learn, for each system.
+        lessons: the rows that were used and skipped, for each system.
+        sources: the sources of the held-out rows, for each system.
+        learned: the rows of each source that the final model learns, for each system.
     """
 
     recipe: Recipe
@@ -95,8 +95,8 @@ def read_recipe(path: Path) -> Prepared:
     """Read a recipe and all the files it names.
 
     Raises:
-        SettingsError: the recipe is not one.
-        InputError: a file is not there, or lacks a column.
+        SettingsError: the file is not a valid recipe.
+        InputError: a file does not exist, or lacks a column.
     """
     try:
         text = read_toml(path)
@@ -108,13 +108,14 @@ def read_recipe(path: Path) -> Prepared:
         _check(systems, recipe)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
-            f"{path} is no recipe: {error}.",
-            "See pipeline/engine/shipped/recipe.toml in the source for one that works.",
+            f"{path} is not a valid recipe: {error}.",
+            "See pipeline/engine/shipped/recipe.toml in the source for an example.",
         ) from error
     unknown = set(systems) - set(SYSTEMS)
     if unknown:
         raise SettingsError(
-            f"{path} names the system {min(unknown)}.", f"Systems are {', '.join(SYSTEMS)}."
+            f"{path} names an unknown system, {min(unknown)}.",
+            f"Choose from {', '.join(SYSTEMS)}.",
         )
     read = [_course(path.parent, system, lines) for system, lines in systems.items()]
     courses, lessons, sources, learned = (list(each) for each in zip(*read, strict=True))
@@ -126,15 +127,15 @@ def _lines(said: Mapping[str, Any]) -> Lines:
 
 
 def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
-    """Refuse what would fail only in the middle of the work.
+    """Refuse what would fail only in the middle of the training.
 
     Raises:
-        ValueError: something is missing, or no number, or no list.
+        ValueError: something is missing, not a number or not a list.
     """
     if not systems:
         raise ValueError("it names no system")
     if not recipe.networks:
-        raise ValueError("the count of networks is none")
+        raise ValueError("the count of networks is zero")
     for name, lines in systems.items():
         for names in (lines.taught, lines.held_back):
             if not (isinstance(names, list) and names):
@@ -144,7 +145,7 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
         for each in fields(part):
             value, whole = getattr(part, each.name), each.type == "int"
             if not isinstance(value, tuple | int | (int if whole else float)):
-                raise ValueError(f"{each.name} is no {'whole ' if whole else ''}number")
+                raise ValueError(f"{each.name} is not a {'whole ' if whole else ''}number")
 
 
 def _course(
@@ -172,7 +173,7 @@ def _course(
 
 
 def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> list[str]:
-    """Teach the rows of labelled files; return the sources of those that are taken."""
+    """Read the rows of labelled files; return the sources of those that are used."""
     sources: list[str] = []
     for name in files:
         for texts, rows in _batches(folder / name, ["text"], ["code", "source"]):
@@ -216,7 +217,7 @@ def _phrases(folder: Path, table: CodeTable, lines: Lines) -> Examples:
 def _batches(
     path: Path, text: Sequence[str], columns: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], pa.RecordBatch]]:
-    """Return (the texts, the other columns) of a file's batches."""
+    """Yield the texts and the other columns of each batch of a file."""
     reader = open_reader(path, text)
     missing = [name for name in columns if name not in reader.schema.names]
     if missing:

@@ -1,4 +1,4 @@
-"""What a signal does to the command line, from the first moment of a process to its last."""
+"""Handles signals, from the first moment of the process to its last."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ENDED = {HUNG_UP: "Hung up", INTERRUPTED: "Interrupted", TERMINATED: "Terminated
 
 
 def ended(code: int) -> str:
-    """Say how a signal ended the process, of which this is the exit code."""
+    """Return the message for a process that a signal ended with this exit code."""
     return f"{ENDED[code]}; no output was written."
 
 
 def listen() -> None:
-    """Let the signals that end a process raise `SystemExit` with their code.
+    """Make the signals that end a process raise `SystemExit` with their exit code.
 
-    So it is left by way of every ``finally``, and no half-written file stays.
+    So every ``finally`` runs, and no half-written file is left.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup would have it
@@ -42,10 +42,10 @@ def listen() -> None:
 
 @contextmanager
 def leaving_at_once() -> Iterator[None]:
-    """End the process at an interrupt, without raising anything.
+    """End the process at an interrupt, without raising an exception.
 
-    While modules are imported nothing is open yet that must be put in order, and what an
-    interrupt raises comes out of some of them as another error, or not at all.
+    While modules are imported, nothing is open that must be cleaned up, and some modules turn a
+    `KeyboardInterrupt` into another error, or swallow it.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler:  # ignored, as in the background of a script
@@ -59,7 +59,7 @@ def leaving_at_once() -> Iterator[None]:
 
 
 def _ignore() -> None:
-    """Let nothing change the exit code once everything is done but the interpreter's own end."""
+    """Keep the exit code while the interpreter shuts down."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 

@@ -1,4 +1,4 @@
-"""Standard input as a table that is read twice, standard output as one that comes whole or not."""
+"""Reads a table from standard input, and writes one to standard output, whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,31 +17,23 @@ import pyarrow as pa
 
 from pipeline.classification.sink import Draft
 from pipeline.classification.writing import Writing
-from pipeline.cli.options import silence
+from pipeline.cli.output.console import silence
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.atomic import translated
 from pipeline.settings import Format
 from pipeline.tables import Reader, open_writer, spooled
 
-__all__ = ["StandardOutput", "from_standard_input", "to_standard_output"]
+__all__ = ["StandardOutput", "from_standard_input"]
 
 log = logging.getLogger("pipeline")
 
 
-def to_standard_output(values: Mapping[str, Any]) -> bool:
-    """Tell by a command's options whether its table goes to standard output.
-
-    It does where the output is ``-``, and where only the input is.
-    """
-    return str(values["output"] or values["input_path"]) == "-"
-
-
 @contextmanager
 def from_standard_input() -> Iterator[Path]:
-    """Copy standard input to a file; errors call it by its own name.
+    """Copy standard input to a temporary file; errors call the file "Standard input".
 
     Raises:
-        InputError: it is closed.
+        InputError: standard input is closed.
     """
     if sys.stdin is None:
         raise InputError(
@@ -58,28 +50,30 @@ def from_standard_input() -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class StandardOutput:
-    """Standard output as a `pipeline.classification.sink.Target`.
+    """Standard output as a `pipeline.classification.sink.Sink`.
 
-    A pipe cannot be taken back, so the table is made in a temporary file and sent when it is
-    complete: a run that fails sends nothing. There is no manifest.
+    What was written to a pipe cannot be taken back. So the table is written to a temporary file
+    and sent when it is complete; a run that fails sends nothing. There is no manifest.
 
     Attributes:
         output_format: the table's format.
+        keeps_partial: see `pipeline.classification.sink.Sink`.
     """
 
     output_format: Format
+    keeps_partial: bool = False
     path: None = field(default=None, init=False)
 
     @property
     def partial(self) -> StandardOutput:
-        """The same: the table so far is sent where the complete one would be."""
+        """This sink: the table so far is sent where the complete one would be."""
         return self
 
     def check(self) -> None:
         """Refuse a closed standard output, and Parquet on a terminal.
 
         Raises:
-            OutputError: it is one of them.
+            OutputError: the table cannot go to standard output.
         """
         if sys.__stdout__ is None:
             raise OutputError(
@@ -87,16 +81,16 @@ class StandardOutput:
             )
         if self.output_format == "parquet" and sys.stdout.isatty():
             raise OutputError(
-                "Parquet is not for a terminal.",
+                "A Parquet table cannot be shown on a terminal.",
                 "Send it to a file (> FILE, --output PATH), or show CSV: --output-format csv.",
             )
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
-        """Open a temporary file; see `pipeline.classification.sink.Target.draft`.
+        """Open a temporary file; see `pipeline.classification.sink.Sink.draft`.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the file cannot be written.
         """
         with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
             temporary = Path(folder) / "stdout"
@@ -112,7 +106,7 @@ class StandardOutput:
                 raise
 
     def discard(self) -> None:
-        """Leave what was sent to whoever has it."""
+        """Do nothing: what was sent cannot be removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +115,7 @@ class _Draft:
     temporary: Path
 
     def commit(self, manifest: Mapping[str, Any]) -> None:  # noqa: ARG002 - a file keeps it
-        """Send the table; that its reader leaves early (``| head``) is no error."""
+        """Send the table; a reader that leaves early (``| head``) is no error."""
         try:
             with self.temporary.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)

@@ -11,7 +11,7 @@ import pandas as pd
 from pipeline.answers import System
 from pipeline.checks import check_flag
 from pipeline.classification.frames import text_table
-from pipeline.classification.source import Data, given
+from pipeline.classification.source import Data, open_table
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
 from pipeline.evaluation.evaluation import Evaluation
@@ -158,7 +158,7 @@ def _subject(named: Any, system: System) -> Subject:
 
 def _reader(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) -> Reader:
     if not isinstance(data, pd.DataFrame):
-        return given(data, settings.asked, None, False, csv).reader
+        return open_table(data, settings.asked, csv=csv)[0].reader
     wanted = [*settings.text_columns, settings.code_column, settings.language_column]
     columns = tuple(dict.fromkeys(name for name in wanted if name is not None))
     names = [str(label) for label in data.columns]

@@ -9,7 +9,6 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from pipeline.answers import Matcher
-from pipeline.classification.scan import scan
 from pipeline.codes import CodeTable, load
 from pipeline.evaluation.candidates import Embedded, Paid, Subject
 from pipeline.evaluation.evaluation import Evaluation
@@ -122,8 +121,8 @@ def _bought(
     asked = rows.settings.asked
     known_by = f"evaluation {of_contents(asked, rows.batches())}"
     with open_purchase(service, asked, sha256(known_by.encode()).hexdigest()) as purchase:
-        scan(purchase.noted(rows.batches()))
-        parked = purchase.buy(rows.batches())
+        deque(purchase.noted(rows.batches()), maxlen=0)
+        parked = purchase.buy(rows.batches(), purchase.estimate())
         if parked:
             return Stopped(purchase.paid(), parked)
         scores = _scores(rows, purchase.matcher, progress)

@@ -125,8 +125,12 @@ class Purchase:
         at_once = free if self._service.burst or to_buy <= free else 0
         return max(0, to_buy - at_once) / limit.slots * limit.hold
 
-    def buy(self, batches: Iterable[Batch]) -> Parked | None:
+    def buy(self, batches: Iterable[Batch], estimate: Estimate) -> Parked | None:
         """Buy what the ledger cannot answer yet, in the table's order.
+
+        Args:
+            batches: the table.
+            estimate: what is to be bought; see `estimate`.
 
         Returns:
             Why it stopped before its end, if it did.
@@ -135,7 +139,6 @@ class Purchase:
             LedgerError: another run buys with this key or for this ledger, or the ledger cannot
                 be written.
         """
-        estimate = self.estimate()
         if not estimate.to_buy:
             return None
         service = self._service

@@ -14,11 +14,12 @@ import pytest
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification import job
+from pipeline.classification.free import Free
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.sink import FileTarget, MemoryTarget
+from pipeline.classification.sink import FileSink, MemorySink
+from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.errors import InputChangedError, InputError, OutputError, SettingsError
-from pipeline.progress import silent
 from pipeline.settings import CsvOptions, Format, Settings
 from pipeline.tables import ArrowReader, open_reader
 from pipeline.tables.csv_writer import CsvWriter
@@ -44,9 +45,9 @@ def run(
 ) -> Summary:
     settings = settings or Settings(systems=("cpv",), min_confidence=0.5)
     reader = open_reader(source, settings.text_columns, CsvOptions())
-    target = FileTarget(output, output_format, overwrite, source)
-    matcher = matcher or ScriptedMatcher(settings.systems)
-    return job.run(reader, matcher, target, settings, silent, source)
+    sink = FileSink(output, output_format, overwrite, source)
+    free = Free(matcher or ScriptedMatcher(settings.systems))
+    return job.run(Source(reader, source), sink, settings, free)
 
 
 def test_every_row_comes_out_in_order_with_its_answer_behind_it(tmp_path: Path) -> None:
@@ -239,10 +240,10 @@ def test_columns_of_our_names_stop_the_job_and_a_prefix_helps(tmp_path: Path) ->
 def test_a_table_in_memory_stays_in_memory() -> None:
     systems: tuple[System, ...] = ("cpv",)
     settings = Settings(systems=systems)
-    target = MemoryTarget()
+    sink = MemorySink()
     reader = ArrowReader(pa.table({"description": TEXTS}), settings.text_columns)
-    summary = job.run(reader, ScriptedMatcher(systems), target, settings, silent)
-    assert target.table["cpv_status"].to_pylist()[4] == "VALIDATION_ERROR"
+    summary = job.run(Source(reader), sink, settings, Free(ScriptedMatcher(systems)))
+    assert sink.table["cpv_status"].to_pylist()[4] == "VALIDATION_ERROR"
     assert summary.output is None
 
 
@@ -371,7 +372,7 @@ def test_a_replaced_output_keeps_its_mode(tmp_path: Path) -> None:
 
 def test_a_doubtful_code_gives_way_to_a_sure_one_above_it(tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
-    settings = Settings(systems=("cpv",), top=2, back_off=0.95)
+    settings = Settings(systems=("cpv",), top=2, roll_up=0.95)
     summary = run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")
     table = pq.read_table(output)
     assert table["cpv_code"].to_pylist()[:3] == ["45233000", None, "39112000"]
@@ -384,8 +385,8 @@ def test_a_doubtful_code_gives_way_to_a_sure_one_above_it(tmp_path: Path) -> Non
     assert (said["back_off"], said["top"]) == (0.95, 2)
 
 
-def test_what_backing_off_made_sure_enough_may_still_be_too_doubtful(tmp_path: Path) -> None:
+def test_a_rolled_up_code_may_still_need_review(tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
-    settings = Settings(systems=("cpv",), back_off=0.2, min_confidence=0.5)
+    settings = Settings(systems=("cpv",), roll_up=0.2, min_confidence=0.5)
     run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")
     assert pq.read_table(output)["cpv_status"].to_pylist() == STATUSES

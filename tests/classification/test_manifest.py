@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.classification import manifest
-from pipeline.classification.scan import Plan
+from pipeline.classification import manifest, provenance
+from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary
 from pipeline.money import ZERO
 from pipeline.settings import CsvOptions, Settings
@@ -22,16 +22,17 @@ def test_a_job_can_be_done_again_from_what_its_manifest_says() -> None:
     said = record["files"]
     assert CsvOptions(**said.pop("csv")) == options
     assert said == {"input_format": "csv", "output_format": "parquet", "overwrite": True}
-    assert Settings(**record["settings"]) == Settings()
+    settings = record["settings"]
+    assert Settings(**settings, roll_up=settings.pop("back_off")) == Settings()
 
 
 def test_a_library_that_is_not_installed_as_a_package_does_not_lose_the_job() -> None:
-    assert manifest._version("not-installed-as-a-package") == "unknown"
+    assert provenance._version("not-installed-as-a-package") == "unknown"
 
 
 def test_versions_are_read_before_the_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_late(name: str) -> str:
         raise AssertionError(name)
 
-    monkeypatch.setattr(manifest, "version", too_late)
+    monkeypatch.setattr(provenance, "version", too_late)
     assert manifest.manifest(*JOB)["versions"]["pyarrow"] == version("pyarrow")

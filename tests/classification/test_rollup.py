@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.answers import Answer, Explained, Failed, Match, Matched, Pending, System
-from pipeline.classification.rollup import BackOff, backed_off
+from pipeline.classification.rollup import RollUp, rolled_up
 from pipeline.codes import load
 from pipeline.settings import Settings
 from tests.fakes import ScriptedMatcher
@@ -18,7 +18,7 @@ def matched(*pairs: tuple[str, float]) -> Matched:
 
 def given(system: System, sure: float, *pairs: tuple[str, float]) -> tuple[str, float]:
     """Return the code that is given and its confidence."""
-    answer = BackOff(load(system), sure).answer(matched(*pairs))
+    answer = RollUp(load(system), sure).answer(matched(*pairs))
     assert isinstance(answer, Matched)
     best = answer.matches[0]
     return best.code, best.confidence
@@ -50,7 +50,7 @@ def test_the_deepest_code_that_is_sure_enough_is_given(
 
 def test_a_title_comes_from_the_table_and_the_matches_stand_behind_the_code() -> None:
     doubtful = matched(("45233140", 0.5), ("45233000", 0.2), ("45233220", 0.1))
-    answer = BackOff(load("cpv"), 0.8).answer(doubtful)
+    answer = RollUp(load("cpv"), 0.8).answer(doubtful)
     assert isinstance(answer, Matched)
     title = load("cpv").titles["45233000"]
     assert answer.matches == (
@@ -73,19 +73,19 @@ def test_a_title_comes_from_the_table_and_the_matches_stand_behind_the_code() ->
     ],
 )
 def test_what_is_sure_or_cannot_become_so_stays_as_it_is(answer: Answer | None) -> None:
-    assert BackOff(load("cpv"), 0.8).answer(answer) is answer
+    assert RollUp(load("cpv"), 0.8).answer(answer) is answer
 
 
 def test_what_was_paid_stays_with_the_answer() -> None:
     paid = Matched((Match("45233140", "", 0.5), Match("45233141", "", 0.4)), Decimal("0.000105"))
-    answer = BackOff(load("cpv"), 0.8).answer(paid)
+    answer = RollUp(load("cpv"), 0.8).answer(paid)
     assert isinstance(answer, Matched)
     assert answer.cost_usd == paid.cost_usd
 
 
 def test_what_spoke_for_the_best_match_is_kept() -> None:
     (road, *_) = matched(("45233140", 0.5)).matches
-    answer = BackOff(load("cpv"), 0.3).answer(
+    answer = RollUp(load("cpv"), 0.3).answer(
         Explained((replace(road, confidence=0.2),) * 2, why="asphalt")
     )
     assert answer == Explained(
@@ -124,11 +124,11 @@ def test_a_sum_that_is_a_rounding_error_short_is_enough() -> None:
     assert given("cpv", 0.8, *((code, 0.1) for code in codes)) == ("45233110", 0.8)
 
 
-def test_a_matcher_is_asked_as_it_is_where_nobody_backs_off() -> None:
+def test_without_roll_up_the_matcher_is_used_directly() -> None:
     matcher = ScriptedMatcher(["cpv"])
-    assert backed_off(matcher, Settings(systems=("cpv",))) is matcher
+    assert rolled_up(matcher, Settings(systems=("cpv",))) is matcher
 
 
-def test_backing_off_wants_enough_matches_whatever_is_listed() -> None:
+def test_roll_up_asks_for_enough_matches_whatever_top_says() -> None:
     assert Settings(top=3).matches_wanted == 3
-    assert Settings(top=3, back_off=0.8).matches_wanted == 20
+    assert Settings(top=3, roll_up=0.8).matches_wanted == 20

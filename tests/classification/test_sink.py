@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.sink import FileTarget
+from pipeline.classification.sink import FileSink
 from pipeline.errors import OutputError
 from pipeline.tables import open_reader
 from pipeline.tables.parquet_writer import ParquetWriter
@@ -37,9 +37,9 @@ def test_output_and_manifest_are_synced_before_they_are_in_place(
         fsync(descriptor)
         done.append(("synced", os.fstat(descriptor).st_ino))
 
-    def replaced(path: Path, target: Path) -> Path:
+    def replaced(path: Path, sink: Path) -> Path:
         done.append(("in place", path.stat().st_ino))
-        return replace(path, target)
+        return replace(path, sink)
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(Path, "replace", replaced)
@@ -63,10 +63,10 @@ def test_a_draft_that_a_full_disk_will_not_even_end_is_an_error_of_the_output(
     monkeypatch.setattr(ParquetWriter, "abort", full)
     source = write_csv(tmp_path / "in.csv")
     reader = open_reader(source, ("description",))
-    target = FileTarget(tmp_path / "out.parquet", "parquet", source=source)
+    sink = FileSink(tmp_path / "out.parquet", "parquet", source=source)
     with (
         pytest.raises(OutputError, match="No space left on device"),
-        target.draft(reader, []) as draft,
+        sink.draft(reader, []) as draft,
     ):
         draft.writer.abort()
-    assert not target.path.exists()
+    assert not sink.path.exists()

@@ -152,15 +152,16 @@ def test_an_empty_ledger_has_no_attempts(command: Command, tmp_path: Path, capsy
     Ledger(place(tmp_path), BASE_URL).close()
     assert command("show") == 0
     assert "no attempts yet" in lines(capsys)
-    assert command("calls") == 0
-    assert lines(capsys) == ["no such attempts"]
+    for name in ("attempts", "calls"):  # the old name
+        assert command(name) == 0
+        assert lines(capsys) == ["no such attempts"]
     assert command("verify") == 0
 
 
-def test_calls_finds_what_failed_and_what_is_unconfirmed(
+def test_attempts_lists_failed_and_unconfirmed_ones(
     command: Command, bought: Buyer, capsys: Capture
 ) -> None:
-    assert command("calls", "--state", "failed", "--state", "unconfirmed") == 0
+    assert command("attempts", "--state", "failed", "--state", "unconfirmed") == 0
     said = capsys.readouterr()
     header, refused, lost = said.out.splitlines()
     assert header.split() == HEADER
@@ -172,13 +173,13 @@ def test_calls_finds_what_failed_and_what_is_unconfirmed(
 def test_calls_lists_the_latest_and_says_that_there_are_more(
     command: Command, bought: Buyer, capsys: Capture
 ) -> None:
-    assert command("calls", "--limit", 3, "--system", "psc", "--since", "1h") == 0
+    assert command("attempts", "--limit", 3, "--system", "psc", "--since", "1h") == 0
     said = capsys.readouterr()
     numbers = [int(line.split()[0]) for line in said.out.splitlines()[1:]]
     assert len(numbers) == 3
     assert numbers == sorted(numbers, reverse=True)
     assert "more than 3" in said.err
-    assert command("calls", "--json", "--limit", 3) == 0
+    assert command("attempts", "--json", "--limit", 3) == 0
     found = figures(capsys)
     assert found["more"] is True
     assert [one["attempt"] for one in found["attempts"]] == [11, 10, 9]
@@ -188,11 +189,11 @@ def test_calls_lists_the_latest_and_says_that_there_are_more(
 def test_what_is_settled_is_confirmed_and_no_longer_in_doubt(
     command: Command, bought: Buyer, capsys: Capture
 ) -> None:
-    command("calls", "--state", "unconfirmed", "--json")
+    command("attempts", "--state", "unconfirmed", "--json")
     (lost,) = figures(capsys)["attempts"]
     assert command("settle", lost["attempt"], "--billed", "0.000105") == 0
     assert lines(capsys) == ["1 settled: billed 0.000105 USD each, 0.000105 USD together"]
-    command("calls", "--state", "billed", "--json")
+    command("attempts", "--state", "billed", "--json")
     (billed,) = figures(capsys)["attempts"]
     assert (billed["attempt"], billed["cost_usd"]) == (lost["attempt"], "0.000105")
     assert command("settle", lost["attempt"], "--not-billed") == 2  # it is settled
@@ -293,7 +294,7 @@ def test_verify_lists_what_is_wrong_and_exits_with_8(
     "arguments",
     [
         ("show",),
-        ("calls",),
+        ("attempts",),
         ("settle", 1, "--not-billed"),
         ("export", "attempts.csv"),
         ("prune", "--older-than", "1d", "--yes"),
@@ -321,7 +322,7 @@ def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
         the.write([f"text {number}" for number in range(10)])
         run = started(tmp_path, address, service.account.key)
         assert gate.reached.wait(20)
-        assert command("calls", "--state", "sent", "--json") == 0
+        assert command("attempts", "--state", "sent", "--json") == 0
         under_way = [one["attempt"] for one in figures(capsys)["attempts"]]
         assert under_way
         assert command("show", "--json") == 0
@@ -337,11 +338,11 @@ def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
         run.wait()
         assert command("verify") == 0
         capsys.readouterr()
-        assert command("calls", "--state", "sent", "--json") == 0
+        assert command("attempts", "--state", "sent", "--json") == 0
         under_way = [one["attempt"] for one in figures(capsys)["attempts"]]
         assert command("settle", *under_way, "--billed", "0.0001") == 0
         capsys.readouterr()
-        assert command("calls", "--state", "billed", "--json") == 0
+        assert command("attempts", "--state", "billed", "--json") == 0
         assert [one["attempt"] for one in figures(capsys)["attempts"]] == under_way
         gate.open = True
         summary = the.run()
@@ -371,7 +372,7 @@ def version_1(tmp_path: Path) -> bytes:
 def test_a_ledger_of_an_earlier_version_is_read_as_it_is_and_settled(
     command: Command, tmp_path: Path, version_1: bytes, capsys: Capture
 ) -> None:
-    for reading in (("show",), ("calls",), ("verify",), ("export", "attempts.csv")):
+    for reading in (("show",), ("attempts",), ("verify",), ("export", "attempts.csv")):
         assert command(*reading) == 0
         assert place(tmp_path).read_bytes() == version_1
     assert command("settle", 1, "--not-billed") == 0
@@ -406,12 +407,12 @@ def test_a_time_is_an_age_or_a_day(command: Command, tmp_path: Path, capsys: Cap
     send(Journal(job, FINGERPRINT))
     ledger.close()
     for text in ("1h", "2 d", "1970-01-01", "90min"):
-        assert command("calls", "--since", text, "--json") == 0
+        assert command("attempts", "--since", text, "--json") == 0
         assert len(figures(capsys)["attempts"]) == 1
-    assert command("calls", "--since", "2100-01-01", "--json") == 0
+    assert command("attempts", "--since", "2100-01-01", "--json") == 0
     assert figures(capsys)["attempts"] == []
     for text in ("7", "yesterday", "2026-13-01"):
-        assert command("calls", "--since", text) == 2
+        assert command("attempts", "--since", text) == 2
         assert "2026-01-31" in capsys.readouterr().err
 
 

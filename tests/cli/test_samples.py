@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.sink import FileTarget, default_output
+from pipeline.classification.sink import FileSink, default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings
 from tests.classification.test_job import run, write_csv
@@ -55,32 +55,32 @@ def test_a_sample_in_the_place_of_a_full_table_wants_overwrite(
 
 def test_nothing_is_read_or_bought_for_a_sample_that_may_not_be_written(tmp_path: Path) -> None:
     run(write_csv(tmp_path / "in.csv"), tmp_path / "out.csv", FULL)
-    target = FileTarget(tmp_path / "out.csv", "csv", sample=True)
+    sink = FileSink(tmp_path / "out.csv", "csv", sample=True)
     with pytest.raises(OutputError) as caught:
-        target.check()
+        sink.check()
     assert "--overwrite" in caught.value.hint
-    FileTarget(tmp_path / "out.csv", "csv").check()
+    FileSink(tmp_path / "out.csv", "csv").check()
 
 
 def test_a_finished_sample_leaves_the_full_job_s_table_so_far_alone(tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
-    partial = FileTarget(output, "csv").partial.path
+    partial = FileSink(output, "csv").partial.path
     run(write_csv(tmp_path / "in.csv"), partial, FULL)
-    FileTarget(output, "csv", sample=True).partial.discard()
+    FileSink(output, "csv", sample=True).partial.discard()
     assert partial.exists()
     with pytest.raises(OutputError, match="without --limit-rows"):
-        FileTarget(output, "csv", sample=True).partial.check()
-    FileTarget(output, "csv").partial.discard()
+        FileSink(output, "csv", sample=True).partial.check()
+    FileSink(output, "csv").partial.discard()
     assert not partial.exists()
 
 
 def test_a_sample_so_far_goes_when_the_sample_or_the_full_table_is_complete(tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
     for sample in (True, False):
-        target = FileTarget(output, "csv", sample=sample).partial
-        run(write_csv(tmp_path / "in.csv"), target.path, SAMPLE)
-        target.discard()
-        assert not target.path.exists()
+        sink = FileSink(output, "csv", sample=sample).partial
+        run(write_csv(tmp_path / "in.csv"), sink.path, SAMPLE)
+        sink.discard()
+        assert not sink.path.exists()
 
 
 @pytest.mark.parametrize("limit", [0, 3, 1_000_000])

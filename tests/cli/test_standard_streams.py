@@ -167,5 +167,5 @@ def test_parquet_is_not_sent_to_a_terminal(tmp_path: Path, table: Path) -> None:
         os.close(theirs)
         os.close(ours)
     assert done.returncode == 2
-    assert "Parquet is not for a terminal." in done.stderr
+    assert "A Parquet table cannot be shown on a terminal." in done.stderr
     assert "--output-format csv" in done.stderr

@@ -14,8 +14,8 @@ from pipeline.answers import SYSTEMS
 from pipeline.classification.summary import NAMED
 from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import run
+from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
-from pipeline.cli.telling import COMPLETE, WITH_FAILED_ROWS
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
 from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH
@@ -57,7 +57,7 @@ def test_evaluate_has_the_options_of_run_for_tables_and_for_buying() -> None:
     of_run = {p.opts[0] for p in run.params if isinstance(p, click.Option)}
     about_the_output = {"--output", "--output-format", "--systems", "--top", "--min-confidence"}
     about_the_output |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
-    about_the_output |= {"--back-off", "--explain", "--fail-if-no-match"}
+    about_the_output |= {"--roll-up", "--explain", "--fail-if-no-match"}
     assert of_run - about_the_output <= {p.opts[0] for p in evaluate.params}
 
 

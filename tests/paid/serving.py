@@ -21,10 +21,10 @@ import uvicorn
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.classification import job
-from pipeline.classification.sink import FileTarget
+from pipeline.classification.sink import FileSink
+from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.paid import Estimate, PaidService, Purchase
-from pipeline.progress import silent
 from pipeline.service import Accounts, Opened, create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
@@ -215,18 +215,16 @@ class Buyer:
     def run(self) -> Summary:
         reader = open_reader(self.source, self.settings.text_columns)
         with Purchase(self.service, self.settings, str(self.output)) as purchase:
-            target = FileTarget(self.output, "csv", True, self.source)
-            return job.run(
-                reader, purchase.matcher, target, self.settings, silent, self.source, purchase
-            )
+            sink = FileSink(self.output, "csv", True, self.source)
+            return job.run(Source(reader, self.source), sink, self.settings, purchase)
 
     def plan(self) -> Estimate:
         """Say what a run would take, as ``plan`` does."""
         reader = open_reader(self.source, self.settings.text_columns)
         with Purchase(self.service, self.settings, str(self.output), plan_only=True) as purchase:
-            forecast = job.plan(reader, self.settings, purchase)
+            planned = job.plan(Source(reader), self.settings, purchase)
             purchase.delete_job()
-        return forecast.purchase
+        return planned.purchase
 
     def rows(self) -> list[dict[str, str]]:
         with self.output.open(newline="") as file:

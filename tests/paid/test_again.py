@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.cli.paid import described
+from pipeline.cli.output.buying import described
 from pipeline.paid.ledger import Ledger
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving
 

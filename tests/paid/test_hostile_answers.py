@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.classification import job
-from pipeline.classification.sink import FileTarget
+from pipeline.classification.sink import FileSink
+from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.paid import Purchase, backoff
-from pipeline.progress import silent
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.paid.serving import Buyer, buyer, serving
@@ -143,8 +143,8 @@ def as_parquet(the: Buyer) -> Summary:
     output = the.folder / "out.parquet"
     reader = open_reader(the.source, the.settings.text_columns)
     with Purchase(the.service, the.settings, str(output)) as purchase:
-        target = FileTarget(output, "parquet")
-        return job.run(reader, purchase.matcher, target, the.settings, silent, None, purchase)
+        sink = FileSink(output, "parquet")
+        return job.run(Source(reader), sink, the.settings, purchase)
 
 
 def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path: Path) -> None:

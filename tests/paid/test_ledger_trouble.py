@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from pipeline.classification import job
-from pipeline.classification.sink import FileTarget
+from pipeline.classification.sink import FileSink
+from pipeline.classification.source import Source
 from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid import Purchase
 from pipeline.paid.ledger import unwritten
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.result import Paid
-from pipeline.progress import silent
 from pipeline.tables import open_reader
 from tests.paid.serving import Buyer, Service, buyer, serving
 
@@ -42,11 +42,11 @@ class Meanwhile:
 def fails(the: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tuple[str, Paid]:
     """Run a job whose ledger fails; return what is said, and what it has cost."""
     reader = open_reader(the.source, the.settings.text_columns)
-    target = FileTarget(the.output, "csv", True, the.source)
+    sink = FileSink(the.output, "csv", True, the.source)
     with Purchase(the.service, the.settings, str(the.output)) as purchase:
         spoil(purchase)
         with pytest.raises(LedgerError) as caught:
-            job.run(reader, purchase.matcher, target, the.settings, silent, None, purchase)
+            job.run(Source(reader), sink, the.settings, purchase)
         assert caught.value.exit_code == 8
         assert not the.output.exists()
         return str(caught.value), purchase.paid()

@@ -119,7 +119,7 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
         def wait() -> None:
             with Purchase(the.service, the.settings, "waits", confirm=confirm) as purchase:
                 list(purchase.noted(reader.batches()))
-                purchase.buy(reader.batches())
+                purchase.buy(reader.batches(), purchase.estimate())
 
         Ledger(the.service.ledger, the.service.base_url).close()
         with ledger_lock(the.service.ledger, the.service.base_url, wait=False):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.classification.sink import FileTarget
+from pipeline.classification.sink import FileSink
 from tests.paid.serving import ROOT, Gate, Service, Sluice, serving
 
 TEXTS = [f"text number {number}" for number in range(12)]
@@ -214,5 +214,5 @@ def test_a_second_signal_stops_at_once_and_writes_nothing(
     ],
 )
 def test_the_table_so_far_stands_beside_the_output(output: str, partial: str) -> None:
-    target = FileTarget(Path("out") / output, "csv", overwrite=True, source=Path("in.csv"))
-    assert target.partial == FileTarget(Path("out") / partial, "csv", True, Path("in.csv"))
+    sink = FileSink(Path("out") / output, "csv", overwrite=True, source=Path("in.csv"))
+    assert sink.partial == FileSink(Path("out") / partial, "csv", True, Path("in.csv"))

@@ -19,12 +19,12 @@ import pytest
 
 from pipeline.answers import SYSTEMS, Matched
 from pipeline.classification import job
-from pipeline.classification.sink import FileTarget
+from pipeline.classification.sink import FileSink
+from pipeline.classification.source import Source
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, LedgerError
 from pipeline.paid import Purchase, pool
 from pipeline.paid.budget import TYPICAL_HIGH
-from pipeline.progress import silent
 from pipeline.rate import DEMO, Rate
 from pipeline.service import METADATA, create_app, engine_matchers
 from pipeline.settings import Settings
@@ -279,15 +279,15 @@ def test_costs_of_texts_that_left_the_table_are_told_apart(
         with Purchase(the.service, the.settings, str(the.output)) as purchase:
             buy = purchase.buy
 
-            def buy_and_change(batches: Any) -> Any:
-                parked = buy(batches)
+            def buy_and_change(batches: Any, estimate: Any) -> Any:
+                parked = buy(batches, estimate)
                 the.write(["one text", "three words now"])
                 return parked
 
             purchase.buy = buy_and_change  # type: ignore[method-assign]
-            target = FileTarget(the.output, "csv", True, the.source)
+            sink = FileSink(the.output, "csv", True, the.source)
             with pytest.raises(InputChangedError):
-                job.run(reader, purchase.matcher, target, the.settings, silent, None, purchase)
+                job.run(Source(reader), sink, the.settings, purchase)
         assert not the.output.exists()
         summary = the.run()
     assert summary.paid is not None

@@ -11,7 +11,7 @@ from typing import Any
 
 from generated.markdown import block
 from pipeline.classification.manifest import Files, manifest
-from pipeline.classification.scan import Plan
+from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.paid.result import Paid
 from pipeline.settings import CsvOptions, Settings

@@ -22,7 +22,6 @@ from pipeline.cli.account_options import (
     on_new_accounts,
 )
 from pipeline.cli.ledger_options import in_json
-from pipeline.cli.options import say
 from pipeline.cli.output.accounts import (
     DAYS,
     Standing,
@@ -31,6 +30,7 @@ from pipeline.cli.output.accounts import (
     list_figures,
     list_lines,
 )
+from pipeline.cli.output.console import say
 from pipeline.cli.passwords import new_password
 from pipeline.errors import OutputError, SettingsError
 from pipeline.files.atomic import only_writer, sync, translated

@@ -1,4 +1,4 @@
-"""``tender-pipeline codes``: look at the code tables and add to them."""
+"""``tender-pipeline codes``: show and search the code tables, and add to them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.options import say
+from pipeline.cli.output.console import say
 from pipeline.codes import CodeTable, add, cpv_titles, find_code, load, remove, retired
 from pipeline.engine import ranker
 from pipeline.errors import CodeTableError
@@ -20,7 +20,7 @@ __all__ = ["codes"]
 @click.group(invoke_without_command=True, short_help="Show, search and add code tables.")
 @click.pass_context
 def codes(context: click.Context) -> None:
-    """Show which code tables there are; see the commands below for the codes in them."""
+    """Show the code tables; the commands below show the codes in them."""
     if context.invoked_subcommand is None:
         for table in _tables():
             say("\n".join(_about(table)))
@@ -28,15 +28,15 @@ def codes(context: click.Context) -> None:
 
 @codes.command()
 @click.argument("code")
-@click.option("--languages", is_flag=True, help="Also print the CPV titles in every language.")
+@click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
 def show(code: str, languages: bool) -> None:
-    """Show a CODE: its title, the codes above it and right below it; or what replaced it."""
+    """Show a CODE: its title, the codes above and right below it, or its replacement."""
     found = [(table, name) for table in _tables() if (name := find_code(table, code)) is not None]
     ended = list(_ended(code))
     if not (found or ended):
         raise CodeTableError(
             f"No table has the code {code!r}.",
-            'Look for a word of its title: tender-pipeline codes search "road marking".',
+            'Search for words of its title: tender-pipeline codes search "road marking".',
         )
     for table, name in found:
         say("\n".join(_described(table, name)))
@@ -51,7 +51,7 @@ def show(code: str, languages: bool) -> None:
 @click.option("--systems", default=",".join(SYSTEMS), show_default=True, help="Where to search.")
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")
 def search(words: tuple[str, ...], systems: str, top: int) -> None:
-    """Search all titles for WORDS, in any language that a table has titles in."""
+    """Search all titles for WORDS, in every language of a table."""
     for system in parse_systems(systems):
         (matches,) = ranker(system, "lexical").rank([" ".join(words)], top)
         for match in matches:
@@ -61,20 +61,20 @@ def search(words: tuple[str, ...], systems: str, top: int) -> None:
 @codes.command("add")
 @click.argument("system", type=click.Choice(["unspsc"]))
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - the only one, yet to be named
-    """Add the official UNSPSC table from FILE, .xlsx, .csv or .csv.gz, for all your runs."""
+def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is the only one
+    """Use the official UNSPSC table in FILE, .xlsx, .csv or .csv.gz, for all your runs."""
     say("\n".join(_about(add(file))))
 
 
 @codes.command("remove")
 @click.argument("system", type=click.Choice(["unspsc"]))
 def remove_table(system: System) -> None:
-    """Forget an added table; the shipped one is used again."""
+    """Remove an added table; the shipped one is used again."""
     say("removed" if remove(system) else "there was no added table")
 
 
 def _tables() -> Iterator[CodeTable]:
-    """Return all tables that can be read, with a warning for one that cannot."""
+    """Return all tables that can be read; print a warning for others."""
     for system in SYSTEMS:
         try:
             yield load(system)
@@ -108,7 +108,7 @@ def _described(table: CodeTable, code: str) -> Iterator[str]:
 
 
 def _ended(code: str) -> Iterator[str]:
-    """Say of a retired code when it ended, and describe what replaced it."""
+    """Describe when a retired code ended, and its replacement."""
     end = retired(code)
     if end is None:
         return

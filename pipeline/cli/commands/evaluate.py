@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,17 @@ import click
 from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.options import csv_options, labelled_columns, log_to_stderr, say
-from pipeline.cli.paid import buying, buying_options, paid_service
+from pipeline.cli.options import (
+    DialectOptions,
+    as_json,
+    dialect_options,
+    input_format,
+    labelled_columns,
+)
+from pipeline.cli.output.buying import open_purchase
+from pipeline.cli.output.console import log_to_stderr, progress_display, say
+from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
+from pipeline.cli.paid_options import PaidOptions, paid_options
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
     Embedded,
@@ -33,150 +41,151 @@ from pipeline.evaluation import (
     write_page,
 )
 from pipeline.paid import PaidService, Purchase
-from pipeline.progress import bar, log_lines
-from pipeline.settings import ENGINES, FORMATS, Settings
+from pipeline.settings import ENGINES, EngineName, Settings
 from pipeline.tables import open_reader
 
 __all__ = ["evaluate"]
 
-COMPLETE, WITH_FAILED_ROWS = 0, 3
-
 log = logging.getLogger("pipeline")
 
 
-@click.command(short_help="Say how good the codes are, on a labelled table.")
+@dataclass(frozen=True, kw_only=True)
+class _Options(PaidOptions, DialectOptions):
+    """The options of the command; `EvaluationSettings` checks those of the same names."""
+
+    labelled: Path
+    system: System
+    text_columns: tuple[str, ...]
+    code_column: str
+    language_column: str | None
+    model_folder: Path | None
+    engine: EngineName
+    compare: tuple[str, str] | None
+    sample: int | None
+    seed: int
+    jobs: int
+    page: Path | None
+    overwrite: bool
+    as_json: bool
+
+
+@click.command(short_help="Measure how good the codes are, on a labelled table.")
 @click.argument("labelled", type=click.Path(path_type=Path))
 @click.option("--system", required=True, type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @labelled_columns
-@click.option("--language-column", help="A column that names the language, to tell them apart.")
+@click.option("--language-column", help="A column with the language, for figures by language.")
 @click.option(
     "--model",
     "model_folder",
     type=click.Path(path_type=Path),
-    help="Evaluate a learned model, see train.  [default: the embedded engine]",
+    help="Evaluate a learned model (see train).  [default: the embedded engine]",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="learned",
     show_default=True,
-    help="Evaluate the engine by its models, or by the titles of the codes alone.",
+    help="Evaluate the engine with its models, or with only the titles of the codes.",
 )
 @click.option(
     "--compare",
     nargs=2,
     metavar="A B",
-    help="Evaluate two on the same rows: engine, lexical (the titles alone), the folder of a "
-    "model, or the address of a paid service.",
+    help="Evaluate two on the same rows. Each is engine, lexical (only the titles), the folder of "
+    "a model, or the address of a paid service.",
 )
 @click.option("--sample", type=int, help="Draw so many rows at random.  [default: all rows]")
 @click.option(
-    "--seed", default=0, show_default=True, help="Which rows are drawn: the same seed, the same."
+    "--seed", default=0, show_default=True, help="The same seed draws the same rows again."
 )
-@click.option(
-    "--jobs", default=1, show_default=True, help="Processes that the embedded engine uses."
-)
+@click.option("--jobs", default=1, show_default=True, help="Processes for the embedded engine.")
 @click.option(
     "--page", type=click.Path(path_type=Path), help="Write a page with the plots: FILE.html."
 )
 @click.option("--overwrite", is_flag=True, help="Replace a page that this tool did not write.")
-@click.option("--input-format", type=click.Choice(FORMATS), help="Where the name does not tell.")
-@click.option("--delimiter", help="CSV: what separates the fields.  [default: found out]")
-@click.option("--encoding", help="CSV: how characters are encoded.  [default: UTF-8]")
-@click.option("--line-end", type=click.Choice(["lf", "crlf", "cr"]), help="CSV: what ends a line.")
-@click.option(
-    "--quote-escape",
-    type=click.Choice(["double", "backslash"]),
-    default="double",
-    show_default=True,
-    help="CSV: how a quote inside quotes is written.",
-)
-@click.option("--no-header", is_flag=True, help="CSV: the first record is data; see run.")
-@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@buying_options
-@click.pass_context
-def evaluate(context: click.Context, /, **values: Any) -> int:
+@input_format()
+@dialect_options()
+@as_json(what="figures")
+@paid_options
+def evaluate(**values: Any) -> int:
     """Compare answers with the right codes of LABELLED, a CSV or Parquet table of tenders.
 
-    The embedded engine is evaluated, unless --model, --base-url or --compare name another. What
-    a paid service answers is bought on the terms of run: planned, asked for on a terminal, kept
-    in the ledger and never bought twice. --sample 200 is enough to see whether it is worth it.
+    It evaluates the embedded engine, unless --model, --base-url or --compare name another. Answers
+    of a paid service are bought as by run: planned, confirmed on a terminal, kept in the ledger,
+    and never bought twice. --sample 200 is enough to see whether a service is worth it.
     """
     log_to_stderr()
-    settings = _settings(values)
-    page: Path | None = values["page"]
-    if page is not None:
-        check_page(page, values["overwrite"])
-    found = _found(settings, _subjects(context, settings.system, values), values)
+    options = _Options(**values)
+    settings = EvaluationSettings(
+        system=options.system,
+        text_columns=options.text_columns,
+        code_column=options.code_column,
+        language_column=options.language_column,
+        sample=options.sample,
+        seed=options.seed,
+        jobs=options.jobs,
+    )
+    if options.page is not None:
+        check_page(options.page, options.overwrite)
+    found = _evaluated(settings, _subjects(options), options)
     if isinstance(found, Stopped):
-        say(_stopped(found, values["as_json"]))
+        say(_stopped(found, options.as_json))
         return found.parked.exit_code
-    say(found.to_json() if values["as_json"] else str(found))
-    if page is not None:
-        write_page(page, found)
-        log.info("page: %s", page)
+    say(found.to_json() if options.as_json else str(found))
+    if options.page is not None:
+        write_page(options.page, found)
+        log.info("page: %s", options.page)
     return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
 
 
-def _settings(values: dict[str, Any]) -> EvaluationSettings:
-    return EvaluationSettings(
-        system=values["system"],
-        text_columns=values["text_columns"],
-        code_column=values["code_column"],
-        language_column=values["language_column"],
-        sample=values["sample"],
-        seed=values["seed"],
-        jobs=values["jobs"],
-    )
-
-
-def _found(
-    settings: EvaluationSettings, subjects: list[Subject], values: dict[str, Any]
+def _evaluated(
+    settings: EvaluationSettings, subjects: list[Subject], options: _Options
 ) -> Evaluation | Stopped:
-    path: Path = values["labelled"]
+    path = options.labelled
     paid = any(isinstance(subject, Paid) for subject in subjects)
 
-    def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
-        return buying(service, asked, identity, values["yes"])
+    def open_paid(service: PaidService, asked: Settings, identity: str) -> Purchase:
+        return open_purchase(service, asked, identity, options.yes)
 
-    def told(rows: Labelled) -> None:
-        who = " and ".join(subject.name for subject in subjects)
-        log.info("%s: %s, %s of %s rows", path, who, f"{rows.rows:,}", f"{rows.left_out.rows:,}")
-        if paid or values["as_json"]:  # else the report says so soon enough
+    def log_rows(rows: Labelled) -> None:
+        names = " and ".join(subject.name for subject in subjects)
+        log.info("%s: %s, %s of %s rows", path, names, f"{rows.rows:,}", f"{rows.left_out.rows:,}")
+        if paid or options.as_json:  # else the report says so soon enough
             for line in left_out_lines(rows.left_out):
                 log.warning("%s", line)
 
-    progress = bar if sys.stderr.isatty() else log_lines
-    reader = open_reader(path, settings.text_columns, csv_options(values), values["input_format"])
-    return evaluated(reader, str(path), settings, subjects, open_purchase, progress, told)
+    reader = open_reader(path, settings.text_columns, options.csv, options.input_format)
+    return evaluated(reader, str(path), settings, subjects, open_paid, progress_display(), log_rows)
 
 
-def _subjects(context: click.Context, system: System, values: dict[str, Any]) -> list[Subject]:
-    """Return who is evaluated.
+def _subjects(options: _Options) -> list[Subject]:
+    """Return what is evaluated.
 
     Raises:
-        SettingsError: two options name different ones, or one names nothing.
+        SettingsError: two options name different subjects, or one names nothing.
     """
-    compared: tuple[str, str] | None = values["compare"]
-    typed = context.get_parameter_source("base_url") == ParameterSource.COMMANDLINE
-    titles = values["engine"] == "lexical"
-    named = [values["model_folder"] is not None, compared is not None, titles]
-    if sum(named) + typed > 1:
+    source = click.get_current_context().get_parameter_source("base_url")
+    named = [
+        options.model_folder is not None,
+        options.compare is not None,
+        options.engine == "lexical",
+        source == ParameterSource.COMMANDLINE,
+    ]
+    if sum(named) > 1:
         raise SettingsError(
-            "--model, --engine lexical, --base-url and --compare each say who is evaluated.",
+            "--model, --engine lexical, --base-url and --compare each say what to evaluate.",
             "Give one of them; --compare A B can name a model's folder and a service's address.",
         )
-    if compared is not None:
-        return _compared(compared, system, values)
-    if values["model_folder"] is not None:
-        return [model(values["model_folder"], system)]
-    service = None if titles else paid_service(values)
-    return [Embedded(values["engine"]) if service is None else Paid(service)]
+    if options.compare is not None:
+        return _compared(options.compare, options)
+    if options.model_folder is not None:
+        return [model(options.model_folder, options.system)]
+    service = None if options.engine == "lexical" else options.service()
+    return [Embedded(options.engine) if service is None else Paid(service)]
 
 
-def _compared(words: tuple[str, str], system: System, values: dict[str, Any]) -> list[Subject]:
-    addresses = [word for word in words if is_address(word)]
-    if len(addresses) == 2:
+def _compared(words: tuple[str, str], options: _Options) -> list[Subject]:
+    if all(map(is_address, words)):
         raise SettingsError(
             "Both subjects are paid services, and there is one --api-key-file.",
             "Evaluate each by itself with the same --sample and --seed: "
@@ -184,11 +193,12 @@ def _compared(words: tuple[str, str], system: System, values: dict[str, Any]) ->
         )
     subjects: list[Subject] = []
     for word in words:
-        service = paid_service({**values, "base_url": word}) if is_address(word) else None
-        subjects.append(offline(word, system) if service is None else Paid(service))
+        service = replace(options, base_url=word).service() if is_address(word) else None
+        subjects.append(offline(word, options.system) if service is None else Paid(service))
     if subjects[0] == subjects[1]:
         raise SettingsError(
-            f"--compare names {words[0]!r} twice.", "Name two that may differ, or one: --model DIR."
+            f"--compare names {words[0]!r} twice.",
+            "Name two different ones, or evaluate one: --model DIR.",
         )
     return subjects
 

@@ -1,4 +1,4 @@
-"""``tender-pipeline ledger``: see what was bought and paid; settle, export, prune and verify it."""
+"""``tender-pipeline ledger``: show what was bought; settle, export, prune and verify it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipeline.cli.ledger_options import (
     progress,
     waiting,
 )
-from pipeline.cli.options import say
+from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
@@ -34,7 +34,8 @@ from pipeline.cli.output.ledger import (
 )
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
-from pipeline.paid.ledger.attempts import STATES, Picked, Wanted, attempts
+from pipeline.paid.ledger.attempts import STATES, Picked, Wanted
+from pipeline.paid.ledger.attempts import attempts as find_attempts
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import Old, prunable, prune_by_hand, settle_by_hand
@@ -48,27 +49,37 @@ __all__ = ["ledger"]
 CONSISTENT, INCONSISTENT = 0, LedgerError.exit_code
 
 PRINTED = 100
-"""Problems that `verify` prints; of a ledger that is quite wrong there may be a million."""
+"""Problems that `verify` prints; a badly damaged ledger may have a million."""
 
 
-@click.group(short_help="See what was bought and paid; settle, export, prune and verify it.")
+class _Ledger(click.Group):
+    """The ledger's commands; ``calls`` is the old name of ``attempts``."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by its name or its old name."""
+        return super().get_command(ctx, "attempts" if cmd_name == "calls" else cmd_name)
+
+
+@click.group(
+    cls=_Ledger, short_help="Show what was bought and paid; settle, export, prune and verify it."
+)
 def ledger() -> None:
-    """See what was bought and paid; settle, export, prune and verify it.
+    """Show what was bought and paid; settle, export, prune and verify it.
 
-    The ledger has every attempt, answer and price of all paid runs. show, calls, export and verify
-    change nothing and may be used while a run is buying.
+    The ledger has every attempt, answer and price of all paid runs. show, attempts, export and
+    verify change nothing; you can use them during a run.
     """
 
 
 @ledger.command()
-@click.option("--since", default="30d", show_default=True, help="From when on days are listed.")
+@click.option("--since", default="30d", show_default=True, help="List the days from then on.")
 @in_json
 @on_ledger
 def show(since: str, as_json: bool, path: Path | None) -> int:
-    """Show what was spent where and when, prices, and open jobs.
+    """Show what was spent where and when, the prices, and open jobs.
 
-    USD is what is confirmed. Attempts whose answer was lost are unconfirmed, responses that stated
-    no price are counted too: both may have cost as much as the last column says.
+    USD is confirmed. Attempts whose answer was lost are unconfirmed; responses without a price
+    are counted too. Both may have cost up to the amount in the last column.
     """
     first = datetime.fromtimestamp(moment(since), UTC).date().isoformat()
     with Snapshot(ledger_place(path)) as snapshot:
@@ -91,15 +102,17 @@ def show(since: str, as_json: bool, path: Path | None) -> int:
     "states",
     multiple=True,
     type=click.Choice(STATES),
-    help="How attempts stand; failed are those with which a call ended, or was given up. "
-    "Repeat it for several.",
+    help="Only attempts in this state; failed ones ended their call without an answer. Repeat it "
+    "for several.",
 )
 @of_systems
-@click.option("--since", help="Those sent from then on: 12h, 7d or 2026-01-31.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option("--since", help="Only attempts sent from then on: 12h, 7d or 2026-01-31.")
+@click.option(
+    "--limit", default=50, show_default=True, type=click.IntRange(1), help="At most so many."
+)
 @in_json
 @on_ledger
-def calls(
+def attempts(
     states: Sequence[Wanted],
     systems: Sequence[System],
     since: str | None,
@@ -107,47 +120,47 @@ def calls(
     as_json: bool,
     path: Path | None,
 ) -> int:
-    """List attempts, the latest first; --state failed --state unconfirmed finds the trouble.
+    """List attempts, the latest first; --state failed --state unconfirmed lists the problems.
 
-    Of a text the first digits of its SHA-256 are shown: the ledger keeps no texts.
+    The ledger keeps no texts, so each text is shown by the first digits of its SHA-256.
     """
     picked = Picked(states, systems, moment(since) if since else None)
     with Snapshot(ledger_place(path)) as snapshot:
         check_usable(snapshot)
-        found = list(attempts(snapshot, picked, limit + 1))
+        found = list(find_attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
         say(json.dumps({"attempts": [attempt_figures(one) for one in listed], "more": more}))
         return 0
     say("\n".join(attempt_lines(listed)) if listed else "no such attempts")
     if more:
-        click.echo(f"There are more than {limit}: see them with --limit.", err=True)
+        click.echo(f"There are more than {limit}. List more with --limit.", err=True)
     if any(one.state == "unconfirmed" for one in listed):
         click.echo(
-            "If the account tells whether the unconfirmed were billed, say so: "
+            "If your account's statement shows whether the unconfirmed were billed, record it: "
             "tender-pipeline ledger settle ATTEMPT... --billed USD | --not-billed",
             err=True,
         )
     return 0
 
 
-@ledger.command(short_help="Say whether unconfirmed attempts were billed.")
+@ledger.command(short_help="Record whether unconfirmed attempts were billed.")
 @click.argument("numbers", metavar="ATTEMPT...", nargs=-1, required=True, type=int)
-@click.option("--billed", metavar="USD", help="What the account was charged for each of them.")
+@click.option("--billed", metavar="USD", help="What the account was charged for each.")
 @click.option("--not-billed", is_flag=True, help="The account was not charged.")
 @waiting
 @on_ledger
 def settle(
     numbers: Sequence[int], billed: str | None, not_billed: bool, wait: bool, path: Path | None
 ) -> int:
-    """Say of unconfirmed ATTEMPTs what the account's statement says of them.
+    """Record what the account's statement says about unconfirmed ATTEMPTs.
 
-    Their money is certain then, and their calls are bought again by the next run that needs them.
-    All of them are settled, or none.
+    Then their cost is certain, and the next run that needs their calls buys them again. It
+    settles all of them, or none.
     """
     if (billed is None) != not_billed:
         raise SettingsError(
-            "It is not said what became of the attempts.", "Give either --billed or --not-billed."
+            "Whether the attempts were billed is missing.", "Give either --billed or --not-billed."
         )
     verdict: Verdict = "free" if billed is None else usd("billed", billed)
     settle_by_hand(ledger_place(path), dict.fromkeys(numbers, verdict), time.time(), wait)
@@ -162,11 +175,11 @@ def settle(
 
 @ledger.command("export")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--bodies", is_flag=True, help="With the text of the responses.")
+@click.option("--bodies", is_flag=True, help="Include the bodies of the responses.")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @on_ledger
 def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -> int:
-    """Write every attempt to FILE, a .parquet or a .csv.
+    """Write every attempt to FILE, a .parquet or a .csv file.
 
     Money is exact: decimal(38, 24) in Parquet, plain notation in CSV.
     """
@@ -178,46 +191,46 @@ def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -
 
 
 @ledger.command("prune")
-@click.option("--older-than", required=True, help="The age: 90d, or since when: 2026-01-31.")
+@click.option("--older-than", required=True, help="An age, 90d, or a day, 2026-01-31.")
 @of_systems
-@click.option("--yes", is_flag=True, help="Prune without being asked.")
+@click.option("--yes", is_flag=True, help="Prune without asking.")
 @waiting
 @on_ledger
 def prune_answers(
     older_than: str, systems: Sequence[System], yes: bool, wait: bool, path: Path | None
 ) -> int:
-    """Take old answers away, so that they can be bought again.
+    """Delete old answers, so that they can be bought again.
 
-    What was paid for them stays in the ledger for ever; so do failures, and the answers of open
-    jobs. The file is written anew without them, for which the disk needs as much room again.
+    The ledger keeps their payments for ever, and it keeps failures and the answers of open jobs.
+    The file is rewritten without the deleted answers; that needs as much free space as it has.
     """
     place, old = ledger_place(path), Old(moment(older_than), systems or SYSTEMS)
     with Snapshot(place) as snapshot:
         found = prunable(snapshot, old)
-    in_use = f"; {found.in_use:,} as old are kept for open jobs" if found.in_use else ""
+    in_use = f"; {found.in_use:,} more of that age are kept for open jobs" if found.in_use else ""
     say(f"{found.answers:,} answers, {megabytes(found.size)}{in_use}")
     if found.answers and not yes:
         confirm_pruning()
     pruned = prune_by_hand(place, old, time.time(), wait)
-    say(f"{pruned.answers:,} pruned, {megabytes(pruned.size)} given back")
+    say(f"{pruned.answers:,} pruned, {megabytes(pruned.size)} freed")
     return 0
 
 
-@ledger.command(short_help="Check that everything in the ledger agrees.")
+@ledger.command(short_help="Check that the ledger is consistent.")
 @click.option(
     "--jobs",
     default=1,
     show_default=True,
     type=click.IntRange(1),
-    help="Processes that read responses.",
+    help="Processes to read responses.",
 )
 @in_json
 @on_ledger
 def verify(jobs: int, as_json: bool, path: Path | None) -> int:
-    """Check that everything in the ledger agrees; exit with 8 if it does not.
+    """Check that the ledger is consistent; exit with 8 if it is not.
 
-    The file, each attempt, the sums by job and by day, and every response kept: it is read again,
-    and must state what the ledger says it cost.
+    It checks the file, each attempt and the sums by job and by day. It reads every kept response
+    again, whose price must be the one in the ledger.
     """
     with Snapshot(ledger_place(path)) as snapshot:
         found = extent(snapshot)

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.options import say
+from pipeline.cli.output.console import say
 from pipeline.cli.service_extra import is_there, on_data, service_folder, service_package
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import SettingsError

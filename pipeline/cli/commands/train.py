@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.cli.options import labelled_columns, log_to_stderr, say
+from pipeline.cli.options import (
+    DialectOptions,
+    as_json,
+    dialect_options,
+    input_format,
+    labelled_columns,
+)
+from pipeline.cli.output.console import log_to_stderr, progress_display, say
 from pipeline.cli.output.held_out import by_level, by_source
 from pipeline.cli.output.skipped_rows import left_out, retired_codes
 from pipeline.cli.recipe import read_recipe
@@ -33,16 +40,30 @@ from pipeline.engine.model import (
 from pipeline.engine.training.train import train as learn
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
-from pipeline.progress import bar, log_lines
-from pipeline.settings import FORMATS, CsvOptions
 from pipeline.tables import Reader, find_column, labels, open_reader
 
 __all__ = ["train"]
 
 FEWEST = 20
-"""Rows that can be learned from; of fewer none can be held back to see what was learned."""
+"""The fewest rows to learn from; with fewer, none can be held back to measure the model."""
 
 log = logging.getLogger("pipeline")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(DialectOptions):
+    """The options of the command."""
+
+    history: Path | None
+    system: System | None
+    text_columns: tuple[str, ...]
+    code_column: str
+    output: Path
+    only_history: bool
+    recipe: Path | None
+    jobs: int
+    overwrite: bool
+    as_json: bool
 
 
 @click.command(short_help="Learn from your own history of tenders and their codes.")
@@ -53,80 +74,86 @@ log = logging.getLogger("pipeline")
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="The folder for the model; an older model in it is replaced.",
+    help="The folder for the model; it replaces an older model there.",
 )
-@click.option("--only-history", is_flag=True, help="Let nothing but the history answer.")
+@click.option("--only-history", is_flag=True, help="Use only the history, not the shipped model.")
 @click.option(
     "--recipe",
     type=click.Path(path_type=Path),
-    help="Instead of a history: a file that says what teaches several systems together.",
+    help="Instead of a history: a file that describes how to train several systems together.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Networks that learn at once, in processes of their own.",
+    help="Networks to train at once, each in its own process.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a folder that is no model.")
-@click.option("--input-format", type=click.Choice(FORMATS), help="Where the name does not tell.")
-@click.option("--delimiter", help="CSV: what separates the fields.  [default: found out]")
-@click.option("--encoding", help="CSV: how characters are encoded.  [default: UTF-8]")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("--overwrite", is_flag=True, help="Replace a folder that is not a model.")
+@input_format()
+@dialect_options(only=["--delimiter", "--encoding"])
+@as_json()
 def train(**values: Any) -> int:
     """Learn the codes of one system from HISTORY, a CSV or Parquet table of tenders with codes.
 
-    The model goes into a folder, which is complete or not there. Use it: tender-pipeline run
-    --model DIR. It answers together with the model that comes with this tool, with the weight that
-    suits a tenth of the rows best. That tenth is held back from a first model, to see how good it
-    is; the model that is kept has learned all of them.
+    The model goes into a folder, which is complete or does not exist. Use it with tender-pipeline
+    run --model DIR. It answers together with the model that comes with this tool, with the weight
+    that suits a tenth of the rows best. A first model learns without that tenth, and is measured
+    on it; then the model is trained on all rows.
     """
     log_to_stderr()
-    _check(values)
-    check_free(values["output"], values["overwrite"])
-    check_place(values["output"].resolve())
-    about = _from_recipe(values) if values["recipe"] else _from_history(values)
-    say(json.dumps(about) if values["as_json"] else _summary(about, values["output"]))
+    options = _Options(**values)
+    about = _trained_and_saved(options)
+    say(json.dumps(about) if options.as_json else _summary(about, options.output))
     return 0
 
 
-def _check(values: Mapping[str, Any]) -> None:
-    if (values["history"] is None) == (values["recipe"] is None):
-        raise SettingsError(
-            "Nothing says what to learn from, or two things do.",
-            "Give a history (tender-pipeline train HISTORY --system cpv --output DIR) or a recipe "
-            "(--recipe FILE).",
-        )
-    if values["recipe"] is not None and (values["system"] or values["only_history"]):
-        raise SettingsError(
-            "A recipe says itself what is learned of which systems.",
-            "Leave --system and --only-history out.",
-        )
-    if values["history"] is not None and values["system"] is None:
-        raise SettingsError(
-            "Nothing says whose codes the history has.", f"Give --system {'|'.join(SYSTEMS)}."
-        )
+def _trained_and_saved(options: _Options) -> dict[str, Any]:
+    """Train, save the model, and return the figures to show."""
+    match options:
+        case _Options(history=Path(), recipe=None, system=None):
+            raise SettingsError(
+                "The system of the history's codes is not given.",
+                f"Give --system {'|'.join(SYSTEMS)}.",
+            )
+        case _Options(history=Path() as path, recipe=None, system=str(system)):
+            _check_output(options)
+            return _from_history(path, system, options)
+        case _Options(history=None, recipe=Path() as recipe, system=None, only_history=False):
+            _check_output(options)
+            return _from_recipe(recipe, options)
+        case _Options(history=None, recipe=Path()):
+            raise SettingsError(
+                "A recipe says itself which systems to train on which data.",
+                "Leave --system and --only-history out.",
+            )
+        case _:
+            raise SettingsError(
+                "Give either a history or a recipe.",
+                "Use tender-pipeline train HISTORY --system cpv --output DIR, or --recipe FILE.",
+            )
 
 
-def _from_history(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Learn a history, keep the model, and return what is to be said of it."""
-    path, system = values["history"], values["system"]
-    options = CsvOptions(delimiter=values["delimiter"], encoding=values["encoding"])
-    reader = open_reader(path, values["text_columns"], options, values["input_format"])
-    lessons = _lessons(reader, path, system, values["code_column"])
+def _check_output(options: _Options) -> None:
+    check_free(options.output, options.overwrite)
+    check_place(options.output.resolve())
+
+
+def _from_history(path: Path, system: System, options: _Options) -> dict[str, Any]:
+    reader = open_reader(path, options.text_columns, options.csv, options.input_format)
+    lessons = _lessons(reader, path, system, options.code_column)
     examples = lessons.examples()
-    beside = None if values["only_history"] else load_model(shipped_models(), system)
+    beside = None if options.only_history else load_model(shipped_models(), system)
     course = history_course(system, examples, beside)
-    (trained,) = _trained([course], history_recipe(len(examples)), values["jobs"])
+    (trained,) = _trained([course], history_recipe(len(examples)), options.jobs)
     about = _about(lessons, course, trained)
-    save([trained.model], values["output"], about, values["overwrite"])
+    save([trained.model], options.output, about, options.overwrite)
     return about
 
 
-def _from_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Learn what a recipe says, keep the models, and return what is to be said of them."""
-    prepared = read_recipe(values["recipe"])
-    trained = _trained(prepared.courses, prepared.recipe, values["jobs"])
+def _from_recipe(recipe: Path, options: _Options) -> dict[str, Any]:
+    prepared = read_recipe(recipe)
+    trained = _trained(prepared.courses, prepared.recipe, options.jobs)
     about: dict[str, Any] = {
         course.system: {
             **_about(lessons, course, each),
@@ -143,12 +170,12 @@ def _from_recipe(values: Mapping[str, Any]) -> dict[str, Any]:
             strict=True,
         )
     }
-    save([each.model for each in trained], values["output"], about, values["overwrite"])
+    save([each.model for each in trained], options.output, about, options.overwrite)
     return about
 
 
 def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons:
-    """Read a history; what cannot be learned from it is said at once."""
+    """Read a history, and log at once what cannot be learned from it."""
     place = find_column(reader.schema.names, column, path, "--code-column")
     lessons = Lessons(load(system), retirements(system))
     for batch in reader.batches():
@@ -169,7 +196,7 @@ def _trained(courses: Sequence[Course], recipe: Recipe, jobs: int) -> list[Train
     phrases = sum(len(each.phrases) for each in courses)
     named = f"{rows:,} rows" + (f" and {phrases:,} titles and phrases" if phrases else "")
     log.info("learning from %s, each read several times", named)
-    with (bar if sys.stderr.isatty() else log_lines)(work(courses, recipe)) as advance:
+    with progress_display()(work(courses, recipe)) as advance:
         return learn(courses, recipe, advance, jobs)
 
 

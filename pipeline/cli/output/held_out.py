@@ -1,4 +1,4 @@
-"""Says how good a model was on the rows held back: source by source and level by level."""
+"""Measures a model on the held-out rows: by source and by level."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["by_level", "by_source"]
 
 
 def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return how many rows each source has, how often they were right, and what was said.
+    """Return for each source its rows, the share of right codes, and the mean confidence.
 
     Args:
-        trained: what was found for the rows.
-        sources: of each of them.
+        trained: the model and its answers for the held-out rows.
+        sources: the source of each row.
     """
     source = np.array(sources)
     return {name: _figures(trained, source == name) for name in sorted(set(source.tolist()))}
 
 
 def by_level(trained: Trained, system: System) -> dict[str, dict[str, float]]:
-    """Return how often the first code is right down to each level, of the rows that state it."""
+    """Return for each level how often the first code is right, of the rows coded that deep."""
     rows = list(zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True))
     figures = {}
     for digits, name in levels.LEVELS[system].items():

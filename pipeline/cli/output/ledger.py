@@ -1,4 +1,4 @@
-"""What the ledger's commands print: tables for people, JSON types for programs."""
+"""The output of the ledger's commands: tables for people, JSON types for programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MONEY = ("attempts", "USD", "unconfirmed", "no price", "at most USD more")
 
 
 def book_lines(books: Books, since: str) -> Iterator[str]:
-    """Say what was spent where, on the days from one on, and in all."""
+    """Yield tables of each endpoint's spending and prices, from a day on, and its totals."""
     systems = books.totals(lambda spent: (spent.base_url, spent.system))
     changes = list(books.changed_prices())
     for base_url, total in books.totals(lambda spent: spent.base_url).items():
@@ -56,7 +56,7 @@ def book_lines(books: Books, since: str) -> Iterator[str]:
 
 
 def book_figures(books: Books, since: str) -> list[dict[str, Any]]:
-    """Return the same as JSON types."""
+    """Return the contents of `book_lines` as JSON types."""
     changes = list(books.changed_prices())
     return [
         {
@@ -88,7 +88,7 @@ def _price_figures(where: Spent, seen: PriceRange) -> dict[str, str]:
 
 
 def job_lines(jobs: Sequence[OpenJob], books: Books) -> Iterator[str]:
-    """Say which jobs are open, and what they cost so far."""
+    """Yield a table of the open jobs and their costs so far."""
     if not jobs:
         return
     header = ["open job", "opened (UTC)", "last attempt (UTC)", "endpoint", "calls", *MONEY]
@@ -108,7 +108,7 @@ def job_lines(jobs: Sequence[OpenJob], books: Books) -> Iterator[str]:
 
 
 def job_figures(jobs: Sequence[OpenJob], books: Books) -> list[dict[str, Any]]:
-    """Return the same as JSON types; times in ISO 8601."""
+    """Return the contents of `job_lines` as JSON types; times in ISO 8601."""
     return [
         {
             "job": job.number,
@@ -123,7 +123,7 @@ def job_figures(jobs: Sequence[OpenJob], books: Books) -> list[dict[str, Any]]:
 
 
 def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
-    """Say how attempts stand."""
+    """Yield a table of attempts."""
     header = ["attempt", "sent (UTC)", "system", "state", "error", "HTTP", "USD", "text"]
     rows = [
         [
@@ -161,7 +161,7 @@ def attempt_figures(one: Attempt) -> dict[str, Any]:
 
 
 def megabytes(size: int) -> str:
-    """Say a size on the disk."""
+    """Return a size in megabytes, with its unit."""
     return f"{size / 1e6:,.1f} MB"
 
 
@@ -196,7 +196,7 @@ def _time(seconds: float | None) -> str:
 
 
 def _iso(seconds: float | None) -> str | None:
-    """Write a time; a ledger that is wrong may have any."""
+    """Return a time in ISO 8601; a damaged ledger may hold any number."""
     if seconds is None:
         return None
     try:

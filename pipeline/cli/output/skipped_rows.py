@@ -1,4 +1,4 @@
-"""Says which rows of a history are not learned from, or under another code than their own."""
+"""Describes the rows of a history that are skipped, or learned under another code."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from pipeline.engine.model import Lessons
 __all__ = ["left_out", "retired_codes"]
 
 SHOWN = 10
-"""Codes that are named of those that are unknown, and of those that are retired."""
+"""The most unknown codes, and the most retired codes, in one line."""
 
 
 def left_out(lessons: Lessons) -> Iterator[str]:
-    """Return a line for each reason, with the rows that it concerns."""
+    """Return a line for each reason to skip rows, with their number."""
     if lessons.without_text:
-        yield f"left out for want of text: {_rows(lessons.without_text)}"
+        yield f"skipped: {_rows(lessons.without_text)} without text"
     if lessons.without_code:
-        yield f"left out for want of a code: {_rows(lessons.without_code)}"
+        yield f"skipped: {_rows(lessons.without_code)} without a code"
     if lessons.unknown:
         most = [f"{code[:40]} ({rows:,})" for code, rows in lessons.unknown.most_common()]
         yield (
-            f"left out: {_rows(lessons.unknown.total())} whose code the "
-            f"{lessons.table.system} table lacks or that is no full code: {_named(most)}"
+            f"skipped: {_rows(lessons.unknown.total())} whose code the "
+            f"{lessons.table.system} table lacks, or that is not a full code: {_named(most)}"
         )
     yield from _retired(lessons)
     if lessons.beyond:
         yield (
-            f"{_rows(lessons.beyond)} with commodities that the table lacks: answered by their "
-            "class until the full table is added (tender-pipeline codes add unspsc FILE)"
+            f"{_rows(lessons.beyond)} with commodities that the table lacks: their class is the "
+            "answer until you add the full table (tender-pipeline codes add unspsc FILE)"
         )
 
 
 def retired_codes(lessons: Lessons) -> dict[str, dict[str, Any]]:
-    """Return what is kept of the retired codes: their rows, last days and successors."""
+    """Return for each retired code its rows, last day and successor."""
     return {
         code: {"rows": rows, "until": end.until.isoformat(), "successor": end.successor}
         for code, rows, end in _ended(lessons)
@@ -51,7 +51,7 @@ def _retired(lessons: Lessons) -> Iterator[str]:
         yield f"learned as its successor: {_whose(lessons, kept)}: {_named(most)}"
     if lost:
         most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
-        yield f"left out: {_whose(lessons, lost)}, with no successor known: {_named(most)}"
+        yield f"skipped: {_whose(lessons, lost)}, with no successor known: {_named(most)}"
 
 
 def _ended(lessons: Lessons) -> Iterator[tuple[str, int, Retired]]:

@@ -1,0 +1,39 @@
+"""What stands in for a purchase where nothing has to be bought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipeline.answers import Matcher
+from pipeline.paid import Estimate
+from pipeline.tables import Batch
+
+__all__ = ["Free"]
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A matcher that needs no purchase, such as the embedded engine.
+
+    It has the methods of `pipeline.paid.Purchase` that a job calls.
+    """
+
+    matcher: Matcher
+
+    def noted(self, batches: Iterable[Batch]) -> Iterable[Batch]:
+        """Return the batches; there are no calls to note."""
+        return batches
+
+    def estimate(self) -> Estimate:
+        """Return an estimate of nothing."""
+        return Estimate.free()
+
+    def buy(self, batches: Iterable[Batch], estimate: Estimate) -> None:
+        """Buy nothing."""
+
+    def paid(self) -> None:
+        """Return None: there are no payments."""
+
+    def close_job(self) -> None:
+        """Do nothing: no ledger knows the job."""

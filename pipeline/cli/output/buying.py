@@ -1,0 +1,33 @@
+"""What a purchase prints: its estimate, the question whether to buy, and its progress."""
+
+from __future__ import annotations
+
+import click
+
+from pipeline.cli.output.console import on_terminal, progress_display
+from pipeline.paid import Estimate, PaidService, Purchase
+from pipeline.settings import Settings
+
+__all__ = ["described", "open_purchase"]
+
+
+def open_purchase(service: PaidService, settings: Settings, identity: str, sure: bool) -> Purchase:
+    """Open the purchase of a job.
+
+    Before it buys, it prints the estimate. On a terminal it asks, unless the user is sure
+    (``--yes``) or the cost has a limit.
+    """
+
+    def confirm(estimate: Estimate) -> bool:
+        click.echo(described(service, estimate), err=True)
+        if sure or service.max_cost is not None or not on_terminal():
+            return True
+        return click.confirm("Buy?", err=True)
+
+    return Purchase(service, settings, identity, progress_display(), confirm)
+
+
+def described(service: PaidService, estimate: Estimate) -> str:
+    """Return what a purchase will take, its rate limit and its ledger."""
+    limit = "no limit" if service.limit is None else f"at most {service.limit}"
+    return f"{estimate} ({limit}); ledger {service.ledger}"

@@ -1,0 +1,57 @@
+"""Standard output and standard error: lines, the log, and the progress display."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+
+import click
+
+from pipeline.errors import OutputError
+from pipeline.progress import Display, bar, log_lines
+
+__all__ = ["log_to_stderr", "on_terminal", "progress_display", "say", "silence"]
+
+
+def log_to_stderr() -> None:
+    """Show what the package logs; with the time, unless standard error is a terminal."""
+    form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
+    logging.basicConfig(format=form, stream=sys.stderr)
+    logging.getLogger("pipeline").setLevel(logging.INFO)
+
+
+def progress_display(elsewhere: Display = log_lines) -> Display:
+    """Return a bar if standard error is a terminal, else another display."""
+    return bar if sys.stderr is not None and sys.stderr.isatty() else elsewhere
+
+
+def on_terminal() -> bool:
+    """Tell whether a person can be asked: they see standard error and type standard input."""
+    streams = (sys.stdin, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams)
+
+
+def say(text: str) -> None:
+    """Print to standard output; a reader that has gone (``| head``) is no error.
+
+    Raises:
+        OutputError: standard output cannot be written for another reason.
+    """
+    try:
+        click.echo(text)
+    except OSError as error:
+        silence()
+        if error.errno != errno.EPIPE:
+            raise OutputError(
+                f"Standard output cannot be written to: {error.strerror or error}.",
+                "Free some space, or print elsewhere.",
+            ) from error
+
+
+def silence() -> None:
+    """Discard standard output from here on: the interpreter's last flush would fail too."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,127 @@
+"""Declares the options of a paid service, and makes a `PaidService` of their values."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from pipeline.cli.options import declared, option
+from pipeline.errors import SettingsError
+from pipeline.files.regular import read_text
+from pipeline.paid import PaidService
+from pipeline.paid.service import KEY_VARIABLE
+
+__all__ = ["PaidOptions", "paid_options", "terms_options", "yes"]
+
+terms_options = declared(
+    option("--base-url", help="The paid service; without it the embedded engine answers."),
+    option(
+        "--api-key-file",
+        type=click.Path(path_type=Path),
+        help=f"A file with the API key.  [default: the variable {KEY_VARIABLE}]",
+    ),
+    option(
+        "--ledger",
+        type=click.Path(path_type=Path),
+        help="The file of answers and payments.  [default: in your data folder]",
+    ),
+    option("--rate", help="The rate limit: 100/min, 60/6s, none.  [default: the account's]"),
+    option("--workers", default=16, help="Concurrent requests."),
+    option("--max-cost", help="Stop (resumable) before this job costs more, US dollars."),
+    option(
+        "--max-price", default="0.01", help="Stop (resumable) if one call costs more, US dollars."
+    ),
+    option("--max-duration", help="Stop (resumable) after this time, such as 90min or 6h."),
+    option("--timeout", default="60s", help="The time limit of one request."),
+    option("--burst", is_flag=True, help="Send as fast as the limit allows, not evenly."),
+    option("--wait", is_flag=True, help="Wait for another run, demo limits and long pauses."),
+    option("--ignore-pause", is_flag=True, help="Send even if the service asked to wait."),
+    option("--retry-failed", is_flag=True, help="Buy calls again that failed for good."),
+    option("--max-age", help="Buy answers again that are older, such as 30d."),
+    option(
+        "--on-unconfirmed",
+        type=click.Choice(["retry", "hold"]),
+        default="retry",
+        help="What to do if an answer was lost that may have been billed.",
+    ),
+)
+
+yes = option("--yes", is_flag=True, help="Buy without asking.")
+
+paid_options = declared(terms_options, yes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidOptions:
+    """The options that `paid_options` declares; `PaidService` documents and checks most of them.
+
+    Attributes:
+        base_url: the paid service; None or "" for the embedded engine.
+        api_key_file: a file with the API key; None takes the variable.
+        yes: buy without asking.
+    """
+
+    base_url: str | None
+    api_key_file: Path | None
+    ledger: Path | None
+    rate: str | None
+    workers: int
+    max_cost: str | None
+    max_price: str
+    max_duration: str | None
+    timeout: str
+    burst: bool
+    wait: bool
+    ignore_pause: bool
+    retry_failed: bool
+    max_age: str | None
+    on_unconfirmed: Literal["retry", "hold"]
+    yes: bool
+
+    def service(self) -> PaidService | None:
+        """Return the paid service to buy from; None without a base URL.
+
+        Raises:
+            SettingsError: an option has a wrong value, or the key file cannot be read.
+        """
+        if not self.base_url:
+            return None
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            service = PaidService(
+                base_url=self.base_url,
+                api_key=self._api_key(),
+                ledger=self.ledger,
+                rate=self.rate or None,
+                workers=self.workers,
+                max_cost=self.max_cost or None,
+                max_price=self.max_price,
+                max_duration=self.max_duration or None,
+                timeout=self.timeout,
+                burst=self.burst,
+                wait=self.wait,
+                ignore_pause=self.ignore_pause,
+                retry_failed=self.retry_failed,
+                max_age=self.max_age or None,
+                on_unconfirmed=self.on_unconfirmed,
+            )
+        for warning in warned:
+            click.echo(f"Warning: {warning.message}", err=True)
+        return service
+
+    def _api_key(self) -> str | None:
+        if self.api_key_file is None:
+            return None
+        try:
+            return read_text(self.api_key_file).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            # The name may be the key itself, and so may what cannot be decoded: repeat neither.
+            reason = error.strerror or error if isinstance(error, OSError) else "it is not UTF-8"
+            raise SettingsError(
+                f"The file of the API key cannot be read: {reason}.",
+                "Give --api-key-file the path of a text file that holds only the key.",
+            ) from error

@@ -1,0 +1,172 @@
+"""Declares the options of ``run`` and ``plan``, and gives their values types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.cli.options import (
+    DialectOptions,
+    Names,
+    as_json,
+    declared,
+    dialect_options,
+    input_format,
+    option,
+)
+from pipeline.cli.paid_options import PaidOptions, terms_options, yes
+from pipeline.cli.settings_file import settings_file
+from pipeline.engine.model import ModelFolder
+from pipeline.settings import ENGINES, FORMATS, EngineName, Format, Settings, parse_systems
+
+__all__ = ["RunOptions", "run_options"]
+
+run_options = declared(
+    click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path, allow_dash=True)),
+    option(
+        "--output",
+        type=click.Path(path_type=Path),
+        help="Where the enriched table goes; - is standard output.  "
+        "[default: outputs/<name>.classified.<format>, or - if INPUT is -]",
+    ),
+    option(
+        "--systems",
+        default=",".join(SYSTEMS),
+        type=Names(),
+        help="Classification systems, comma-separated.",
+    ),
+    option(
+        "--text-column",
+        "text_columns",
+        multiple=True,
+        type=Names(),
+        default=["description"],
+        help="A column with the text; repeat it to join several.",
+    ),
+    option("--top", default=1, help="Matches for each row, 1 to 10."),
+    option(
+        "--min-confidence",
+        type=float,
+        help="Mark a best match under this for review.  [default: where 2 of 3 are right; 0 with "
+        "--base-url]",
+    ),
+    option(
+        "--roll-up",
+        "--back-off",
+        "roll_up",
+        type=float,
+        help="Replace a match under this by the deepest code above it that reaches it.",
+    ),
+    option("--jobs", default=1, help="Processes for the embedded engine."),
+    option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        default="learned",
+        help="Use the learned models, or only the titles of the codes.",
+    ),
+    option(
+        "--model",
+        "models",
+        multiple=True,
+        type=Names(),
+        help="The folder of a learned model (see train); repeat it for several systems.",
+    ),
+    option("--explain", is_flag=True, help="Add the words that decided the best match."),
+    option(
+        "--fail-if-no-match",
+        type=float,
+        metavar="SHARE",
+        help="Exit with 3 if a larger share of a system's rows with text has no match.",
+    ),
+    option("--column-prefix", default="", help="A prefix for the name of every new column."),
+    option("--limit-rows", type=int, help="Read only so many rows: a sample."),
+    option(
+        "--overwrite",
+        is_flag=True,
+        help="Replace an output that this tool did not write, or a full table by a sample.",
+    ),
+    input_format(option),
+    option(
+        "--output-format",
+        type=click.Choice(FORMATS),
+        help="The output's format, if its name does not show it.",
+    ),
+    dialect_options(option),
+    as_json(option),
+    option(
+        "--config",
+        type=click.Path(path_type=Path),
+        is_eager=True,
+        expose_value=False,
+        callback=settings_file,
+        help="A TOML file of settings.  [default: tender-pipeline.toml]",
+    ),
+    terms_options,
+    option("--partial", is_flag=True, help="If the run stops early, write the table so far."),
+    yes,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(PaidOptions, DialectOptions):
+    """The options that `run_options` declares; `Settings` documents and checks most of them.
+
+    Attributes:
+        input_path: the table's file; - for standard input.
+        output: where the enriched table goes; - for standard output, None for the default.
+        models: folders of learned models.
+        overwrite: replace an output that this tool did not write.
+        output_format: the output's format, if its name does not show it.
+        as_json: print the summary as JSON.
+        partial: write the table so far if the run stops early.
+    """
+
+    input_path: Path
+    output: Path | None
+    systems: str
+    text_columns: tuple[str, ...]
+    top: int
+    min_confidence: float | None
+    roll_up: float | None
+    jobs: int
+    engine: EngineName
+    models: tuple[str, ...]
+    explain: bool
+    fail_if_no_match: float | None
+    column_prefix: str
+    limit_rows: int | None
+    overwrite: bool
+    output_format: Format | None
+    as_json: bool
+    partial: bool
+
+    def settings(self, models: Mapping[System, ModelFolder]) -> Settings:
+        """Return the settings of the job.
+
+        Raises:
+            SettingsError: an option has a wrong value, or does not go with a paid service.
+        """
+        settings = Settings(
+            systems=parse_systems(self.systems),
+            text_columns=self.text_columns,
+            top=self.top,
+            min_confidence=self.min_confidence,
+            roll_up=self.roll_up,
+            jobs=self.jobs,
+            column_prefix=self.column_prefix,
+            limit_rows=self.limit_rows,
+            models={str(model.path): model.sha256 for model in models.values()},
+            engine=self.engine,
+            explain=self.explain,
+            fail_if_no_match=self.fail_if_no_match,
+        )
+        return settings.for_service() if self.base_url else settings
+
+    @property
+    def to_standard_output(self) -> bool:
+        """Whether the table goes to standard output: the output is -, or only the input is."""
+        return str(self.output or self.input_path) == "-"

@@ -1,0 +1,167 @@
+"""Reads a settings file; one that nobody named may not decide about secrets or other folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, time
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from pipeline.cli.options import Names
+from pipeline.cli.output.console import on_terminal
+from pipeline.errors import SettingsError
+from pipeline.files.regular import read_toml
+from pipeline.paid.client.urls import canonical
+
+__all__ = ["DEFAULT_FILE", "confirm_found_file", "settings_file"]
+
+DEFAULT_FILE = Path("tender-pipeline.toml")
+
+SHOWN = 60
+"""Characters of a wrong value that a message repeats."""
+
+FOUND = __name__
+"""The key in a command's context for the path of a settings file that was found, not named."""
+
+
+def settings_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    """Make the settings in a file the command's defaults.
+
+    Without a path, read ``tender-pipeline.toml`` in the current folder, if there is one.
+
+    Raises:
+        SettingsError: the file cannot be read, names an unknown option, or has a wrong value.
+    """
+    if path is None:
+        if not DEFAULT_FILE.is_file():
+            return
+        path = DEFAULT_FILE
+        context.meta[FOUND] = path
+    try:
+        settings = read_toml(path)
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
+    options = {
+        name.removeprefix("--"): p
+        for p in context.command.params
+        if isinstance(p, click.Option) and p is not parameter
+        for name in p.opts
+    }
+    context.default_map = {
+        str(named.name): _value(value, named, f"{path}: {name}")
+        for name, value in settings.items()
+        for named in [_named(name, value, options, path)]
+        if value != ""  # unset, as in the environment
+    }
+
+
+def _named(name: str, value: Any, options: Mapping[str, click.Option], path: Path) -> click.Option:
+    wanted = name.replace("_", "-")
+    if wanted in options:
+        return options[wanted]
+    if wanted == "config":
+        raise SettingsError(
+            f"{path}: a settings file cannot name another one.",
+            "Delete the line; name the file on the command line: --config PATH.",
+        )
+    if isinstance(value, dict):
+        raise SettingsError(
+            f"{path}: there is no table [{name}].",
+            f"Delete the line [{name}]: all settings are at the top level of the file.",
+        )
+    close = get_close_matches(wanted, options, n=1, cutoff=0.5)
+    hint = f"Did you mean {close[0]!r}?" if close else f"Choose from {', '.join(options)}."
+    raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
+
+
+def _value(value: Any, option: click.Option, place: str) -> Any:
+    """Return a value of TOML as click takes it for an option, if it has the option's type."""
+    wanted, right = _wanted(value, option)
+    if not right:
+        raise SettingsError(f"{place} is {_shown(value)}.", f"It must be {wanted}.")
+    if option.multiple:
+        return value if isinstance(value, list) else [value]
+    return ",".join(value) if isinstance(value, list) else value
+
+
+def _wanted(value: Any, option: click.Option) -> tuple[str, bool]:
+    """Return the type of an option in words, and whether a value has it."""
+    if option.is_flag:
+        return "true or false", isinstance(value, bool)
+    if isinstance(option.type, click.types.IntParamType):
+        return "a whole number", isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(option.type, click.types.FloatParamType):
+        return "a number", isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(option.type, Names):
+        names = value if isinstance(value, list) else [value]
+        return "a name or a list of names", all(isinstance(name, str) for name in names)
+    return "text, in quotes", isinstance(value, str)
+
+
+def _shown(value: Any) -> str:
+    """Return a value much as the file has it."""
+    if isinstance(value, bool | date | time):
+        return str(value).lower()
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A setting that the maker of a folder must not choose for its user.
+
+    Attributes:
+        says: what the file says.
+        question: the question on a terminal.
+        option: the option that says the same.
+    """
+
+    says: str
+    question: str
+    option: str
+
+
+def confirm_found_file(context: click.Context) -> None:
+    """Ask a person to confirm what a found settings file says of secrets and other folders.
+
+    Somebody else may have made the folder. Their file must not send the key and the texts to an
+    address of its choice, use another file as the key, or write an output outside the folder.
+    ``--yes`` is about buying and does not confirm any of this.
+
+    Raises:
+        SettingsError: there is no terminal, or the answer is no.
+    """
+    path = context.meta.get(FOUND)
+    for claim in _claims(context) if path else ():
+        said = f"{path}, which was found in the current folder, {claim.says}"
+        if not (on_terminal() and click.confirm(f"{said}.\n{claim.question}", err=True)):
+            variable = claim.option.removeprefix("--").replace("-", "_").upper()
+            raise SettingsError(
+                f"{said}, and nobody has confirmed that. Nothing was sent.",
+                f"If that is right, name the file (--config {path}), or use {claim.option} or the "
+                f"variable TENDER_PIPELINE_{variable}.",
+            )
+
+
+def _claims(context: click.Context) -> Iterator[_Claim]:
+    def in_file(name: str) -> Any:
+        """Return the value of a parameter if it comes from the file."""
+        from_file = context.get_parameter_source(name) == ParameterSource.DEFAULT_MAP
+        return context.params[name] if from_file else None
+
+    address = context.params["base_url"]
+    if in_file("base_url"):
+        says = f"names the paid service {canonical(address)}"
+        yield _Claim(says, "Send the texts and your API key there?", "--base-url")
+    if address and (key_file := in_file("api_key_file")):
+        says = f"names the file of the API key, {str(key_file)!r}"
+        yield _Claim(says, f"Send its content to {canonical(address)}?", "--api-key-file")
+    output = in_file("output")
+    if output and not output.resolve().is_relative_to(Path.cwd().resolve()):
+        says = f"puts the output outside of it, at {str(output)!r}"
+        yield _Claim(says, "Write it there?", "--output")
