@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
@@ -45,8 +45,7 @@ __all__ = [
 Forecast = Plan
 """The old name of `Plan`."""
 
-WARNED_FROM_PLAN, WARNED_FROM_RUN = 5, 6
-"""The stack levels of the user's call, seen from where a warning is issued."""
+PACKAGE = str(Path(__file__).parent)
 
 
 def classify(
@@ -189,7 +188,7 @@ def plan(
             else purchase_to_plan(_checked(service), settings, source.identity(settings, sink.path))
         )
         with purchase as planned:
-            return job.plan(source, settings, planned, _warner(WARNED_FROM_PLAN))
+            return job.plan(source, settings, planned, _warn)
     except PipelineError as error:
         raise in_python(error) from None
 
@@ -220,7 +219,7 @@ def _classify(
     if service is not None:
         settings = settings.for_service()
     source, sink = open_table(data, settings, output, overwrite, csv, partial)
-    reporter = job.Reporter(stoppable(display, interruption), _warner(WARNED_FROM_RUN))
+    reporter = job.Reporter(stoppable(display, interruption), _warn)
     purchase: AbstractContextManager[Purchase | Free] = (
         nullcontext(Free(embedded(settings, folders)))
         if service is None
@@ -242,11 +241,13 @@ def _classify(
     return result
 
 
-def _warner(stack_level: int) -> Callable[[str], None]:
-    def warn(text: str) -> None:
-        warnings.warn(python_words(text), stacklevel=stack_level)
-
-    return warn
+def _warn(text: str) -> None:
+    """Issue a warning that names the line of the user's call."""
+    ours = 0
+    frame = inspect.currentframe()
+    while frame and frame.f_code.co_filename.startswith(PACKAGE):
+        ours, frame = ours + 1, frame.f_back
+    warnings.warn(python_words(text), stacklevel=ours + 1)
 
 
 def _raise_if_parked(summary: Summary, partial: bool) -> None:

@@ -149,7 +149,7 @@ def test_what_is_no_table_is_refused_with_what_would_be_one(data: Any) -> None:
 
 def test_a_column_that_speaks_arrow_is_no_table() -> None:
     column: Any = pa.chunked_array([["Road marking"]])
-    with pytest.raises(pipeline.InputError, match="cannot be read by way of Arrow"):
+    with pytest.raises(pipeline.InputError, match="Arrow cannot read the table"):
         pipeline.classify(column)
 
 

@@ -24,6 +24,7 @@ from pipeline.paid.ledger import Journal, Ledger
 from pipeline.service import Accounts
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
+from tests.service.rehearsal.processes import until
 
 ROOT = Path(__file__).parents[2]
 VERSION_1 = (ROOT / "tests" / "paid" / "ledger" / "version_1.sql").read_text("utf-8")
@@ -322,12 +323,16 @@ def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
         the.write([f"text {number}" for number in range(10)])
         run = started(tmp_path, address, service.account.key)
         assert gate.reached.wait(20)
-        assert command("attempts", "--state", "sent", "--json") == 0
-        under_way = [one["attempt"] for one in figures(capsys)["attempts"]]
-        assert under_way
+
+        def sent() -> list[str]:
+            assert command("attempts", "--state", "sent", "--json") == 0
+            return [one["attempt"] for one in figures(capsys)["attempts"]]
+
+        until(lambda: len(sent()) == 3)  # every worker waits at the gate, all else is recorded
+        under_way = sent()
         assert command("show", "--json") == 0
         (job,) = figures(capsys)["open_jobs"]
-        assert (job["calls"], job["attempts"]) == (20, 7 + len(under_way))
+        assert (job["calls"], job["attempts"]) == (20, 7 + 3)
         assert command("export", "attempts.csv") == 0
         assert command("verify") == 0
         for arguments in [("prune", "--older-than", "0s", "--yes"), ("settle", under_way[0])]:

@@ -50,7 +50,8 @@ def test_every_option_of_run_has_the_variable_that_is_promised() -> None:
     for option in run.params:
         if isinstance(option, click.Option) and option.name != "config":
             expected = option.opts[0].removeprefix("--").replace("-", "_").upper()
-            assert option.envvar == f"TENDER_PIPELINE_{expected}"
+            variables = [option.envvar] if isinstance(option.envvar, str) else option.envvar
+            assert variables and variables[0] == f"TENDER_PIPELINE_{expected}"
 
 
 def test_evaluate_has_the_options_of_run_for_tables_and_for_buying() -> None:
