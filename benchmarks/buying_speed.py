@@ -40,9 +40,10 @@ from benchmarks.texts import made_texts
 from pipeline.classification import job
 from pipeline.classification.sink import FileSink
 from pipeline.classification.source import Source
-from pipeline.paid import PaidService, Purchase
 from pipeline.paid.client.urls import canonical, match_url
 from pipeline.paid.ledger import database
+from pipeline.paid.purchase import Purchase
+from pipeline.paid.service import PaidService
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 

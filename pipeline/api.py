@@ -15,7 +15,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag
 from pipeline.classification import job
 from pipeline.classification.free import Free
-from pipeline.classification.plan import Plan, purchase_to_plan
+from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import Data, open_table
 from pipeline.classification.summary import Summary
@@ -24,8 +24,9 @@ from pipeline.engine.model import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation import Evaluation, evaluate
 from pipeline.interruption import Interruption
-from pipeline.paid import PaidService, Purchase
+from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Parked
+from pipeline.paid.service import PaidService
 from pipeline.progress import Progress, display_for, stoppable
 from pipeline.python_messages import in_python, python_words
 from pipeline.settings import CsvOptions, EngineName, Settings, parse_systems
@@ -185,7 +186,7 @@ def plan(
         purchase: AbstractContextManager[Purchase | Free] = (
             nullcontext(Free(embedded(settings, {})))
             if service is None
-            else purchase_to_plan(_checked(service), settings, source.identity(settings, sink.path))
+            else Purchase.to_plan(_checked(service), settings, source.identity(settings, sink.path))
         )
         with purchase as planned:
             return job.plan(source, settings, planned, _warn)

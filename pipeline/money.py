@@ -6,20 +6,18 @@ from collections.abc import Iterable
 from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import TypeAlias
 
-import pyarrow as pa
-
 from pipeline.checks import option_name
 from pipeline.errors import SettingsError
 
-__all__ = ["ARROW_USD", "ZERO", "Usd", "known_total", "plain", "total", "usd"]
+__all__ = ["DECIMALS", "DIGITS", "ZERO", "Usd", "known_total", "plain", "total", "usd"]
 
 Usd: TypeAlias = Decimal | str | int | float
 """US dollars as a user writes them; a float counts as the digits that it prints."""
 
 ZERO = Decimal(0)
 
-ARROW_USD = pa.decimal128(38, 24)
-"""US dollars in Parquet: 14 digits before the decimal point, 24 after it."""
+DIGITS, DECIMALS = 38, 24
+"""Of an amount in files: 14 digits before the decimal point, 24 after it."""
 
 _EXACT = Context(prec=50, traps=[Inexact, InvalidOperation, Overflow, Clamped])
 

@@ -14,6 +14,7 @@ from pipeline.errors import SettingsError
 __all__ = [
     "ENGINES",
     "FORMATS",
+    "KEY_VARIABLE",
     "MAX_TOP",
     "SURE",
     "CsvOptions",
@@ -28,6 +29,9 @@ FORMATS: tuple[Format, ...] = ("csv", "parquet")
 
 EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = ("learned", "lexical")
+
+KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
+"""The environment variable with the key of a paid service."""
 
 LINE_ENDS = ("lf", "crlf", "cr")
 QUOTE_ESCAPES = ("double", "backslash")

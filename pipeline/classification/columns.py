@@ -20,10 +20,11 @@ from pipeline.answers import (
     System,
 )
 from pipeline.errors import SettingsError
-from pipeline.money import ARROW_USD, ZERO, known_total
+from pipeline.money import ZERO, known_total
 from pipeline.quoting import listed
 from pipeline.settings import Settings
 from pipeline.tables import NewColumn
+from pipeline.tables.table import ARROW_USD
 
 __all__ = ["check_free", "cost", "new_columns", "new_fields", "status"]
 

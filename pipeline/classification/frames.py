@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError
-from pipeline.money import ARROW_USD, plain
+from pipeline.money import plain
 from pipeline.settings import Settings
-from pipeline.tables.table import BATCH_ROWS
+from pipeline.tables.table import ARROW_USD, BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
 __all__ = ["arrow_of", "frame_of", "text_sample", "text_table", "with_columns"]

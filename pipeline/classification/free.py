@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipeline.answers import Matcher
-from pipeline.paid import Estimate
+from pipeline.paid.estimate import Estimate
 from pipeline.tables import Batch
 
 __all__ = ["Free"]
@@ -16,7 +16,7 @@ __all__ = ["Free"]
 class Free:
     """A matcher that needs no purchase, such as the embedded engine.
 
-    It has the methods of `pipeline.paid.Purchase` that a job calls.
+    It has the methods of `pipeline.paid.purchase.Purchase` that a job calls.
     """
 
     matcher: Matcher

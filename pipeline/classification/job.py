@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.classification.free import Free
@@ -18,10 +19,12 @@ from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Tally, write
 from pipeline.errors import InputChangedError
 from pipeline.money import plain, total
-from pipeline.paid import Purchase
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
+
+if TYPE_CHECKING:  # an offline job needs nothing of what buys
+    from pipeline.paid.purchase import Purchase
 
 __all__ = ["Reporter", "plan", "run"]
 
@@ -133,7 +136,7 @@ def _check_writable(
 ) -> None:
     check_free(source.reader.schema.names, settings)
     sink.check()
-    if sink.keeps_partial and isinstance(purchase, Purchase):
+    if sink.keeps_partial and not isinstance(purchase, Free):
         sink.partial.check()
 
 

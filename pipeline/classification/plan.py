@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.classification.text_columns import has_words
-from pipeline.paid import Estimate, PaidService, Purchase
-from pipeline.settings import Settings
+from pipeline.paid.estimate import Estimate
 from pipeline.tables import Batch
 
-__all__ = ["Plan", "purchase_to_plan"]
+__all__ = ["Plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +70,3 @@ class Plan:
             empty += len(batch.texts) - len(texts)
             wordless += sum(not has_words(text) for text in texts)
         return cls(rows, empty, wordless)
-
-
-@contextmanager
-def purchase_to_plan(service: PaidService, settings: Settings, identity: str) -> Iterator[Purchase]:
-    """Open a purchase that only plans a job; nothing of it stays in the ledger.
-
-    Raises:
-        LedgerError: the ledger cannot be used.
-    """
-    with Purchase(service, settings, identity, plan_only=True) as purchase:
-        try:
-            yield purchase
-        finally:
-            purchase.delete_job()

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
-import pandas as pd
 import pyarrow as pa
 
-from pipeline.classification.frames import text_sample, text_table
 from pipeline.classification.manifest import Files
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
@@ -20,6 +18,9 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.paid import identity
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, open_reader, output_format_of
+
+if TYPE_CHECKING:  # a job from file to file needs no pandas, which takes long to import
+    import pandas as pd
 
 __all__ = ["Data", "Source", "open_table"]
 
@@ -32,7 +33,7 @@ class ArrowStream(Protocol):
         ...
 
 
-Data: TypeAlias = pd.DataFrame | pa.Table | ArrowStream | str | PathLike[str]
+Data: TypeAlias = Union["pd.DataFrame", pa.Table, ArrowStream, str, PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,11 @@ class Source:
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""
-        return first_rows(self.reader) if self.frame is None else text_sample(self.frame)
+        if self.frame is None:
+            return first_rows(self.reader)
+        from pipeline.classification.frames import text_sample
+
+        return text_sample(self.frame)
 
     def identity(self, settings: Settings, output: Path | None) -> str:
         """Return what the job is known by in the ledger, so that the same command continues it.
@@ -107,8 +112,7 @@ def open_table(
             "output and csv are for files, and this table is in memory.",
             "Write the result yourself: result.table or result.to_pandas().",
         )
-    frame = data if isinstance(data, pd.DataFrame) else None
-    table = _arrow_table(data) if frame is None else text_table(frame, settings)
+    frame, table = _in_memory(data, settings)
     reader = ArrowReader(table, settings.text_columns)
     return Source(reader, frame=frame), MemorySink(keeps_partial=partial)
 
@@ -144,7 +148,14 @@ def _checked_csv(csv: Any) -> CsvOptions:
     return csv or CsvOptions()
 
 
-def _arrow_table(data: Any) -> pa.Table:
+def _in_memory(data: Any, settings: Settings) -> tuple[pd.DataFrame | None, pa.Table]:
+    """Return a frame and its text columns, or None and any other table."""
+    import pandas as pd
+
+    from pipeline.classification.frames import text_table
+
+    if isinstance(data, pd.DataFrame):
+        return data, text_table(data, settings)
     if isinstance(data, pd.Series) or not hasattr(data, "__arrow_c_stream__"):
         kind = type(data)
         raise SettingsError(
@@ -153,7 +164,7 @@ def _arrow_table(data: Any) -> pa.Table:
             'what you have: pandas.DataFrame({"description": ...}).',
         )
     try:
-        return pa.table(data)
+        return None, pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
             f"Arrow cannot read the table: {error}.",

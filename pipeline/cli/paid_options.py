@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from pipeline.cli.options import declared, option
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
-from pipeline.paid import PaidService
-from pipeline.paid.service import KEY_VARIABLE
+from pipeline.settings import KEY_VARIABLE
+
+if TYPE_CHECKING:  # imported if there is a service
+    from pipeline.paid.service import PaidService
 
 __all__ = ["PaidOptions", "paid_options", "terms_options", "yes"]
 
@@ -90,6 +92,8 @@ class PaidOptions:
         """
         if not self.base_url:
             return None
+        from pipeline.paid.service import PaidService
+
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             service = PaidService(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,8 +21,10 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.paid_options import PaidOptions, terms_options, yes
 from pipeline.cli.settings_file import settings_file
-from pipeline.engine.model import ModelFolder
 from pipeline.settings import ENGINES, FORMATS, EngineName, Format, Settings, parse_systems
+
+if TYPE_CHECKING:  # --help needs no engine
+    from pipeline.engine.model import ModelFolder
 
 __all__ = ["RunOptions", "run_options"]
 

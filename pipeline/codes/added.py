@@ -143,7 +143,7 @@ def _keep(table: pa.Table, path: Path) -> None:
 def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a changed file again
     try:
         check_regular(path)
-        table = pq.read_table(path)
+        table = pq.ParquetFile(path).read()
         about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
         parents = {code: parent("unspsc", code, titles) for code in titles}

@@ -27,7 +27,7 @@ def shipped(system: System) -> CodeTable:
 def cpv_titles() -> dict[str, list[str]]:
     """Return the CPV titles by language, English first, each in the order of the codes."""
     with as_file(DATA / "cpv.parquet") as path:
-        table = pq.read_table(path)
+        table = pq.ParquetFile(path).read()
     return {name: table[name].to_pylist() for name in table.column_names if name != "code"}
 
 
@@ -40,7 +40,7 @@ def phrases(system: System) -> list[tuple[str, str]]:
 
 def _cpv() -> CodeTable:
     with as_file(DATA / "cpv.parquet") as path:
-        table = pq.read_table(path, columns=["code", "en"])
+        table = pq.ParquetFile(path).read(["code", "en"])  # read_table would import pandas
     about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
     titles = dict(zip(table["code"].to_pylist(), table["en"].to_pylist(), strict=True))
     return _table("cpv", about, titles)

@@ -10,7 +10,7 @@ from pipeline.answers import Matcher, System
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import SettingsError
-from pipeline.paid import PaidService
+from pipeline.paid.service import PaidService
 from pipeline.settings import MAX_TOP, EngineName
 
 __all__ = ["Embedded", "Paid", "Subject", "is_address", "model", "offline"]

@@ -18,7 +18,8 @@ from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.labelled import check_columns
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.paid import PaidService, Purchase
+from pipeline.paid.purchase import Purchase
+from pipeline.paid.service import PaidService
 from pipeline.progress import bar, silent
 from pipeline.python_messages import in_python
 from pipeline.settings import CsvOptions, Settings

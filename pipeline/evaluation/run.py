@@ -19,10 +19,11 @@ from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, compare
 from pipeline.money import total
-from pipeline.paid import PaidService, Purchase
 from pipeline.paid.identity import of_contents
+from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Paid as Payments
 from pipeline.paid.result import Parked
+from pipeline.paid.service import PaidService
 from pipeline.progress import Progress
 from pipeline.settings import Settings
 from pipeline.tables import ArrowBatch, Reader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from pipeline.answers import System
@@ -82,6 +82,20 @@ class Purchase:
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
         self.matcher = LedgerMatcher(self._job, settings.systems, service.most_lost)
+
+    @classmethod
+    @contextmanager
+    def to_plan(cls, service: PaidService, settings: Settings, identity: str) -> Iterator[Purchase]:
+        """Open a purchase that only plans a job; nothing of it stays in the ledger.
+
+        Raises:
+            LedgerError: the ledger cannot be used.
+        """
+        with cls(service, settings, identity, plan_only=True) as purchase:
+            try:
+                yield purchase
+            finally:
+                purchase.delete_job()
 
     def __enter__(self) -> Purchase:
         return self

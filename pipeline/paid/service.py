@@ -20,10 +20,9 @@ from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
+from pipeline.settings import KEY_VARIABLE
 
-__all__ = ["KEY_VARIABLE", "PaidService"]
-
-KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
+__all__ = ["PaidService"]
 
 
 @dataclass(frozen=True, slots=True, init=False)

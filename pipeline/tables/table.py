@@ -8,7 +8,12 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-__all__ = ["BATCH_CHARS", "BATCH_ROWS", "Batch", "NewColumn", "Reader", "Writer"]
+from pipeline.money import DECIMALS, DIGITS
+
+__all__ = ["ARROW_USD", "BATCH_CHARS", "BATCH_ROWS", "Batch", "NewColumn", "Reader", "Writer"]
+
+ARROW_USD = pa.decimal128(DIGITS, DECIMALS)
+"""The type of a column of US dollars."""
 
 BATCH_ROWS = 1024
 """Rows per batch: large enough for the engine's matrices, small enough to hold several."""

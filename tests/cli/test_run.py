@@ -448,7 +448,7 @@ pipeline.cli.main()
 )
 def test_an_interrupt_while_something_is_imported_ends_the_process_at_once(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_IMPORT, "run", module],
+        [sys.executable, "-c", INTERRUPTED_IMPORT, "run", "in.csv", module],
         capture_output=True,
         text=True,
         check=False,

@@ -24,7 +24,9 @@ from pipeline.classification import job
 from pipeline.classification.sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid import Estimate, PaidService, Purchase
+from pipeline.paid.estimate import Estimate
+from pipeline.paid.purchase import Purchase
+from pipeline.paid.service import PaidService
 from pipeline.service import Accounts, Opened, create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader

@@ -23,8 +23,8 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.paid.service import KEY_VARIABLE
 from pipeline.progress import Advance
+from pipeline.settings import KEY_VARIABLE
 from tests.paid.serving import ROOT, Gate, Service, Sluice, serving
 
 TEXTS = ["road works", None, "office chairs", "road  works", "school meals", "office chairs"]

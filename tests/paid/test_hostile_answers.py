@@ -16,7 +16,8 @@ from pipeline.classification import job
 from pipeline.classification.sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid import Purchase, backoff
+from pipeline.paid import backoff
+from pipeline.paid.purchase import Purchase
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
 from tests.paid.serving import Buyer, buyer, serving

@@ -14,9 +14,9 @@ from pipeline.classification.sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.errors import LedgerError
 from pipeline.money import plain
-from pipeline.paid import Purchase
 from pipeline.paid.ledger import unwritten
 from pipeline.paid.ledger.database import Database
+from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Paid
 from pipeline.tables import open_reader
 from tests.paid.serving import Buyer, Service, buyer, serving

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid import Purchase
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import Ledger, buyer_lock, ledger_lock
+from pipeline.paid.purchase import Purchase
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid import Estimate, Purchase
+from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import Call, Journal, Ledger, ledger_lock
+from pipeline.paid.purchase import Purchase
 from pipeline.tables import open_reader
 from tests.paid.ledger.buying import buy as answer
 from tests.paid.serving import Buyer, Service, buyer, serving, started

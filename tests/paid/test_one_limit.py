@@ -17,11 +17,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pipeline.files.directories import machine_folder
-from pipeline.paid import PaidService
 from pipeline.paid import resume as resuming
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import CallOpen, Journal, Ledger, Limits, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
+from pipeline.paid.service import PaidService
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import (
     ANSWERED,

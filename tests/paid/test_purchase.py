@@ -23,8 +23,9 @@ from pipeline.classification.sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, LedgerError
-from pipeline.paid import Purchase, pool
+from pipeline.paid import pool
 from pipeline.paid.budget import TYPICAL_HIGH
+from pipeline.paid.purchase import Purchase
 from pipeline.rate import DEMO, Rate
 from pipeline.service import METADATA, create_app, engine_matchers
 from pipeline.settings import Settings

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 import pytest
 
-from pipeline.paid import PaidService
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import Journal, Ledger, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
+from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, FREE, Clock, send, settle
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started

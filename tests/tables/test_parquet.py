@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.money import ARROW_USD
 from pipeline.tables import open_reader, read_table
 from pipeline.tables.parquet_reader import ParquetReader
 from pipeline.tables.parquet_writer import ROW_GROUP_ROWS
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.table import ARROW_USD, BATCH_CHARS, BATCH_ROWS
 from tests.tables.arrow_tables import arrow_tables
 from tests.tables.rewriting import CODE, folder, rewrite
 

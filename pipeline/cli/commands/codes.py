@@ -10,7 +10,6 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.output.console import say
 from pipeline.codes import CodeTable, add, cpv_titles, find_code, load, remove, retired
-from pipeline.engine import ranker
 from pipeline.errors import CodeTableError
 from pipeline.settings import parse_systems
 
@@ -52,6 +51,8 @@ def show(code: str, languages: bool) -> None:
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")
 def search(words: tuple[str, ...], systems: str, top: int) -> None:
     """Search all titles for WORDS, in every language of a table."""
+    from pipeline.engine import ranker
+
     for system in parse_systems(systems):
         (matches,) = ranker(system, "lexical").rank([" ".join(words)], top)
         for match in matches:

@@ -40,7 +40,8 @@ from pipeline.evaluation import (
     offline,
     write_page,
 )
-from pipeline.paid import PaidService, Purchase
+from pipeline.paid.purchase import Purchase
+from pipeline.paid.service import PaidService
 from pipeline.settings import ENGINES, EngineName, Settings
 from pipeline.tables import open_reader
 

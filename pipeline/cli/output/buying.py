@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from pipeline.cli.output.console import on_terminal, progress_display
-from pipeline.paid import Estimate, PaidService, Purchase
+from pipeline.paid.estimate import Estimate
+from pipeline.paid.purchase import Purchase
+from pipeline.paid.service import PaidService
 from pipeline.settings import Settings
 
 __all__ = ["described", "open_purchase"]

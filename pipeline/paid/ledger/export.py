@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import LedgerError, OutputError, SettingsError
 from pipeline.files.atomic import only_writer, sync
-from pipeline.money import ARROW_USD, plain
+from pipeline.money import plain
 from pipeline.paid.ledger.calls import unpacked
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.tables.cells import cell
+from pipeline.tables.table import ARROW_USD
 
 __all__ = ["export"]
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from pipeline.errors import SettingsError
-from pipeline.money import ARROW_USD, plain
+from pipeline.money import DECIMALS, DIGITS, plain
 from pipeline.paid.ledger.database import Database
 
 __all__ = ["Verdict", "settle"]
@@ -50,8 +50,8 @@ def _checked(attempt: int, amount: Decimal) -> Decimal:
     if (
         not isinstance(exponent, int)
         or amount.is_signed()
-        or exponent < -ARROW_USD.scale
-        or amount.adjusted() >= ARROW_USD.precision - ARROW_USD.scale
+        or exponent < -DECIMALS
+        or amount.adjusted() >= DIGITS - DECIMALS
     ):
         raise SettingsError(
             f"Attempt {attempt} cannot have cost {amount} USD.",

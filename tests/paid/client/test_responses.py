@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.answers import Match
-from pipeline.money import ARROW_USD, plain, total
+from pipeline.money import DIGITS, plain, total
 from pipeline.paid.client.outcomes import (
     Answered,
     InsufficientBalance,
@@ -382,7 +382,7 @@ def check_sound(outcome: Outcome) -> None:
     if cost is not None:
         assert cost >= 0
         assert plain(total([cost])) == plain(cost)
-        assert len(plain(cost)) <= ARROW_USD.precision + 2
+        assert len(plain(cost)) <= DIGITS + 2
 
 
 STATUSES = st.integers(-1, 1000) | st.sampled_from([200, 201, 301, 400, 401, 403, 429, 500, 503])

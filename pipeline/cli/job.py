@@ -1,0 +1,166 @@
+"""Runs or plans the job that the options of ``run`` describe; ``--help`` needs nothing of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pipeline.answers import System
+from pipeline.classification import job
+from pipeline.classification.free import Free
+from pipeline.classification.manifest import Files
+from pipeline.classification.plan import Plan
+from pipeline.classification.sink import FileSink, default_output
+from pipeline.classification.source import Source
+from pipeline.cli.output.console import log_to_stderr, progress_display, say
+from pipeline.cli.output.run import exit_code, report, warn
+from pipeline.cli.run_options import RunOptions
+from pipeline.cli.settings_file import confirm_found_file
+from pipeline.cli.standard_streams import StandardOutput, from_standard_input
+from pipeline.engine import embedded
+from pipeline.engine.model import ModelFolder, opened
+from pipeline.settings import Format, Settings, parse_systems
+from pipeline.tables import format_of, open_reader, output_format_of
+
+if TYPE_CHECKING:  # what buys is imported if there is a service
+    from pipeline.paid.purchase import Purchase
+    from pipeline.paid.service import PaidService
+
+__all__ = ["plan_job", "run_job"]
+
+log = logging.getLogger("pipeline")
+
+
+def run_job(options: RunOptions) -> int:
+    """Run the job and return the exit code."""
+    return _with_job(options, _run)
+
+
+def plan_job(options: RunOptions) -> int:
+    """Print what the job would do and cost."""
+    return _with_job(options, _plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What the options say of a job.
+
+    Attributes:
+        source: the table.
+        sink: where its enriched form goes.
+        settings: what to do with it.
+        models: the learned models that replace those of the package.
+        service: how to buy; None for the embedded engine.
+        options: the options themselves.
+    """
+
+    source: Source
+    sink: FileSink | StandardOutput
+    settings: Settings
+    models: Mapping[System, ModelFolder]
+    service: PaidService | None
+    options: RunOptions
+
+    @property
+    def identity(self) -> str:
+        return self.source.identity(self.settings, self.sink.path)
+
+    @property
+    def free(self) -> AbstractContextManager[Free]:
+        return nullcontext(Free(embedded(self.settings, self.models)))
+
+
+def _with_job(options: RunOptions, command: Callable[[_Job], int]) -> int:
+    log_to_stderr()
+    confirm_found_file(click.get_current_context())
+    models = opened(options.models, parse_systems(options.systems))
+    settings = options.settings(models)
+    csv, service = options.csv, options.service()
+    given = options.input_path
+    with from_standard_input() if str(given) == "-" else nullcontext(given) as path:
+        reader = open_reader(path, settings.text_columns, csv, options.input_format)
+        input_format = format_of(path, options.input_format)
+        sink = _sink(path, input_format, options)
+        files = Files(input_format, sink.output_format, options.overwrite, csv)
+        # Standard input to standard output has no paths that the ledger could know the job by.
+        named = None if str(given) == "-" and sink.path is None else given
+        return command(_Job(Source(reader, named, files), sink, settings, models, service, options))
+
+
+def _sink(path: Path, input_format: Format, options: RunOptions) -> FileSink | StandardOutput:
+    if options.to_standard_output:
+        return StandardOutput(options.output_format or input_format, options.partial)
+    output, output_format = options.output, options.output_format
+    if output is None:
+        output_format = output_format or input_format
+        output = default_output(path, input_format, output_format, options.limit_rows)
+    return FileSink(
+        output,
+        output_format_of(output, output_format),
+        options.overwrite,
+        path,
+        sample=options.limit_rows is not None,
+        keeps_partial=options.partial,
+    )
+
+
+def _run(this: _Job) -> int:
+    systems = ", ".join(this.settings.systems)
+    log.info("%s: %s, %s", this.options.input_path, systems, _answerer(this.service))
+    for system, model in this.models.items():
+        log.info("%s: learned model %s", system, model.path)
+    reporter = job.Reporter(progress_display(), warn)
+    with _purchase(this) as bought:
+        summary = job.run(this.source, this.sink, this.settings, bought, reporter)
+    text = json.dumps(summary.to_dict()) if this.options.as_json else str(summary)
+    report(text, beside_the_table=this.options.to_standard_output)
+    return exit_code(summary, this.settings)
+
+
+def _purchase(this: _Job) -> AbstractContextManager[Purchase | Free]:
+    if this.service is None:
+        return this.free
+    from pipeline.cli.output.buying import open_purchase
+
+    return open_purchase(this.service, this.settings, this.identity, this.options.yes)
+
+
+def _plan(this: _Job) -> int:
+    with _purchase_to_plan(this) as planned:
+        found = job.plan(this.source, this.settings, planned, warn)
+    if this.options.as_json:
+        say(json.dumps(found.to_dict()))
+        return 0
+    say(f"{found.rows_line}\n{_offer(this.service, found)}")
+    return 0
+
+
+def _purchase_to_plan(this: _Job) -> AbstractContextManager[Purchase | Free]:
+    if this.service is None:
+        return this.free
+    from pipeline.paid.purchase import Purchase
+
+    return Purchase.to_plan(this.service, this.settings, this.identity)
+
+
+def _offer(service: PaidService | None, planned: Plan) -> str:
+    if service is None:
+        return "embedded engine: offline and free"
+    from pipeline.cli.output.buying import described
+
+    return described(service, planned.purchase)
+
+
+def _answerer(service: PaidService | None) -> str:
+    if service is None:
+        return "embedded engine, offline and free"
+    limit = "no limit" if service.limit is None else f"at most {service.limit}"
+    key = "with a key" if service.api_key else "without a key (demo)"
+    return f"{service.base_url} {key}, {limit}, ledger {service.ledger}"
