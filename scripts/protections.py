@@ -192,8 +192,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a price that cannot be used parks",
-        'return Judgement(settlement, "price", said)',
-        'return Judgement(settlement, "answered", said)',
+        'return Judgement(settlement, "price", detail)',
+        'return Judgement(settlement, "answered", detail)',
         "tests/paid/test_pool.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(

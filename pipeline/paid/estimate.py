@@ -44,12 +44,12 @@ class Estimate:
         held = f"{self.held:,} held because their answers were lost, " if self.held else ""
         calls = f"{self.distinct:,} distinct calls, {self.owned:,} owned, {held}"
         cost = f"{plain(self.low_usd)} to {plain(self.high_usd)} USD"
-        said = [f"{calls}{self.to_buy:,} to buy: {cost}"]
+        parts = [f"{calls}{self.to_buy:,} to buy: {cost}"]
         if self.seconds >= 1:  # a limit that is not reached takes no time
-            said.append(duration(self.seconds))
+            parts.append(duration(self.seconds))
         if self.pause:
-            said.append(f"including a pause of {duration(self.pause)} that the service asked for")
-        return ", ".join(said)
+            parts.append(f"including a pause of {duration(self.pause)} that the service asked for")
+        return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""

@@ -36,26 +36,26 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
         case "credentials":
             return Parked(
                 4,
-                f"The service does not accept the API key: {judgement.said}",
+                f"The service does not accept the API key: {judgement.detail}",
                 "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
                 "command: it continues.",
             )
         case "money":
             return Parked(
                 5,
-                f"The account's balance is too low: {judgement.said}",
+                f"The account's balance is too low: {judgement.detail}",
                 "Top it up and run the same command: it continues.",
             )
         case "currency":
             return Parked(
                 5,
-                f"The service charges in {judgement.said}, not in USD.",
+                f"The service charges in {judgement.detail}, not in USD.",
                 "Nothing else was sent. Ask the service for an account in USD.",
             )
         case "price":
             return Parked(
                 5,
-                f"The service states a price that cannot be used: {judgement.said}. The "
+                f"The service states a price that cannot be used: {judgement.detail}. The "
                 "response is kept; what it cost is unknown.",
                 "Ask the service what it charges. The same command continues with the next call; "
                 "nothing is bought twice.",
@@ -68,7 +68,7 @@ def not_understood(judgement: Judgement) -> Parked:
     """Park if the first answer cannot be understood."""
     return Parked(
         6,
-        f"The service's first answer cannot be understood: {judgement.said.rstrip('.')}.",
+        f"The service's first answer cannot be understood: {judgement.detail.rstrip('.')}.",
         "Check --base-url: is it the address of this interface?",
     )
 
@@ -77,7 +77,7 @@ def service_down(failures: int, judgement: Judgement) -> Parked:
     """Park after many failures in a row; the message says how the last attempt failed."""
     return Parked(
         6,
-        f"{failures} attempts in a row failed: {judgement.said}.",
+        f"{failures} attempts in a row failed: {judgement.detail}.",
         "Check the service and --base-url, then run the same command: it continues.",
     )
 
@@ -93,9 +93,9 @@ def asked_to_wait(seconds: float) -> Parked:
     )
 
 
-def time_is_up(said: str) -> Parked:
-    """Park when the run's time is over; ``said`` is why the last attempt failed, or ""."""
-    cause = f" The last attempt failed: {said.rstrip('.')}." if said else ""
+def time_is_up(detail: str) -> Parked:
+    """Park when the run's time is over; ``detail`` is why the last attempt failed, or ""."""
+    cause = f" The last attempt failed: {detail.rstrip('.')}." if detail else ""
     return Parked(
         7, f"The time is up (--max-duration).{cause}", "Run the same command: it continues."
     )

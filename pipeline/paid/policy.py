@@ -49,13 +49,13 @@ class Judgement:
     Attributes:
         settlement: what the ledger records.
         next: what happens to the call and to the run.
-        said: what the service or the network said, for the message of a parked run.
+        detail: what the service or the network said, for the message of a parked run.
         wait: how many seconds the service asks to wait.
     """
 
     settlement: Settlement
     next: Next
-    said: str = ""
+    detail: str = ""
     wait: float | None = None
 
     @property
@@ -93,11 +93,11 @@ def _ended(got: Received, outcome: Outcome) -> Judgement | None:
             return Judgement(_kept(got, outcome), "answered")
         case WrongCurrency(currency, _, matches):
             return Judgement(_kept(got, Answered(matches, None)), "currency", currency)
-        case WrongPrice(said, ended):
+        case WrongPrice(detail, ended):
             settlement = replace(_kept(got, ended), cost_usd=None)
-            return Judgement(settlement, "price", said)
-        case Refused(_, said, _) | Unreadable(said, _):
-            return Judgement(_kept(got, outcome), "ended", said)
+            return Judgement(settlement, "price", detail)
+        case Refused(_, detail, _) | Unreadable(detail, _):
+            return Judgement(_kept(got, outcome), "ended", detail)
         case _:
             return None
 

@@ -55,13 +55,13 @@ class Bought:
         calls: calls that have ended.
         refusals: attempts refused for the rate limit.
         failures: the latest attempts in a row that failed for another reason.
-        said: what the service or the network said about the last of these.
+        detail: what the service or the network said about the last of these.
     """
 
     calls: int = 0
     refusals: int = 0
     failures: int = 0
-    said: str = ""
+    detail: str = ""
 
 
 class Pool:
@@ -117,7 +117,7 @@ class Pool:
 
     def stop_for_time(self) -> None:
         """Stop because the run's time is up."""
-        self.park(parking.time_is_up(self.bought.said))
+        self.park(parking.time_is_up(self.bought.detail))
 
     @property
     def to_send(self) -> int:
@@ -221,7 +221,7 @@ class Pool:
             cost = None
             reply = await self._client.send(call.system, call.text)
             judgement = judge(reply)
-            self._tell(slot, judgement, isinstance(reply, NotSent))
+            self._note_end(slot, judgement, isinstance(reply, NotSent))
             await self._journal.settled(attempt, judgement.settlement, self._learned(judgement))
             cost = judgement.cost_usd
         finally:
@@ -254,7 +254,7 @@ class Pool:
             slot.unsent()
             raise
 
-    def _tell(self, slot: Slot, judgement: Judgement, not_sent: bool) -> None:
+    def _note_end(self, slot: Slot, judgement: Judgement, not_sent: bool) -> None:
         if not_sent:
             slot.unsent()
         elif judgement.next == "limited":
@@ -276,7 +276,7 @@ class Pool:
         answered = isinstance(judgement.settlement, CallEnded)
         bought = self.bought
         bought.failures = 0 if answered or judgement.next == "limited" else bought.failures + 1
-        bought.said = judgement.said if bought.failures else ""
+        bought.detail = judgement.detail if bought.failures else ""
         if judgement.next == "answered":
             self._understood = True
         price = judgement.cost_usd

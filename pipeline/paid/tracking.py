@@ -49,13 +49,13 @@ async def shown_while(
 
 def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:
     """Return what was spent, and what the run waits for, or how long it will take."""
-    bought, said = pool.bought, [f"{plain(budget.confirmed)} USD"]
+    bought, parts = pool.bought, [f"{plain(budget.confirmed)} USD"]
     if bought.refusals:
-        said.append(f"{bought.refusals:,} refused")
+        parts.append(f"{bought.refusals:,} refused")
     if throttle.pause_left:
-        said.append(f"the service asked to wait {duration(throttle.pause_left)}")
+        parts.append(f"the service asked to wait {duration(throttle.pause_left)}")
     elif bought.failures >= SHOWN_FAILURES:
-        said.append(f"{bought.failures} failures in a row: {bought.said}")
+        parts.append(f"{bought.failures} failures in a row: {bought.detail}")
     elif not pool.parked and (left := throttle.eta(pool.to_send)):
-        said.append(f"{duration(left)} left")
-    return ", ".join(said)
+        parts.append(f"{duration(left)} left")
+    return ", ".join(parts)

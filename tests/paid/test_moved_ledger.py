@@ -72,7 +72,7 @@ def test_it_is_noticed_and_what_was_bought_is_kept(
         assert number < len(service.asked) <= number + 1 + the.service.workers
         hint = re.search(r"ove (/\S+) to (/\S+), then run the same command", caught.value.hint)
         assert hint is not None, caught.value
-        assert ("Take away the file that is there now" in caught.value.hint) == ledger.exists()
+        assert ("Remove the file that is there now" in caught.value.hint) == ledger.exists()
         kept, place = map(Path, hint.groups())
         assert place == ledger
         place.parent.mkdir(exist_ok=True)

@@ -143,5 +143,5 @@ def _detail(error: BaseException) -> str:
     """Name the innermost cause; quote only the system's text, which contains no URL."""
     while error.__cause__ is not None:
         error = error.__cause__
-    said = error.strerror if isinstance(error, OSError) else None
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    text = error.strerror if isinstance(error, OSError) else None
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

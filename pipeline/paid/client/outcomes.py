@@ -68,11 +68,11 @@ class WrongPrice:
     """The end of a call whose stated price cannot be used.
 
     Attributes:
-        said: why it cannot, as the response states it.
+        reason: why it cannot, as the response states it.
         ended: what was paid for, with an unknown cost.
     """
 
-    said: str
+    reason: str
     ended: Ended
 
 

@@ -63,8 +63,8 @@ CALLS = f"""
             AND {LOST}
         ) >= ? THEN 'held'
         ELSE 'to buy'
-    END AS stands, count(*)
-    FROM first_rows WHERE job_id = ? GROUP BY system, stands
+    END AS kind, count(*)
+    FROM first_rows WHERE job_id = ? GROUP BY system, kind
 """  # noqa: S608 - a constant
 
 COSTS = """
@@ -203,8 +203,8 @@ class Job:
         """Count the distinct calls noted so far; ``most_lost`` lost answers hold a call."""
         values = (*self._counting(), *self._lost(), most_lost, self.rows_of)
         counts: dict[System, Counter[str]] = defaultdict(Counter)
-        for system, stands, calls in self.database.rows(CALLS, *values):
-            counts[system][stands] = calls
+        for system, kind, calls in self.database.rows(CALLS, *values):
+            counts[system][kind] = calls
         return {
             system: CallCount(count.total(), count["to buy"], count["held"])
             for system, count in counts.items()

@@ -78,7 +78,7 @@ class _Waiting:
     done: asyncio.Future[Any]
     end: Settlement | None
 
-    def tell(self, result: Any) -> None:
+    def resolve(self, result: Any) -> None:
         if self.done.done():  # the worker that waited was cancelled
             return
         if isinstance(result, Exception):
@@ -220,7 +220,7 @@ class Journal:
             else:
                 self._patience.written()
                 for one, result in zip(group, results, strict=True):
-                    one.tell(result)
+                    one.resolve(result)
 
     def _commit(self, group: list[_Waiting]) -> list[Any]:
         """Write a group; only its ends if the ledger file is gone or the reserve is used up."""
@@ -242,7 +242,7 @@ class Journal:
         ends = [one for one in group if one.end]
         for one in group:
             if not one.end:
-                one.tell(error)
+                one.resolve(error)
         if not ends:
             return
         if self._reserve.release():
@@ -254,7 +254,7 @@ class Journal:
             for one in ends:
                 if isinstance(one.end, CallEnded):
                     self._unwritten.add(one.end.cost_usd, error)
-                one.tell(error)
+                one.resolve(error)
 
 
 def _storable(error: str | None) -> str | None:

@@ -42,20 +42,20 @@ class Place:
         Args:
             connection: an open connection to the ledger, which nobody uses.
         """
-        said = self.lost().message
+        message = self.lost().message
         try:
             # Otherwise the log would stay behind, and another ledger there would use it.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             place = self._new_name() or self._copied(connection)
         except (sqlite3.Error, OSError) as error:
             return LedgerError(
-                f"{said} What was bought since it was opened is lost: {error}.",
+                f"{message} What was bought since it was opened is lost: {error}.",
                 "Restore the ledger from a copy before the next run.",
             )
-        aside = "Take away the file that is there now, move" if self._path.exists() else "Move"
+        move = "Remove the file that is there now, then move" if self._path.exists() else "Move"
         return LedgerError(
-            f"{said} Everything bought is in {place}.",
-            f"{aside} {place} to {self._path}, then run the same command: it continues.",
+            f"{message} Everything bought is in {place}.",
+            f"{move} {place} to {self._path}, then run the same command: it continues.",
         )
 
     def _fate(self) -> str:
