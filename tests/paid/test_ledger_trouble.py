@@ -138,7 +138,11 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
 @pytest.mark.parametrize(
     ("spoil", "said", "hint"),
     [
-        (lambda file: file.write_bytes(b"not a database" * 100), "not a database", "right one"),
+        (
+            lambda file: file.write_bytes(b"not a database" * 100),
+            "not a database",
+            "Check the path",
+        ),
         (lambda file: file.mkdir(), "unable to open", "Make the file and its folder writable"),
         (lambda file: newer(file), "newer version", "Update tender-pipeline"),
     ],

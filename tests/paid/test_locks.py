@@ -27,7 +27,7 @@ def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
     ("lock", "message"),
     [
         ("key", "Another run is buying with this key"),
-        ("ledger", "holds the ledger .* a run with another key"),
+        ("ledger", "uses the ledger .* a run with another key"),
     ],
 )
 def test_while_another_run_holds_a_lock_nothing_is_sent(

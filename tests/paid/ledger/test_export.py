@@ -170,7 +170,7 @@ def test_the_ledger_itself_and_folders_are_never_replaced(ledger: Path, tmp_path
 
 
 def test_only_known_kinds_of_files_are_written(ledger: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no known kind") as caught:
+    with pytest.raises(SettingsError, match="neither Parquet nor CSV") as caught:
         exported(ledger, tmp_path / "attempts.xlsx")
     assert ".parquet" in caught.value.hint
 

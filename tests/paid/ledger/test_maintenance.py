@@ -92,7 +92,10 @@ def test_the_money_of_a_job_does_not_change_under_its_run(
     path: Path, job: Job, journal: Journal
 ) -> None:
     attempt = buy(journal, LOST)
-    with run("job", path, BASE_URL, "tenders"), pytest.raises(LedgerError, match="at this job"):
+    with (
+        run("job", path, BASE_URL, "tenders"),
+        pytest.raises(LedgerError, match="works on this job"),
+    ):
         settle(path, attempt)
     job.close()
     with run("job", path, BASE_URL, "tenders"):  # its successor
