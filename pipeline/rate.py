@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pipeline.checks import option_name
 from pipeline.errors import SettingsError
 
-__all__ = ["AUTHENTICATED", "DEMO", "Duration", "Rate", "parse_rate", "seconds"]
+__all__ = ["AUTHENTICATED", "DEMO", "Duration", "Rate", "duration", "parse_rate", "seconds"]
 
 Duration: TypeAlias = str | timedelta
 """A duration such as ``5m``, ``90min`` or ``6h``."""
@@ -122,3 +122,11 @@ def seconds(name: str, value: Duration) -> float:
             f"{name} must be a duration, such as 60s, 5m, 6h or 30d ({option_name(name)}).",
         )
     return float(form[1]) * SPELLINGS[form[2]]
+
+
+def duration(seconds: float) -> str:
+    """Format a duration for people: ``24 h``, ``90 min``."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:.0f} s"

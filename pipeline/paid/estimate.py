@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipeline.money import ZERO, plain
-from pipeline.paid.progress import duration
+from pipeline.rate import duration
 
 __all__ = ["Estimate"]
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 from pipeline.money import plain, total
 from pipeline.paid.budget import Budget
 from pipeline.paid.policy import Judgement
-from pipeline.paid.progress import duration
 from pipeline.paid.result import Parked
+from pipeline.rate import duration
 
 __all__ = [
     "LIMIT_USED_UP",

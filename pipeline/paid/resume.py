@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Ledger, Lesson, Limits, PastAttempt
-from pipeline.paid.progress import duration
 from pipeline.paid.service import PaidService
-from pipeline.rate import AUTHENTICATED, Rate
+from pipeline.rate import AUTHENTICATED, Rate, duration
 
 __all__ = ["held_slots", "known_limits", "pause_left", "resumed_throttle"]
 

@@ -10,7 +10,7 @@ from pipeline.money import plain
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.pool import Pool
-from pipeline.paid.progress import duration
+from pipeline.rate import duration
 
 __all__ = ["shown_while"]
 
