@@ -14,7 +14,7 @@ from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.place import Place
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
 
-__all__ = ["Database", "Source", "translated"]
+__all__ = ["ADVICE", "ANOTHER", "CACHE_KIB", "PATIENCE_S", "Database", "Source", "translated"]
 
 PATIENCE_S = 60.0
 """How long to wait for another process's transaction, which takes a few seconds at most."""
@@ -26,19 +26,23 @@ CACHE_KIB = 32 * 1024
 DIGESTS_AT_ONCE = 500
 """SQLite before 3.32 accepts at most 999 parameters."""
 
-_ANOTHER = "or name another ledger: --ledger PATH."
+ANOTHER = "or name another ledger: --ledger PATH."
 _SAME_COMMAND = "then run the same command: it continues."
-_ADVICE = {
+
+ADVICE = {
+    sqlite3.SQLITE_NOTADB: f"Check the path, {ANOTHER}",
+    sqlite3.SQLITE_CORRUPT: f"Restore it from a copy, {ANOTHER}",
+}
+"""What to do about SQLite's errors, by primary result code, whoever meets them."""
+
+_ADVICE = ADVICE | {
     sqlite3.SQLITE_BUSY: f"End the program that holds it, {_SAME_COMMAND}",
     sqlite3.SQLITE_LOCKED: f"End the program that holds it, {_SAME_COMMAND}",
     sqlite3.SQLITE_FULL: f"Free some space on the disk, {_SAME_COMMAND}",
-    sqlite3.SQLITE_READONLY: f"Make the file and its folder writable, {_ANOTHER}",
-    sqlite3.SQLITE_PERM: f"Make the file and its folder writable, {_ANOTHER}",
-    sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder writable, {_ANOTHER}",
-    sqlite3.SQLITE_NOTADB: f"Check the path, {_ANOTHER}",
-    sqlite3.SQLITE_CORRUPT: f"Restore it from a copy, {_ANOTHER}",
+    sqlite3.SQLITE_READONLY: f"Make the file and its folder writable, {ANOTHER}",
+    sqlite3.SQLITE_PERM: f"Make the file and its folder writable, {ANOTHER}",
+    sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder writable, {ANOTHER}",
 }
-_OTHER_ADVICE = f"Check the disk, {_ANOTHER}"
 
 
 class Source(Protocol):
@@ -148,24 +152,25 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        with translated(f"The ledger {self.path} cannot be used", _ADVICE, _OTHER_ADVICE):
+        with translated(f"The ledger {self.path} cannot be used", _ADVICE):
             yield
 
 
 @contextmanager
-def translated(message: str, advice: Mapping[int, str], otherwise: str) -> Iterator[None]:
+def translated(message: str, advice: Mapping[int, str]) -> Iterator[None]:
     """Raise SQLite's and the system's errors as `LedgerError`.
 
     Args:
         message: what cannot be done.
-        advice: what to do, by SQLite's primary result code.
-        otherwise: what to do for other errors.
+        advice: what to do, by SQLite's primary result code; for other errors: check the disk.
     """
     try:
         yield
     except (sqlite3.Error, OSError) as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
-        raise LedgerError(f"{message}: {error}.", advice.get(code, otherwise)) from error
+        raise LedgerError(
+            f"{message}: {error}.", advice.get(code, f"Check the disk, {ANOTHER}")
+        ) from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:

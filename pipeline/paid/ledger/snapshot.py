@@ -9,22 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.database import PATIENCE_S, translated
+from pipeline.paid.ledger.database import ADVICE, ANOTHER, CACHE_KIB, PATIENCE_S, translated
 from pipeline.paid.ledger.schema import version_of
 
 __all__ = ["Snapshot"]
 
-CACHE_KIB = 32 * 1024
-
-_ANOTHER = "or name another ledger: --ledger PATH."
-_ADVICE = {
+_ADVICE = ADVICE | {
     sqlite3.SQLITE_BUSY: "Try again when the program that holds it has ended.",
-    sqlite3.SQLITE_CANTOPEN: f"Make the file readable and its folder writable, {_ANOTHER}",
-    sqlite3.SQLITE_PERM: f"Make the file readable and its folder writable, {_ANOTHER}",
-    sqlite3.SQLITE_NOTADB: f"Check the path, {_ANOTHER}",
-    sqlite3.SQLITE_CORRUPT: f"Restore it from a copy, {_ANOTHER}",
+    sqlite3.SQLITE_CANTOPEN: f"Make the file readable and its folder writable, {ANOTHER}",
+    sqlite3.SQLITE_PERM: f"Make the file readable and its folder writable, {ANOTHER}",
 }
-_OTHER_ADVICE = f"Check the disk, {_ANOTHER}"
 
 
 class Snapshot:
@@ -93,7 +87,7 @@ class Snapshot:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        with translated(f"The ledger {self.path} cannot be read", _ADVICE, _OTHER_ADVICE):
+        with translated(f"The ledger {self.path} cannot be read", _ADVICE):
             yield
 
 
