@@ -6,7 +6,6 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -60,6 +59,8 @@ FROM_THE_SERVICE = ("error", "body")
 """The columns whose texts a spreadsheet might take for formulas; all others are ours."""
 
 _Row: TypeAlias = tuple[Any, ...]
+
+_plain = lru_cache(4096)(plain)
 
 
 class _Writer(Protocol):
@@ -207,8 +208,3 @@ def _times(column: pa.Array) -> list[str | None]:
     texts = column.cast(pa.timestamp("us")).cast(pa.string())
     written: list[str | None] = pc.binary_join_element_wise(texts, "Z", "").to_pylist()
     return written
-
-
-@lru_cache(4096)
-def _plain(usd: Decimal) -> str:
-    return plain(usd)
