@@ -65,12 +65,7 @@ Ended: TypeAlias = Answered | Refused | Unreadable
 
 @dataclass(frozen=True, slots=True)
 class WrongPrice:
-    """The end of a call whose stated price cannot be used.
-
-    Attributes:
-        reason: why it cannot, as the response states it.
-        ended: what was paid for, with an unknown cost.
-    """
+    """The end of a call whose stated price cannot be used, for a reason; its cost is unknown."""
 
     reason: str
     ended: Ended

@@ -30,9 +30,7 @@ class Received:
 class NotSent:
     """The attempt failed before any of the text was sent: it cannot have been billed.
 
-    Attributes:
-        error: the kind of failure.
-        detail: what the network said.
+    ``error`` is the kind of failure, ``detail`` what the network said.
     """
 
     error: Failure
@@ -41,12 +39,7 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The attempt failed after that: the service may have answered and billed it.
-
-    Attributes:
-        error: the kind of failure.
-        detail: what the network said.
-    """
+    """The attempt failed after that: the service may have answered and billed it."""
 
     error: Failure
     detail: str

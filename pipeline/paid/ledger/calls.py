@@ -49,12 +49,7 @@ INTERRUPTED = "INTERRUPTED"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question to the service.
-
-    Attributes:
-        system: the classification system asked about.
-        text: the text sent.
-    """
+    """One question to the service: a classification system and the text sent."""
 
     system: System
     text: str
@@ -67,12 +62,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """The response that answers a call for good.
-
-    Attributes:
-        status: its HTTP status.
-        body: its bytes, as received.
-    """
+    """The response that answers a call for good: its HTTP status, and its bytes as received."""
 
     status: int
     body: bytes

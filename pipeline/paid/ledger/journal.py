@@ -54,13 +54,7 @@ class CallEnded:
 
 @dataclass(frozen=True, slots=True)
 class CallOpen:
-    """The end of an attempt that leaves its call open.
-
-    Attributes:
-        state: whether it may have been billed.
-        error: the error type.
-        status: the HTTP status, if there was a response.
-    """
+    """The end of an attempt that leaves its call open; its state says if it may be billed."""
 
     state: PassingState
     error: str
@@ -89,12 +83,7 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Restraint:
-    """What a throttle does after a refusal; the ledger keeps it for the next run.
-
-    Attributes:
-        slots: how many of the limit's slots remain in use.
-        pause: for how many seconds from now nothing is sent.
-    """
+    """How many slots a refusal leaves in use, and for how many seconds nothing is sent."""
 
     slots: int
     pause: float

@@ -69,12 +69,7 @@ PLANS = """
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was pruned.
-
-    Attributes:
-        answers: how many answers.
-        size: by how many bytes the file is smaller.
-    """
+    """What was pruned: how many answers, and by how many bytes the file is smaller."""
 
     answers: int
     size: int
