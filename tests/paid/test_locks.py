@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import Ledger, buyer_lock, ledger_lock
 from pipeline.paid.purchase import Purchase
 from tests.paid.serving import Buyer, Service, buyer, serving
@@ -16,11 +15,11 @@ from tests.paid.serving import Buyer, Service, buyer, serving
 
 def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
     """Return a lock that another run would hold."""
-    how = the.service
+    service = the.service
     if lock == "ledger":
         Ledger(how.ledger, how.base_url).close()  # the lock stands beside it
-        return ledger_lock(how.ledger, how.base_url, wait=False)
-    return buyer_lock(how.base_url, key_fingerprint(how.api_key), wait=False)
+        return ledger_lock(service.ledger, service.base_url, wait=False)
+    return buyer_lock(service.base_url, service.key_fingerprint, wait=False)
 
 
 @pytest.mark.parametrize(

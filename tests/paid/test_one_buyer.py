@@ -78,9 +78,9 @@ def test_another_key_on_the_same_ledger_is_refused(tmp_path: Path, service: Serv
 def test_one_that_waits_finds_everything_bought(tmp_path: Path, service: Service) -> None:
     with two_buyers(tmp_path, service) as (second, first, latch):
         key = second.service.api_key
-        how = {"ledger": second.service.ledger, "wait": True}
+        terms = {"ledger": second.service.ledger, "wait": True}
         with started(
-            second.folder, second.service.base_url, key, stderr=subprocess.PIPE, **how
+            second.folder, second.service.base_url, key, stderr=subprocess.PIPE, **terms
         ) as waiting:
             assert waiting.stderr is not None
             assert any("Waiting for it." in line for line in waiting.stderr)

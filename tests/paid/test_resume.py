@@ -90,15 +90,15 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
         the = buyer(tmp_path, address, service.account.key, workers=1)
         the.write([f"text {number}" for number in range(5)])
         with started(tmp_path, address, service.account.key, workers=1) as process:
-            account, learning = (
+            fingerprint, learning = (
                 key_fingerprint(service.account.key),
                 Ledger(the.service.ledger, the.service.base_url),
             )
             refused = time.monotonic() + 20
-            while learning.lesson(account) is None and time.monotonic() < refused:
+            while learning.lesson(fingerprint) is None and time.monotonic() < refused:
                 time.sleep(0.01)  # until the real process has been refused
             process.kill()
-            assert learning.lesson(account) is not None
+            assert learning.lesson(fingerprint) is not None
         learning.close()
         summary = the.but(max_duration="0.3s").run()
     assert summary.parked is not None
