@@ -116,10 +116,13 @@ def key_in_use(accounts: Accounts, account: Account, key_id: str) -> ApiKey:
         SettingsError: the account has no such key, or it is revoked.
     """
     see = f"See the numbers of its keys: tender-pipeline accounts show {account.account_id}."
-    if not re.fullmatch(r"\d{1,18}", key_id, re.ASCII):  # it may be the secret: do not repeat it
+    from pipeline.service.accounts import row_number
+
+    number = row_number(key_id)
+    if number is None:  # it may be the secret: do not repeat it
         raise SettingsError("A key is meant by its number here, never by the key itself.", see)
     for key in accounts.keys.of(account.account_id):
-        if key.key_id == int(key_id):
+        if key.key_id == number:
             if key.revoked_at is not None:
                 raise SettingsError(f"Key {key_id} is revoked already.", see)
             return key

@@ -9,6 +9,7 @@ from pipeline.service.accounts.accounts import (
 )
 from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.charging import Due
+from pipeline.service.accounts.database import row_number
 from pipeline.service.accounts.keys import ApiKey, Holder, Keys, NewKey
 from pipeline.service.accounts.passwords import Passwords
 from pipeline.service.accounts.schema import FILE
@@ -36,5 +37,6 @@ __all__ = [
     "Statement",
     "check_amount",
     "one_way",
+    "row_number",
     "statement_csv",
 ]

@@ -16,7 +16,7 @@ from email_validator import EmailNotValidError, validate_email
 from pipeline.errors import SettingsError
 from pipeline.money import plain
 from pipeline.service.accounts.audit import Audit
-from pipeline.service.accounts.database import Database
+from pipeline.service.accounts.database import Database, row_number
 from pipeline.service.accounts.keys import Keys, insert_key
 from pipeline.service.accounts.passwords import Passwords
 from pipeline.service.accounts.schema import FILE, SCHEMA, VERSION
@@ -160,8 +160,7 @@ class Accounts:
 
     def find(self, name: str) -> Account | None:
         """Return the account with a number or an e-mail address; None if there is none."""
-        number = int(name) if name.isascii() and name.isdigit() and len(name) < 19 else 0
-        found = self._read("WHERE account_id = ? OR email = ?", number, one_way(name))
+        found = self._read("WHERE account_id = ? OR email = ?", row_number(name), one_way(name))
         return found[0] if found else None
 
     def account(self, account: int) -> Account:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 from pipeline.errors import SettingsError
 from pipeline.files import sqlite as sqlite_files
 
-__all__ = ["Database", "connect", "unusable"]
+__all__ = ["Database", "connect", "row_number", "unusable"]
 
 PATIENCE_S = 10.0
 """How long to wait for another process's transaction, which takes milliseconds."""
@@ -154,3 +155,8 @@ def unusable(folder: Path, error: Exception) -> SettingsError:
     return SettingsError(
         f"The data folder {folder} cannot be used: {error}.", _ADVICE.get(code, _OTHER_ADVICE)
     )
+
+
+def row_number(text: str) -> int | None:
+    """Return the number of a row that a text names; None if it is not one that SQLite can have."""
+    return int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None

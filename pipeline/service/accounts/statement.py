@@ -127,19 +127,23 @@ class Statement:
             _insert(connection, *values)
             return balance
 
-    def entries(self, account: int, most: int = 50, before: int | None = None) -> list[Entry]:
+    def entries(
+        self, account: int, most: int = 50, before: int | None = None, kind: Kind | None = None
+    ) -> list[Entry]:
         """Return entries of an account, the newest first.
 
         Args:
-            account: whose.
-            most: how many at most.
-            before: only those with a smaller number than this entry.
+            account: the account.
+            most: the largest number of entries returned.
+            before: only entries with a smaller number than this; None for all.
+            kind: only entries of this kind; None for all.
         """
         rows = self._database.read(
             "SELECT * FROM entries WHERE account_id = ? AND entry_id < ? "
-            "ORDER BY entry_id DESC LIMIT ?",
+            "AND kind = ifnull(?, kind) ORDER BY entry_id DESC LIMIT ?",
             account,
             1 << 62 if before is None else before,
+            kind,
             most,
         )
         return [_entry(*row) for row in rows]

@@ -1,9 +1,6 @@
-"""The service's pages for people: accounts, keys, usage, statements and a form to try it."""
+"""The service's pages: sign-up, keys, usage, statements and a form to try it."""
 
-from pipeline.service.web.errors import error_page
+from pipeline.service.web.rendering import error_page
 from pipeline.service.web.router import router
 
-__all__ = [
-    "error_page",
-    "router",
-]
+__all__ = ["error_page", "router"]

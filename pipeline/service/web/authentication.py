@@ -1,87 +1,88 @@
-"""Signing up, logging in and logging out."""
+"""The pages that need a password: sign up, log in and out, change the password."""
 
 from __future__ import annotations
 
+from math import ceil
+
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.errors import SettingsError
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
+from pipeline.service.accounts.passwords import LONGEST, SHORTEST
 from pipeline.service.web.forms import Form
 from pipeline.service.web.guessing import TooManyTriesError
-from pipeline.service.web.passwords import (
-    SHORTEST,
-    account_of,
-    password_error,
-    patience,
-    wait_for_sign_up,
-)
-from pipeline.service.web.redirects import HOME, redirect, safe_path
-from pipeline.service.web.rendering import render
+from pipeline.service.web.rendering import render_form
 from pipeline.service.web.site import Site
-from pipeline.service.web.visitors import Visitor
+from pipeline.service.web.visitors import HOME, Visitor, redirect, safe_path
+from pipeline.service.web.wording import count
 
-__all__ = ["begin_session", "log_in", "log_out", "show_log_in", "show_sign_up", "sign_up"]
+__all__ = [
+    "change_password",
+    "log_in",
+    "log_out",
+    "show_account",
+    "show_log_in",
+    "show_sign_up",
+    "sign_up",
+]
 
 NO_EMAIL, NO_PASSWORD = "Enter your e-mail address.", "Enter your password."
 
+CHANGED = "Password changed. Every other session of this account has ended."
 
-def show_log_in(site: Site, request: Request, visitor: Visitor) -> Response:  # noqa: ARG001 - a page's shape
-    """Show the form to log in, unless that is done."""
-    next_path = safe_path(request.query_params.get("next", ""))
+
+def show_log_in(_: Site, visitor: Visitor) -> Response:
+    """Show the login form, or go on if the visitor is logged in."""
+    next_path = safe_path(visitor.request.query_params.get("next", ""))
     if visitor.account_id is not None:
         return redirect(next_path, visitor)
-    return _log_in_form(request, visitor, Form({"next": [next_path]}))
+    return render_form(visitor, "login.html", Form({"next": [next_path]}))
 
 
-def show_sign_up(site: Site, request: Request, visitor: Visitor) -> Response:  # noqa: ARG001 - as above
-    """Show the form to open an account."""
-    if visitor.account_id is not None:
-        return redirect(HOME, visitor)
-    return _sign_up_form(request, visitor, Form())
-
-
-async def log_in(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:
-    """Begin a session for whoever knows the password."""
+async def log_in(site: Site, visitor: Visitor, form: Form) -> Response:
+    """Begin a session if the password is right."""
     email, password = form.value("email"), form.value("password")
-    errors = {}
+    errors, wait, account = {}, 0, None
     if not email.strip():
         errors["email"] = NO_EMAIL
     if not password:
         errors["password"] = NO_PASSWORD
-    if errors:
-        return _log_in_form(request, visitor, form.wrong(errors))
     try:
-        account = await account_of(site, request, email, password)
+        account = None if errors else await site.account_of(visitor, email, password)
     except TooManyTriesError as error:
-        return _log_in_form(request, visitor, form.wrong({"": patience(error.wait)}), error.wait)
-    if account is None:
-        errors[""] = "The e-mail address or the password is wrong."
-        return _log_in_form(request, visitor, form.wrong(errors))
-    return await begin_session(site, visitor, account, safe_path(form.value("next")))
+        errors[""], wait = _patience(error.wait), error.wait
+    if account is not None:
+        return await _begin_session(site, visitor, account, safe_path(form.value("next")))
+    errors = errors or {"": "The e-mail address or the password is wrong."}
+    return render_form(visitor, "login.html", form.wrong(errors, wait))
 
 
-async def sign_up(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:
+def show_sign_up(_: Site, visitor: Visitor) -> Response:
+    """Show the form to open an account."""
+    return _sign_up_form(visitor, Form()) if visitor.session is None else redirect(HOME, visitor)
+
+
+async def sign_up(site: Site, visitor: Visitor, form: Form) -> Response:
     """Open an account and begin a session."""
     email, password = form.value("email"), form.value("password")
     errors = {}
     if not email.strip():
         errors["email"] = NO_EMAIL
-    if problem := password_error(password):
+    if problem := _password_error(password):
         errors["password"] = problem
     if errors:
-        return _sign_up_form(request, visitor, form.wrong(errors))
-    if wait := wait_for_sign_up(site, request):
-        return _sign_up_form(request, visitor, form.wrong({"": patience(wait)}), wait)
+        return _sign_up_form(visitor, form.wrong(errors))
+    if wait := site.wait_for_sign_up(visitor):
+        return _sign_up_form(visitor, form.wrong({"": _patience(wait)}, wait))
     try:
         account = await site.hashing(site.accounts.sign_up, email, password)
-    except SettingsError as error:  # about the address: the password was looked at
-        return _sign_up_form(request, visitor, form.wrong({"email": str(error)}))
-    return await begin_session(site, visitor, account, HOME)
+    except SettingsError as error:  # about the address: the password was checked above
+        return _sign_up_form(visitor, form.wrong({"email": str(error)}))
+    return await _begin_session(site, visitor, account, HOME)
 
 
-async def log_out(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:  # noqa: ARG001 - an action's shape
+async def log_out(site: Site, visitor: Visitor, _: Form) -> Response:
     """End the session, here and in the browser."""
     if visitor.session is not None:
         await run_in_threadpool(site.accounts.sessions.end, visitor.session)
@@ -89,8 +90,41 @@ async def log_out(site: Site, request: Request, visitor: Visitor, form: Form) ->
     return redirect("/", visitor)
 
 
-async def begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -> Response:
-    """Log a visitor in: always with a token that nobody has seen before."""
+def show_account(site: Site, visitor: Visitor, form: Form | None = None) -> Response:
+    """Show the account and the form to change the password."""
+    return render_form(
+        visitor,
+        "account.html",
+        form or Form(),
+        account=site.accounts.account(visitor.member),
+        shortest=SHORTEST,
+        done=CHANGED if visitor.request.query_params.get("done") == "password" else None,
+    )
+
+
+async def change_password(site: Site, visitor: Visitor, form: Form) -> Response:
+    """Change the password if the current one is right; the other sessions end."""
+    email = (await run_in_threadpool(site.accounts.account, visitor.member)).email or ""
+    current, new = form.value("current"), form.value("new")
+    errors, wait = {}, 0
+    if not current:
+        errors["current"] = "Enter your current password."
+    if problem := _password_error(new):
+        errors["new"] = problem
+    try:
+        if not errors and not await site.account_of(visitor, email, current):
+            errors["current"] = "This is not your current password."
+    except TooManyTriesError as error:
+        errors[""], wait = _patience(error.wait), error.wait
+    if errors:
+        return await run_in_threadpool(show_account, site, visitor, form.wrong(errors, wait))
+    await site.hashing(site.accounts.set_password, visitor.member, new)
+    visitor.session = await run_in_threadpool(site.accounts.sessions.begin, visitor.member)
+    return redirect("/account?done=password", visitor, LIFETIME)
+
+
+async def _begin_session(site: Site, visitor: Visitor, account: int, next_path: str) -> Response:
+    """Log a visitor in, always with a new token."""
     if visitor.session is not None:
         await run_in_threadpool(site.accounts.sessions.end, visitor.session)
     visitor.session = await run_in_threadpool(site.accounts.sessions.begin, account)
@@ -98,18 +132,23 @@ async def begin_session(site: Site, visitor: Visitor, account: int, next_path: s
     return redirect(next_path, visitor, LIFETIME)
 
 
-def _log_in_form(request: Request, visitor: Visitor, form: Form, wait: int = 0) -> Response:
-    status, headers = _outcome(form, wait)
-    return render(request, "login.html", status, visitor=visitor, headers=headers, form=form)
+def _sign_up_form(visitor: Visitor, form: Form) -> Response:
+    values = {"shortest": SHORTEST, "starting_balance": STARTING_BALANCE}
+    return render_form(visitor, "signup.html", form, **values)
 
 
-def _sign_up_form(request: Request, visitor: Visitor, form: Form, wait: int = 0) -> Response:
-    status, headers = _outcome(form, wait)
-    values = {"form": form, "shortest": SHORTEST, "starting_balance": STARTING_BALANCE}
-    return render(request, "signup.html", status, visitor=visitor, headers=headers, **values)
+def _password_error(password: str) -> str | None:
+    """Return what is wrong with a new password; None if nothing is."""
+    if not password:
+        return "Enter a password."
+    if len(password) < SHORTEST:
+        length = count(len(password), "character")
+        return f"The password has {length}. Use {SHORTEST} or more."
+    if len(password) > LONGEST:
+        return f"The password has {len(password):,} characters. Use {LONGEST} at most."
+    return None
 
 
-def _outcome(form: Form, wait: int) -> tuple[int, dict[str, str]]:
-    if wait:
-        return 429, {"Retry-After": str(wait)}
-    return 422 if form.errors else 200, {}
+def _patience(seconds: int) -> str:
+    told = count(seconds, "second") if seconds < 60 else count(ceil(seconds / 60), "minute")
+    return f"Too many attempts. Try again in {told}."

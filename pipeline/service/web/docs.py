@@ -1,4 +1,4 @@
-"""The page that documents the interface, as this deployment is set."""
+"""The pages that describe the service: the home page and the documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 import simplejson
-from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.service.accounts import STARTING_BALANCE
@@ -24,12 +23,12 @@ from pipeline.service.matching.pricing import (
     price,
 )
 from pipeline.service.spec.examples import DESCRIPTION, MATCHES, response
-from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Terms
-from pipeline.service.web.rendering import base_url_of, render
+from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Form, Terms
+from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import Visitor
 
-__all__ = ["show"]
+__all__ = ["show_docs", "show_home"]
 
 CURL = """\
 curl {base_url}/api/cpv/match \\
@@ -65,40 +64,57 @@ price      = base price + markup"""
 
 FIELDS = {
     "success": ("boolean", "true"),
-    "message": ("string", "says that the call was successful"),
-    "data[].code": ("string", "the code, digits and all as text"),
+    "message": ("string", "confirms that the call was successful"),
+    "data[].code": ("string", "the code, as text"),
     "data[].title": ("string", "the title of the code"),
     "data[].confidence": ("number", "how sure the match is, from 0 to 1"),
     "data[].codeType": ("string", "the system: cpv, psc, unspsc or naics"),
 }
-DETAILED_FIELDS = {
-    "data[].cost": ("number", "the share of the match in the base price, USD"),
-    "metadata.costBreakdown.apiCost": ("number", "the base price of the call, USD"),
-    "metadata.costBreakdown.markupPercentage": ("number", "the markup in percent"),
-    "metadata.costBreakdown.markupAmount": ("number", "the markup, USD"),
-    "metadata.costBreakdown.finalCost": ("number", "what is charged: both together, USD"),
-    "metadata.costBreakdown.currency": ("string", "USD"),
+METADATA_FIELDS: dict[Form, dict[str, tuple[str, str]]] = {
+    "detailed": {
+        "data[].cost": ("number", "the match's share of the base price, USD"),
+        "metadata.costBreakdown.apiCost": ("number", "the base price of the call, USD"),
+        "metadata.costBreakdown.markupPercentage": ("number", "the markup in percent"),
+        "metadata.costBreakdown.markupAmount": ("number", "the markup, USD"),
+        "metadata.costBreakdown.finalCost": (
+            "number",
+            "the amount charged: the base price and the markup, USD",
+        ),
+        "metadata.costBreakdown.currency": ("string", "USD"),
+    },
+    "compact": {"metadata.cost.apiCost": ("number", "the amount charged, USD")},
 }
-COMPACT_FIELDS = {"metadata.cost.apiCost": ("number", "what is charged, USD")}
 
 
-def show(site: Site, request: Request, visitor: Visitor) -> Response:
-    """Show the documentation."""
-    base_url = base_url_of(request)
+def show_home(site: Site, visitor: Visitor) -> Response:
+    """Show the home page."""
+    return render(
+        visitor,
+        "landing.html",
+        systems=SYSTEM_NAMES,
+        starting_balance=STARTING_BALANCE,
+        lowest=LOWEST.final,
+        highest=HIGHEST.final,
+        key_rate=site.terms.key_rate,
+        demo_rate=site.terms.demo_rate,
+        curl=CURL.format(base_url=visitor.base_url, description=DESCRIPTION),
+    )
+
+
+def show_docs(site: Site, visitor: Visitor) -> Response:
+    """Show the documentation of the API, with the settings of this deployment."""
     examples: dict[str, Any] = {
-        name: text.format(base_url=base_url, description=DESCRIPTION)
+        name: text.format(base_url=visitor.base_url, description=DESCRIPTION)
         for name, text in (("curl", CURL), ("python", PYTHON), ("command", COMMAND))
     }
-    return render(request, "docs.html", visitor=visitor, **examples, **_values(site.terms))
+    return render(visitor, "docs.html", **examples, **_values(site.terms))
 
 
 @cache
 def _values(terms: Terms) -> dict[str, Any]:
-    fields = dict(FIELDS)
-    if "detailed" in terms.forms:
-        fields |= DETAILED_FIELDS
-    if "compact" in terms.forms:
-        fields |= COMPACT_FIELDS
+    fields = FIELDS | {
+        name: meaning for form in terms.forms for name, meaning in METADATA_FIELDS[form].items()
+    }
     return {
         "systems": SYSTEM_NAMES,
         "max_characters": MAX_CHARACTERS,
@@ -120,6 +136,6 @@ def _values(terms: Terms) -> dict[str, Any]:
 
 
 def _indented(body: bytes) -> str:
-    """Write JSON for people, its numbers digit by digit as they are."""
+    """Indent JSON; numbers keep their digits."""
     content = simplejson.loads(body, use_decimal=True)
     return str(simplejson.dumps(content, ensure_ascii=False, use_decimal=True, indent=2))

@@ -1,4 +1,4 @@
-"""Reads forms: only what a page's own form sends, and never more of it than may be."""
+"""Reads the forms of pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["MAX_FORM", "Form", "read_form"]
 URLENCODED = "application/x-www-form-urlencoded"
 
 MAX_FORM = 256 * 1024
-"""Bytes: room for the longest description with every character escaped."""
+"""Bytes: enough for the longest description with every character escaped."""
 
 MAX_FIELDS = 20
 
@@ -26,31 +26,42 @@ class Form:
 
     Attributes:
         values: the values of each field.
-        errors: what is wrong with a field and how to mend it; "" stands for the whole form.
+        errors: what is wrong with each field and how to correct it; "" is the whole form.
+        wait: seconds to wait before the form may be sent again; 0 if it may be sent now.
     """
 
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    wait: int = 0
 
     def value(self, name: str) -> str:
-        """Return what a field holds; "" if the form has none of that name."""
-        values = self.values.get(name, ())
-        return values[0] if values else ""
+        """Return the value of a field; "" without such a field."""
+        return next(iter(self.values.get(name, ())), "")
 
     def chosen(self, name: str, value: str) -> bool:
-        """Tell whether a box is ticked."""
+        """Return whether a box is ticked."""
         return value in self.values.get(name, ())
 
-    def wrong(self, errors: Mapping[str, str]) -> Form:
-        """Return the same with what is wrong."""
-        return replace(self, errors=errors)
+    def wrong(self, errors: Mapping[str, str], wait: int = 0) -> Form:
+        """Return the form with errors."""
+        return replace(self, errors=errors, wait=wait)
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the page that shows the form."""
+        return 429 if self.wait else 422 if self.errors else 200
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of that page."""
+        return {"Retry-After": str(self.wait)} if self.wait else {}
 
 
 async def read_form(request: Request) -> Form:
     """Return the form in a request's body.
 
     Raises:
-        PageError: it holds none, or more than may be.
+        PageError: it is not a form, or too large.
     """
     media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media_type != URLENCODED:
@@ -78,5 +89,5 @@ async def _body(request: Request) -> bytes:
             if len(body) > MAX_FORM:
                 raise PageError(413)
     except ClientDisconnect as error:
-        raise PageError(400, "The form broke off. Send it again.") from error
+        raise PageError(400, "The form arrived incomplete. Send it again.") from error
     return bytes(body)

@@ -1,4 +1,4 @@
-"""Bounds how often passwords can be guessed, and lets no guesser lock anybody else out."""
+"""Limits password guessing without letting a guesser lock out anyone else."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pipeline.service.limits import SlidingWindow, network_of
 __all__ = ["ACCOUNT", "ADDRESS", "LINE", "PAIR", "PAUSE", "PasswordTries", "TooManyTriesError"]
 
 PAIR, ADDRESS, ACCOUNT = Rate(10, 900), Rate(100, 900), Rate(100, 900)
-"""Wrong passwords for one account from one address, from one address, and for one account."""
+"""Wrong passwords allowed: per account and address, per address, and per account."""
 
 PAUSE, LINE = 2.0, 30.0
-"""Seconds between two tries of an account that is being attacked, and the longest wait for one."""
+"""Seconds between two attempts on an account under attack, and the longest wait for a turn."""
 
 Counted: TypeAlias = list[tuple[SlidingWindow, str]]
 
 
 class TooManyTriesError(Exception):
-    """A password is not looked at.
+    """Too many wrong passwords: this one is not checked.
 
     Attributes:
-        wait: seconds until one would be.
+        wait: seconds until an attempt would be taken.
     """
 
     def __init__(self, wait: float) -> None:
@@ -38,24 +38,24 @@ class TooManyTriesError(Exception):
 
 
 class PasswordTries:
-    """Decides which passwords are looked at, and when.
+    """Decides which passwords are checked, and when.
 
     The policy, in windows of 15 minutes:
 
-    1. Only wrong passwords count. One that is being looked at counts until it turns out right, so
-       many at once are not one.
-    2. For one account an address has 10 wrong passwords; then it must wait, for this account.
-    3. For all accounts together an address has 100; then it must wait for all of them.
-    4. An account has 100, from all addresses together. From then on its passwords are looked at
-       one after the other, 2 seconds apart, wherever they come from. Who would wait for more than
-       30 seconds is asked to come again. So guessing stays slow from however many addresses, and
-       the owner gets in, if later: what others did shuts nobody out for the rest of the window.
-    5. No open session ends, and API keys work as before. Whoever is logged in and changes the
-       password tries the present one by the same rules.
-    6. E-mail addresses without an account count as those with one, so nothing tells them apart.
+    1. Only wrong passwords count. An attempt counts until its password turns out right, so that
+       many at once are not taken for one.
+    2. From one address, an account allows 10 wrong passwords.
+    3. From one address, all accounts together allow 100.
+    4. From all addresses together, an account allows 100. After that its passwords are checked
+       one at a time, 2 seconds apart, wherever they come from; an attempt that would wait more
+       than 30 seconds is refused. So guessing stays slow from any number of addresses, and the
+       owner can still log in.
+    5. Open sessions and API keys are not affected. The current password in the form to change it
+       follows the same rules.
+    6. E-mail addresses without an account count like those with one, so they look the same.
 
-    The address is the one that trusted proxies tell; a /64 of IPv6 is one address. Behind a proxy
-    that is not trusted everybody has the proxy's, and can spend the others' tries.
+    The address is the one that trusted proxies report; a /64 of IPv6 is one address. Behind a proxy
+    that is not trusted everybody shares the proxy's address and its attempts.
     """
 
     def __init__(self) -> None:
@@ -66,15 +66,15 @@ class PasswordTries:
     async def account(
         self, email: str, address: str, look: Callable[[], Awaitable[int | None]]
     ) -> int | None:
-        """Return whose password it is.
+        """Return the account if the password is right, else None.
 
         Args:
-            email: which account is tried.
+            email: the account's e-mail address.
             address: where the request comes from.
-            look: gives the account if the password is right, else None.
+            look: checks the password; returns the account or None.
 
         Raises:
-            TooManyTriesError: it is not this one's turn.
+            TooManyTriesError: the password is not checked.
         """
         name = sha256(one_way(email).encode()).hexdigest()  # whatever its length
         counted: Counted = []
@@ -90,7 +90,7 @@ class PasswordTries:
         return account
 
     def _count(self, name: str, network: str, counted: Counted) -> float:
-        """Count a try; return the seconds to wait before it."""
+        """Count an attempt; return the seconds to wait before it."""
         for window, caller in ((self._pair, f"{name} {network}"), (self._address, network)):
             if wait := window.wait(caller):
                 raise TooManyTriesError(wait)
@@ -101,7 +101,7 @@ class PasswordTries:
         return 0.0
 
     def _turn(self, name: str) -> float:
-        """Go to the end of the line for an account; return how long that takes."""
+        """Join the queue of an account; return the seconds until its turn."""
         now = time.monotonic()
         self._next = {each: at for each, at in self._next.items() if at > now}
         turn = self._next.get(name, now)

@@ -1,9 +1,10 @@
-"""Turns templates into responses, escaped throughout."""
+"""Turns templates into responses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from jinja2 import Environment
@@ -11,46 +12,66 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from pipeline.charts import environment
+from pipeline.service.web.errors import PageError
+from pipeline.service.web.forms import Form
 from pipeline.service.web.static_files import static
-from pipeline.service.web.visitors import Visitor, visitor_of
+from pipeline.service.web.visitors import Visitor
 from pipeline.service.web.wording import count, rate_words, usd, when
 
-__all__ = ["base_url_of", "render"]
+__all__ = ["error_page", "page_of", "render", "render_form"]
+
+WORDS = {
+    403: ("This form did not come from this site", "Open the page here and send the form again."),
+    404: ("Page not found", "Check the address, or start from the home page."),
+    405: ("This address does not take this request", "Start from the home page."),
+    413: ("The form is too large", "Go back and send less."),
+    415: ("The form has the wrong format", "Send it from the page itself."),
+    429: ("Too many requests", "Wait a while and try again."),
+    500: ("The service failed", "It is not your fault. Try again later."),
+}
+"""The heading and the advice of error pages."""
 
 
 def render(
-    request: Request,
+    visitor: Visitor,
     template: str,
     status: int = 200,
-    *,
-    visitor: Visitor | None = None,
     headers: Mapping[str, str] | None = None,
     **values: Any,
 ) -> HTMLResponse:
     """Return a page.
 
     Args:
-        request: what asks for it.
-        template: its file in `templates`; it extends `base.html`.
+        visitor: who asks for it.
+        template: its file in `templates`.
         status: the HTTP status.
-        visitor: who asks; None: whoever the cookies say, without asking the accounts.
         headers: further headers.
         values: what the template shows.
     """
-    visitor = visitor or visitor_of(request)
-    text = (
-        _templates()
-        .get_template(template)
-        .render(visitor=visitor, here=request.url.path, base_url=base_url_of(request), **values)
-    )
+    page = _templates().get_template(template)
+    here, base_url = visitor.request.url.path, visitor.base_url
+    text = page.render(visitor=visitor, here=here, base_url=base_url, **values)
     response = HTMLResponse(text, status, headers)
-    visitor.give_cookies(response)
+    visitor.set_cookie(response)
     return response
 
 
-def base_url_of(request: Request) -> str:
-    """Return where this service is reached, as this visitor does; no slash ends it."""
-    return str(request.base_url).rstrip("/")
+def render_form(visitor: Visitor, template: str, form: Form, **values: Any) -> HTMLResponse:
+    """Return a page with a form, with the status that the form's errors call for."""
+    return render(visitor, template, form.status, form.headers, form=form, **values)
+
+
+def error_page(request: Request, status: int) -> HTMLResponse:
+    """Return the page for an HTTP status."""
+    return page_of(PageError(status), Visitor.of(request))
+
+
+def page_of(error: PageError, visitor: Visitor) -> HTMLResponse:
+    """Return the page that an error is answered with."""
+    status = error.status
+    heading, usual = WORDS.get(status) or (HTTPStatus(status).phrase, "Go back and try again.")
+    message = error.message or usual
+    return render(visitor, "error.html", status, heading=heading, message=message)
 
 
 @cache

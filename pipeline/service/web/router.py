@@ -1,4 +1,4 @@
-"""All pages: which function shows which address, and what is checked before it does."""
+"""Routes: the function of each page and action, and the checks before it."""
 
 from __future__ import annotations
 
@@ -13,38 +13,28 @@ from starlette.responses import Response
 from pipeline.service.accounts import Accounts
 from pipeline.service.matching.calls import Calls
 from pipeline.service.spec.terms import Terms
-from pipeline.service.web import (
-    account,
-    authentication,
-    dashboard,
-    docs,
-    keys,
-    landing,
-    statement,
-    trial,
-)
-from pipeline.service.web.csrf import check_origin, check_token
-from pipeline.service.web.errors import PageError, error_page
+from pipeline.service.web import authentication, dashboard, docs, keys, statement, trial
+from pipeline.service.web.errors import PageError
 from pipeline.service.web.forms import Form, read_form
-from pipeline.service.web.redirects import redirect_to_log_in
+from pipeline.service.web.rendering import page_of
 from pipeline.service.web.site import Site
 from pipeline.service.web.static_files import FOLDER, serve_static
-from pipeline.service.web.visitors import Visitor, visitor_of
+from pipeline.service.web.visitors import Visitor, check_origin, redirect_to_log_in
 
 __all__ = ["router"]
 
-Page: TypeAlias = Callable[[Site, Request, Visitor], Response]
-Action: TypeAlias = Callable[[Site, Request, Visitor, Form], Awaitable[Response]]
+Page: TypeAlias = Callable[[Site, Visitor], Response]
+Action: TypeAlias = Callable[[Site, Visitor, Form], Awaitable[Response]]
 
 OPEN_PAGES: dict[str, Page] = {
-    "/": landing.show,
-    "/docs": docs.show,
+    "/": docs.show_home,
+    "/docs": docs.show_docs,
     "/login": authentication.show_log_in,
     "/signup": authentication.show_sign_up,
     "/try": trial.show,
 }
 PAGES: dict[str, Page] = {
-    "/account": account.show,
+    "/account": authentication.show_account,
     "/dashboard": dashboard.show,
     "/keys/{key_id}/revoke": keys.ask_revoke,
     "/keys/{key_id}/rotate": keys.ask_rotate,
@@ -57,22 +47,22 @@ OPEN_ACTIONS: dict[str, Action] = {
     "/try": trial.ask,
 }
 ACTIONS: dict[str, Action] = {
-    "/account": account.change_password,
+    "/account": authentication.change_password,
     "/keys": keys.make,
     "/keys/{key_id}/revoke": keys.revoke,
     "/keys/{key_id}/rotate": keys.rotate,
     "/logout": authentication.log_out,
 }
-"""Without a session, what is not open leads to the page where one logs in."""
+"""Without a session, only the open ones are shown; the others redirect to the login."""
 
 
 def router(accounts: Accounts, calls: Calls, terms: Terms) -> APIRouter:
     """Return the routes of all pages.
 
     Args:
-        accounts: whose pages they are.
-        calls: answers what is tried.
-        terms: how the deployment is set, to be told.
+        accounts: the accounts.
+        calls: answers the calls of the form to try the service.
+        terms: the settings of the deployment, for display.
     """
     site = Site(accounts, calls, terms)
     routes = APIRouter(include_in_schema=False)
@@ -88,45 +78,42 @@ def router(accounts: Accounts, calls: Calls, terms: Terms) -> APIRouter:
 
 def _shown(site: Site, page: Page, members: bool) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:  # not async: it may block, in a thread
-        visitor = visitor_of(request)
-        _recognise(site, request, visitor)
+        visitor = Visitor.of(request)
+        _recognise(site, visitor)
         if members and visitor.account_id is None:
-            return redirect_to_log_in(request, visitor)
+            return redirect_to_log_in(visitor)
         try:
-            return page(site, request, visitor)
+            return page(site, visitor)
         except PageError as error:
-            return error_page(request, error.status, error.message, visitor=visitor)
+            return page_of(error, visitor)
 
     return endpoint
 
 
 def _done(site: Site, action: Action, members: bool) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        visitor = visitor_of(request)
+        visitor = Visitor.of(request)
         try:
             check_origin(request)
             form = await read_form(request)
-            if members and visitor.session is None:  # logged out in another window, say
-                return redirect_to_log_in(request, visitor)
-            check_token(visitor, form)  # of the session that the form was made in, even if over
-            await run_in_threadpool(_recognise, site, request, visitor)
-            if members and visitor.account_id is None:
-                return redirect_to_log_in(request, visitor)
-            response = await action(site, request, visitor, form)
-            _note(request, visitor)  # who has logged in
+            await run_in_threadpool(_recognise, site, visitor)
+            if members and visitor.account_id is None:  # logged out in another window, say
+                return redirect_to_log_in(visitor)
+            response = await action(site, visitor, form)
+            _note(visitor)  # a visitor who has just logged in
             return response
         except PageError as error:
-            return error_page(request, error.status, error.message, visitor=visitor)
+            return page_of(error, visitor)
 
     return endpoint
 
 
-def _recognise(site: Site, request: Request, visitor: Visitor) -> None:
+def _recognise(site: Site, visitor: Visitor) -> None:
     site.recognise(visitor)
-    _note(request, visitor)
+    _note(visitor)
 
 
-def _note(request: Request, visitor: Visitor) -> None:
-    """Leave for the access log whose session it is."""
+def _note(visitor: Visitor) -> None:
+    """Tell the access log the account."""
     if visitor.account_id is not None:
-        request.state.account_id = visitor.account_id
+        visitor.request.state.account_id = visitor.account_id

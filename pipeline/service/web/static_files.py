@@ -1,12 +1,10 @@
-"""The style sheet and what else pages load: under names that change with the content."""
+"""The files that pages load, under names that change with their content."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,13 +21,7 @@ TYPES = {
 }
 
 A_YEAR = "public, max-age=31536000, immutable"
-"""The name of changed content is another, so what is kept is never out of date."""
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    content: bytes
-    media_type: str
+"""Changed content gets another name, so a cached file is never out of date."""
 
 
 def static(name: str) -> str:
@@ -38,30 +30,19 @@ def static(name: str) -> str:
 
 
 def serve_static(request: Request) -> Response:
-    """Answer with a file, to be kept for good."""
-    file = _files().get(request.path_params["name"])
-    if file is None:
-        raise HTTPException(404)
-    return Response(file.content, 200, {"Cache-Control": A_YEAR}, file.media_type)
-
-
-@cache
-def _files() -> dict[str, _File]:
-    return {
-        address: _File(_folder().joinpath(name).read_bytes(), TYPES[name])
-        for name, address in _addresses().items()
-    }
+    """Return a file, which browsers may cache for a year."""
+    for name, address in _addresses().items():
+        if address == request.path_params["name"]:
+            return Response(_content(name), 200, {"Cache-Control": A_YEAR}, TYPES[name])
+    raise HTTPException(404)
 
 
 @cache
 def _addresses() -> dict[str, str]:
-    return {name: _address(name) for name in TYPES}
+    digests = {name: sha256(_content(name)).hexdigest()[:12] for name in TYPES}
+    return {name: name.replace(".", f"-{digest}.") for name, digest in digests.items()}
 
 
-def _address(name: str) -> str:
-    stem, _, ending = name.partition(".")
-    return f"{stem}-{sha256(_folder().joinpath(name).read_bytes()).hexdigest()[:12]}.{ending}"
-
-
-def _folder() -> Any:
-    return files("pipeline.service.web").joinpath("static")
+@cache
+def _content(name: str) -> bytes:
+    return files("pipeline.service.web").joinpath("static", name).read_bytes()

@@ -1,4 +1,4 @@
-"""The page to try it: a text, the systems to ask, and what they answer."""
+"""The page to try the service: a text, the systems to ask, and their answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
 
 from pipeline.answers import SYSTEMS, System
@@ -23,7 +22,7 @@ from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec.terms import SYSTEM_NAMES
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render
-from pipeline.service.web.site import Site, address_of
+from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import Visitor
 
 __all__ = ["ask", "show"]
@@ -32,7 +31,7 @@ log = logging.getLogger("pipeline.service")
 
 
 class FailedError(RefusedError):
-    """The service failed at this call; what the others brought is shown all the same."""
+    """The service failed at this call; the page still shows the answers of the others."""
 
     status = 500
     error = INTERNAL_ERROR
@@ -40,12 +39,12 @@ class FailedError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one call.
+    """The outcome of one call: an answer, or an error.
 
     Attributes:
-        system: what was asked about.
-        answered: the answer; None if there is none.
-        refused: why not; None if there is one.
+        system: the system asked.
+        answered: the answer; None after an error.
+        refused: the error; None with an answer.
     """
 
     system: System
@@ -53,14 +52,14 @@ class Outcome:
     refused: RefusedError | None = None
 
 
-def show(site: Site, request: Request, visitor: Visitor) -> Response:
+def show(site: Site, visitor: Visitor) -> Response:
     """Show the form."""
-    return _page(site, request, visitor, Form({"system": ["cpv"]}))
+    return _page(site, visitor, Form({"system": ["cpv"]}))
 
 
-async def ask(site: Site, request: Request, visitor: Visitor, form: Form) -> Response:
-    """Make a call for each system that is chosen, and show what they answer."""
-    # Browsers end a line with two characters, programs with one.
+async def ask(site: Site, visitor: Visitor, form: Form) -> Response:
+    """Make a call for each chosen system, and show the answers."""
+    # Browsers end lines with \r\n, programs with \n.
     description = form.value("description").replace("\r\n", "\n")
     systems = [system for system in SYSTEMS if form.chosen("system", system)]
     errors = {}
@@ -69,25 +68,23 @@ async def ask(site: Site, request: Request, visitor: Visitor, form: Form) -> Res
     except ValidationError as error:
         errors["description"] = error.message
     if not systems:
-        errors["system"] = "No system is chosen. Choose one or more."
+        errors["system"] = "No system is chosen. Choose at least one."
     if errors:
-        return await run_in_threadpool(_page, site, request, visitor, form.wrong(errors))
-    outcomes = [await _outcome(site, request, visitor, each, description) for each in systems]
-    request.state.price_usd = _paid(outcomes)  # for the access log
-    return await run_in_threadpool(_page, site, request, visitor, form, outcomes)
+        return await run_in_threadpool(_page, site, visitor, form.wrong(errors))
+    outcomes = [await _outcome(site, visitor, each, description) for each in systems]
+    visitor.request.state.price_usd = _paid(outcomes)  # for the access log
+    return await run_in_threadpool(_page, site, visitor, form, outcomes)
 
 
-async def _outcome(
-    site: Site, request: Request, visitor: Visitor, system: System, description: str
-) -> Outcome:
+async def _outcome(site: Site, visitor: Visitor, system: System, description: str) -> Outcome:
     holder = None if visitor.account_id is None else Holder(visitor.account_id)
     try:
-        site.calls.count(holder, address_of(request))
+        site.calls.count(holder, visitor.address)
         return Outcome(system, await site.calls.answer(holder, system, description))
     except RefusedError as error:
         return Outcome(system, refused=error)
     except Exception as error:
-        number = request.state.request_id
+        number = visitor.request.state.request_id
         log.error("failed", exc_info=error, extra={FIELDS: {"request": number}})
         return Outcome(system, refused=FailedError(FAILED.format(number)))
 
@@ -96,19 +93,16 @@ def _paid(outcomes: Sequence[Outcome]) -> Decimal:
     return total(each.answered.price.final for each in outcomes if each.answered is not None)
 
 
-def _page(
-    site: Site, request: Request, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] = ()
-) -> Response:
+def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] = ()) -> Response:
     refused = [each.refused for each in outcomes if each.refused is not None]
-    status, headers = (422 if form.errors else 200), {}
+    status, headers = form.status, form.headers
     if refused and len(refused) == len(outcomes):
         status, headers = refused[0].status, refused[0].headers
     return render(
-        request,
+        visitor,
         "try.html",
         status,
-        visitor=visitor,
-        headers=headers,
+        headers,
         form=form,
         systems=SYSTEM_NAMES,
         outcomes=outcomes,

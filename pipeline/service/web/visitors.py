@@ -1,27 +1,31 @@
-"""Who looks at a page: their cookies, and the token that ties a form to them."""
+"""Who makes a request to a page: the session cookie, and whether a form is one of ours."""
 
 from __future__ import annotations
 
-import hmac
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
+from urllib.parse import urlencode, urlsplit
 
-from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-__all__ = ["TOKEN_FIELD", "Visitor", "visitor_of"]
+from pipeline.service.web.errors import PageError
 
-SESSION, MARK = "tender_session", "tender_visitor"
-"""The cookies: of a session, and of a visitor who has none but is shown a form."""
+__all__ = ["HOME", "Visitor", "check_origin", "redirect", "redirect_to_log_in", "safe_path"]
 
-TOKEN_FIELD = "form_token"  # noqa: S105 - a field's name
-"""The form field that no other site can fill in."""
+SESSION = "tender_session"
+"""The session cookie."""
+
+HOME = "/dashboard"
+
+PLACES = frozenset((HOME, "/account", "/docs", "/statement", "/try"))
+"""The pages that a visitor may be sent to after logging in."""
+
+OURS = ("same-origin", "none")
+"""The values of Sec-Fetch-Site for a request from this site, or from the address bar."""
 
 MEMBERS = (
-    ("/dashboard", "Dashboard"),
+    (HOME, "Dashboard"),
     ("/statement", "Statement"),
     ("/try", "Try it"),
     ("/docs", "Docs"),
@@ -40,101 +44,118 @@ class Visitor:
     """Whoever sent a request.
 
     Attributes:
-        secure: whether the request came over https.
+        request: the request.
         session: the token of the session; None without one.
-        mark: a random cookie that stands for a visitor without a session; None before a form.
-        account_id: the account of the session, once that was looked up.
-        leaving: whether a session cookie must be taken away, since the session is over.
-        marked: whether the mark is new, so that its cookie must be set.
+        account_id: the account of the session, once it was looked up.
+        leaving: whether the browser must drop its session cookie.
     """
 
-    secure: bool
+    request: Request
     session: str | None
-    mark: str | None
     account_id: int | None = None
     leaving: bool = False
-    marked: bool = False
 
-    @property
-    def signed_in(self) -> bool:
-        """Whether there is a session, as far as is known."""
-        return self.session is not None
+    @classmethod
+    def of(cls, request: Request) -> Visitor:
+        """Return the visitor with the request's cookie, whose session is not looked up yet."""
+        return cls(request, request.cookies.get(_cookie(request)) or None)
 
     @property
     def member(self) -> int:
-        """The account, on a page that nobody without one gets to see."""
-        assert self.account_id is not None  # noqa: S101 - the router sees to it
+        """The account, on a page that is for members."""
+        assert self.account_id is not None  # noqa: S101 - the router checks it
         return self.account_id
 
     @property
     def places(self) -> Sequence[tuple[str, str]]:
-        """Where the visitor can go, with the names of the places."""
-        return MEMBERS if self.signed_in else GUESTS
+        """The paths in the navigation, with their names."""
+        return GUESTS if self.session is None else MEMBERS
 
     @property
-    def token(self) -> str:
-        """What a form of this visitor must bring along: it cannot be told from outside.
-
-        The cookie is the key: it is random, and no script and no other site can read it.
-        """
-        if self.session is None and self.mark is None:
-            self.mark, self.marked = secrets.token_urlsafe(32), True
-        return _token(self.session or self.mark or "")
+    def address(self) -> str:
+        """The address that the request comes from."""
+        return self.request.client.host if self.request.client else ""
 
     @property
-    def token_field(self) -> Markup:
-        """The token as a hidden field, for templates."""
-        return Markup('<input type="hidden" name="{}" value="{}">').format(TOKEN_FIELD, self.token)
-
-    def knows(self, token: str) -> bool:
-        """Tell whether a form was made for this visitor."""
-        cookie = self.session or self.mark
-        return cookie is not None and hmac.compare_digest(_token(cookie).encode(), token.encode())
+    def base_url(self) -> str:
+        """Where the visitor reaches this service, without a slash at the end."""
+        return str(self.request.base_url).rstrip("/")
 
     def end(self) -> None:
         """Take the session away from the browser."""
         self.session, self.account_id, self.leaving = None, None, True
 
-    def give_cookies(self, response: Response, session_seconds: int | None = None) -> None:
-        """Set the cookies that changed.
+    def set_cookie(self, response: Response, seconds: int | None = None) -> None:
+        """Set or drop the session cookie where it changed.
 
         Args:
-            response: what they are sent with.
-            session_seconds: how long a session that begins now lasts; None: none begins.
+            response: the response to set it on.
+            seconds: the lifetime of a session that begins now; None if none begins.
         """
-        if session_seconds is not None and self.session is not None:
-            self._set(response, SESSION, self.session, session_seconds)
-            self._set(response, MARK, "", 0)
+        if seconds is not None and self.session is not None:
+            value, max_age = self.session, seconds
+        elif self.leaving:
+            value, max_age = "", 0
+        else:
             return
-        if self.leaving:
-            self._set(response, SESSION, "", 0)
-        if self.marked and self.mark is not None:
-            self._set(response, MARK, self.mark)
-
-    def _set(self, response: Response, name: str, value: str, seconds: int | None = None) -> None:
         response.set_cookie(
-            _name(name, self.secure),
+            _cookie(self.request),
             value,
-            max_age=seconds,
+            max_age=max_age,
             path="/",
-            secure=self.secure,
+            secure=self.request.scope["scheme"] == "https",
             httponly=True,
             samesite="lax",
         )
 
 
-def visitor_of(request: Request) -> Visitor:
-    """Return the visitor that the cookies tell of; whether the session is one is not looked up."""
-    secure = request.scope["scheme"] == "https"
-    session = request.cookies.get(_name(SESSION, secure))
-    mark = request.cookies.get(_name(MARK, secure))
-    return Visitor(secure, session or None, mark or None)
+def _cookie(request: Request) -> str:
+    """Name the cookie; browsers accept the prefix only over https, from this very host."""
+    return f"__Host-{SESSION}" if request.scope["scheme"] == "https" else SESSION
 
 
-def _name(name: str, secure: bool) -> str:
-    """Over https a browser takes the prefix only from this very host, for all of its paths."""
-    return f"__Host-{name}" if secure else name
+def check_origin(request: Request) -> None:
+    """Refuse a form unless the browser says that a page of this site sent it (CSRF).
+
+    Sec-Fetch-Site counts first, because a proxy may have replaced the host that the browser sees.
+    Browsers without it send Origin, and older ones Referer, as the pages' Referrer-Policy asks.
+
+    Raises:
+        PageError: another site sent it, or the browser does not say.
+    """
+    site = request.headers.get("Sec-Fetch-Site")
+    sender = request.headers.get("Origin", request.headers.get("Referer", ""))
+    host = request.headers.get("Host", "")
+    if site not in OURS if site is not None else not _is_host(sender, host):
+        raise PageError(403)
 
 
-def _token(cookie: str) -> str:
-    return hmac.new(cookie.encode("latin-1", "replace"), b"form of these pages", sha256).hexdigest()
+def _is_host(url: str, host: str) -> bool:
+    try:
+        return urlsplit(url).netloc.lower() == host.lower() != ""
+    except ValueError:
+        return False
+
+
+def safe_path(path: str) -> str:
+    """Return a path if it may follow the login, else the dashboard's: no open redirect."""
+    return path if path in PLACES else HOME
+
+
+def redirect(path: str, visitor: Visitor, session_seconds: int | None = None) -> Response:
+    """Send a visitor to another page.
+
+    Args:
+        path: a path of this site.
+        visitor: the visitor.
+        session_seconds: the lifetime of a session that begins now; None if none begins.
+    """
+    response = RedirectResponse(path, 303)
+    visitor.set_cookie(response, session_seconds)
+    return response
+
+
+def redirect_to_log_in(visitor: Visitor) -> Response:
+    """Send a visitor without a session to the login, and from there to the page asked for."""
+    path = safe_path(visitor.request.scope["path"])
+    return redirect(f"/login?{urlencode({'next': path})}", visitor)

@@ -17,7 +17,7 @@ WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
 
 def usd(amount: Decimal, places: int = 2) -> str:
-    """Write an amount exactly, with so many decimal places at least."""
+    """Write an amount exactly, with at least `places` decimal places."""
     text = plain(abs(amount))
     whole, _, fraction = text.partition(".")
     sign = "\N{MINUS SIGN}" if amount < 0 else ""

@@ -78,7 +78,9 @@ class Browser:
     async def post(self, path: str, fields: Fields, **headers: str) -> httpx.Response:
         """Send what a form would, whether the page has one or not."""
         self.response = await self.client.post(
-            path, content=urlencode(fields, doseq=True), headers={"Content-Type": FORM, **headers}
+            path,
+            content=urlencode(fields, doseq=True),
+            headers={"Content-Type": FORM, "Origin": str(self.client.base_url), **headers},
         )
         return self.response
 

@@ -19,7 +19,7 @@ async def test_a_changed_password_ends_every_other_session(
     await browser.go("/account")
     await browser.send("/account", current=PASSWORD, new=NEW)
     assert browser.place == "/account?done=password"
-    assert "The password is changed" in browser.page.text
+    assert "Password changed" in browser.page.text
     assert accounts.sessions.account_of(old) is None
     await other.go("/dashboard")
     assert other.place.startswith("/login")
@@ -32,11 +32,11 @@ async def test_a_changed_password_ends_every_other_session(
 @pytest.mark.parametrize(
     ("current", "new", "field", "told"),
     [
-        ("", NEW, "current", "Enter your present password."),
-        ("wrong", NEW, "current", "This is not your present password."),
+        ("", NEW, "current", "Enter your current password."),
+        ("wrong", NEW, "current", "This is not your current password."),
         (PASSWORD, "", "new", "Enter a password."),
-        (PASSWORD, "short", "new", "The password has 5 characters. Take 10 or more."),
-        (PASSWORD, "x" * 501, "new", "The password has 501 characters. Take 500 at most."),
+        (PASSWORD, "short", "new", "The password has 5 characters. Use 10 or more."),
+        (PASSWORD, "x" * 501, "new", "The password has 501 characters. Use 500 at most."),
     ],
 )
 async def test_what_is_wrong_is_said_beside_the_field_and_nothing_changes(
@@ -65,7 +65,7 @@ async def test_tries_of_the_present_password_are_limited(
     response = await browser.send("/account", current=PASSWORD, new=NEW)
     assert response.status_code == 429
     assert response.headers["Retry-After"] == "900"
-    assert browser.problems() == ["Too many tries. Wait 15 minutes before the next."]
+    assert browser.problems() == ["Too many attempts. Try again in 15 minutes."]
     assert accounts.log_in(EMAIL, PASSWORD) == 1
 
 

@@ -35,7 +35,7 @@ async def test_who_signs_up_is_logged_in_with_five_dollars(
         ("a@b@c", PASSWORD, "email", "This is not an e-mail address."),
         ("TAKEN@example.org ", PASSWORD, "email", "This e-mail address has an account. Log in."),
         ("new@example.org", "", "password", "Enter a password."),
-        ("new@example.org", "a", "password", "The password has 1 character. Take 10 or more."),
+        ("new@example.org", "a", "password", "The password has 1 character. Use 10 or more."),
         ("new@example.org", "x" * 501, "password", "The password has 501 characters."),
     ],
 )
@@ -212,7 +212,7 @@ async def test_who_guesses_is_locked_out_and_nobody_else(
     response = await guesser.log_in()
     assert response.status_code == 429
     assert response.headers["Retry-After"] == "900"
-    assert guesser.problems() == ["Too many tries. Wait 15 minutes before the next."]
+    assert guesser.problems() == ["Too many attempts. Try again in 15 minutes."]
     assert (await guesser.log_in("somebody.else@example.org")).status_code == 422
     await browser.go("/dashboard")
     assert browser.place == "/dashboard"

@@ -8,7 +8,6 @@ from fastapi import FastAPI
 
 from pipeline.service import Accounts
 from pipeline.service.accounts import LIFETIME
-from pipeline.service.web.visitors import Visitor
 from tests.service.web.browsing import EMAIL, PASSWORD, Browser
 
 pytestmark = pytest.mark.anyio
@@ -30,14 +29,12 @@ async def test_cookies_are_out_of_reach_of_scripts_and_other_sites(
     app: FastAPI, scheme: str, prefix: str, secure: object
 ) -> None:
     browser = Browser(app, scheme)
-    mark = cookies(await browser.go("/signup"))
-    assert list(mark) == [f"{prefix}tender_visitor"]
+    assert not cookies(await browser.go("/signup"))
     await browser.send("/signup", email=EMAIL, password=PASSWORD)
     session = cookies(browser.response)
-    assert set(session) == {f"{prefix}tender_session", f"{prefix}tender_visitor"}
+    assert set(session) == {f"{prefix}tender_session"}
     assert session[f"{prefix}tender_session"]["max-age"] == str(LIFETIME)
-    assert session[f"{prefix}tender_visitor"]["max-age"] == "0"
-    for morsel in (*mark.values(), *session.values()):
+    for morsel in session.values():
         assert morsel["httponly"] is True
         assert morsel["secure"] == secure
         assert morsel["samesite"] == "lax"
@@ -62,11 +59,7 @@ async def test_logging_in_makes_a_token_that_nobody_has_seen(
 ) -> None:
     accounts.sign_up(EMAIL, PASSWORD)
     planted = "planted-by-somebody"
-    fields = {
-        "email": EMAIL,
-        "password": PASSWORD,
-        "form_token": Visitor(False, planted, None).token,
-    }
+    fields = {"email": EMAIL, "password": PASSWORD}
     await browser.post("/login", fields, Cookie=f"tender_session={planted}")
     assert browser.place == "/dashboard"
     token = browser.client.cookies["tender_session"]
@@ -85,8 +78,7 @@ async def test_logging_in_again_ends_the_session_before(
 ) -> None:
     await browser.sign_up()
     first = browser.client.cookies["tender_session"]
-    token = browser.form("/logout")
-    await browser.post("/login", {**token, "email": EMAIL, "password": PASSWORD})
+    await browser.post("/login", {"email": EMAIL, "password": PASSWORD})
     assert browser.place == "/dashboard"
     assert browser.client.cookies["tender_session"] != first
     assert accounts.sessions.account_of(first) is None
@@ -96,12 +88,12 @@ async def test_logging_in_again_ends_the_session_before(
 async def test_a_cookie_that_is_none_of_ours_is_taken_for_none(
     browser: Browser, cookie: str
 ) -> None:
-    header = f"tender_session={cookie}; tender_visitor={cookie}".encode()
+    header = f"tender_session={cookie}".encode()
     response = await browser.client.get("/dashboard", headers=[(b"Cookie", header)])
     assert response.status_code == 200
     assert response.url.path == "/login"
 
 
-async def test_a_visitor_who_sees_no_form_gets_no_cookie(browser: Browser) -> None:
-    for path in ("/", "/nothing", "/health", "/openapi.json"):
+async def test_a_visitor_without_a_session_gets_no_cookie(browser: Browser) -> None:
+    for path in ("/", "/login", "/try", "/nothing", "/health", "/openapi.json"):
         assert not cookies(await browser.go(path))

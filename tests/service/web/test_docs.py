@@ -45,7 +45,7 @@ async def test_it_has_every_endpoint_error_and_limit(accounts: Accounts) -> None
         assert f"{one.status} {one.error} {one.when} {one.then}" in said
     assert "1 to 20,000 characters" in said
     assert "at most 262,144 bytes" in said
-    assert "10 matches at most" in said
+    assert "at most 10 matches" in said
     assert f"{STARTING_BALANCE} USD" in said
     assert "0.0000705 to 0.00015 USD" in said
     assert "47 + 2 per match + 1 per 16 characters of titles" in said
@@ -56,8 +56,8 @@ async def test_the_price_of_the_example_follows_from_the_formula(accounts: Accou
     said = plain(await text_of(accounts))
     titles = len("School cleaning services") + len("Cleaning services")
     base = Decimal(47 + 2 * 2 + titles // 16).scaleb(-6)
-    assert f"costs {base:f} USD and {(base / 2).normalize():f} USD markup" in said
-    assert f"together {base * 3 / 2:f} USD" in said
+    assert f"costs {base:f} USD plus {(base / 2).normalize():f} USD markup" in said
+    assert f"{base * 3 / 2:f} USD in total" in said
     assert f'"apiCost": {base:f}' in said
 
 
@@ -79,7 +79,7 @@ async def test_the_forms_are_those_of_this_deployment(
     assert ("metadata.cost.apiCost" in said) == (metadata != "detailed")
     assert ("The detailed form {" in said) == (metadata != "compact")
     assert ("The compact form {" in said) == (metadata != "detailed")
-    assert ("in either form" in said) == (metadata == "mixed")
+    assert ("uses both forms" in said) == (metadata == "mixed")
 
 
 async def test_nothing_on_it_comes_from_elsewhere(accounts: Accounts) -> None:

@@ -139,5 +139,5 @@ async def test_a_host_that_is_none_does_not_reach_the_page(browser: Browser, hos
 async def test_an_unknown_path_is_not_repeated(browser: Browser, path: str) -> None:
     await browser.go(path)
     assert browser.response.status_code == 404
-    assert next(browser.page.each("h1")).text == "There is no such page"
+    assert next(browser.page.each("h1")).text == "Page not found"
     assert "script" not in browser.page.text

@@ -64,7 +64,7 @@ async def test_revoking_asks_first_and_then_the_key_is_nobodys(
     await browser.send("/keys/1/revoke")
     assert browser.place == "/dashboard?done=revoked"
     (notice,) = (each for each in browser.page.each("p") if "status" in each.attributes.values())
-    assert notice.text == "The key is revoked. Calls with it are refused from now on."
+    assert notice.text == "Key revoked. Calls with it are refused from now on."
     assert (await Caller(app, key).match()).status_code == 401
     assert "No keys in use." in browser.page.text
     (summary,) = (each for each in browser.page.each("summary") if "Revoked" in each.text)

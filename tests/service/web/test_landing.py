@@ -14,12 +14,12 @@ def links(browser: Browser) -> list[str]:
 async def test_the_first_page_says_that_it_is_play_money_and_whose(browser: Browser) -> None:
     await browser.go("/")
     text = browser.page.text
-    assert "This is play money" in text
-    assert "It is run by whoever runs this server" in text
-    assert "A new account has 5.00 USD" in text
+    assert "no real money changes hands" in text
+    assert "It runs on this server" in text
+    assert "A new account starts with 5.00 USD" in text
     assert "A call costs 0.0000705 to 0.00015 USD" in text
     assert "With a key 100 requests a minute" in text
-    assert "Without 10 requests an hour" in text
+    assert "Without a key 10 requests an hour" in text
     assert "curl http://service/api/cpv/match" in text
 
 

@@ -52,7 +52,7 @@ async def test_every_entry_is_on_one_page_and_the_newest_first(
     entries = accounts.statement.entries(1, 1000)
     assert [(row[3], row[4]) for row in rows] == expected(entries)
     assert rows[-1][1:] == ["Opening balance", "", "5.0000000", "5.0000000"]
-    (newest,) = (a for a in browser.page.each("a") if a.text == "The newest entries")
+    (newest,) = (a for a in browser.page.each("a") if a.text == "Newest entries")
     await browser.go(newest.attributes["href"])
     assert shown(browser) == rows[:50]
 
@@ -79,8 +79,8 @@ async def test_a_number_that_no_entry_has_shows_the_newest(browser: Browser, bef
 async def test_before_the_first_entry_there_is_nothing(browser: Browser) -> None:
     await browser.sign_up()
     await browser.go("/statement?before=1")
-    assert "There are no earlier entries." in browser.page.text
-    assert "The newest entries" in browser.page.text
+    assert "No earlier entries." in browser.page.text
+    assert "Newest entries" in browser.page.text
 
 
 async def test_the_csv_is_the_whole_statement_to_the_last_digit(

@@ -42,7 +42,7 @@ async def test_an_answer_shows_what_the_interface_says(browser: Browser, app: Fa
     ]
     costs = body["metadata"]["costBreakdown"]
     assert foot == [
-        f"Price: {plain(costs['apiCost'])} and a markup of 50 %, {plain(costs['markupAmount'])}",
+        f"Price: {plain(costs['apiCost'])} + 50 % markup, {plain(costs['markupAmount'])}",
         f"{costs['finalCost']:.7f}",
     ]
 
@@ -91,7 +91,10 @@ async def test_lines_end_as_programs_end_them(accounts: Accounts) -> None:
 
 async def test_no_match_is_an_answer_too(browser: Browser) -> None:
     assert await ask(browser, "gibberish") == 200
-    assert "No match. That is an answer too: 0.0000705 USD." in browser.page.text
+    assert "No code found. Nothing charged." in browser.page.text
+    await browser.sign_up()
+    assert await ask(browser, "gibberish") == 200
+    assert "No code found. Charged 0.0000705 USD." in browser.page.text
 
 
 @pytest.mark.parametrize(
@@ -114,10 +117,9 @@ async def test_a_text_that_cannot_be_classified_is_said_beside_the_field(
 async def test_no_system_or_an_unknown_one_is_said_beside_them(browser: Browser) -> None:
     for systems in ((), ("ted",)):
         await browser.go("/try")
-        token = browser.form("/try")["form_token"]
-        fields = {"form_token": token, "description": "road", "system": systems}
+        fields = {"description": "road", "system": systems}
         assert (await browser.post("/try", fields)).status_code == 422
-        assert browser.field_error("system") == "No system is chosen. Choose one or more."
+        assert browser.field_error("system") == "No system is chosen. Choose at least one."
 
 
 async def test_the_longest_text_in_the_widest_characters_is_taken(browser: Browser) -> None:
@@ -153,7 +155,7 @@ async def test_where_nothing_was_answered_nothing_is_said_to_be_charged(
     assert await ask(browser) == 200
     assert "No answer" not in browser.page.text
     assert await ask(browser) == 429
-    assert "No answer, nothing charged" in browser.page.text
+    assert "No answer; nothing charged" in browser.page.text
     assert "0.00 USD" not in browser.page.text
 
 
@@ -180,7 +182,7 @@ async def test_what_was_charged_is_shown_though_another_call_fails(
     (failed,) = (record for record in caplog.records if record.exc_info)
     assert failed.__dict__[FIELDS] == {"request": number}
     assert await ask(browser, "road", "psc") == 500
-    assert "No answer, nothing charged" in browser.page.text
+    assert "No answer; nothing charged" in browser.page.text
 
 
 async def test_with_an_account_its_limit_counts(accounts: Accounts, clock: VirtualClock) -> None:
@@ -219,6 +221,6 @@ async def test_the_limits_that_are_told_are_those_that_are_set(accounts: Account
     app = create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(7, 90))
     browser = Browser(app)
     await browser.go("/try")
-    assert "this address may make 7 requests in 90 s" in browser.page.text
+    assert "your address may make 7 requests in 90 s" in browser.page.text
     await browser.go("/")
     assert "With a key any number of requests" in browser.page.text

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipeline.answers import SYSTEMS
 from pipeline.money import total
 from pipeline.service.accounts import DailyUse
-from pipeline.service.web.usage import usage_chart
+from pipeline.service.web.dashboard import usage_chart
 from pipeline.service.web.wording import usd
 
 TODAY = date(2026, 11, 20)
