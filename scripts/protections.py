@@ -414,7 +414,7 @@ PROTECTIONS = (
         "tests/cli/test_accounts.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
     ),
     Protection(
-        "serve makes no folder that somebody may have named wrongly",
+        "serve makes no folder whose name may be mistyped",
         "        _check_folder(folder)\n",
         "        pass\n",
         "tests/service/test_serve.py::test_a_folder_that_is_named_and_not_there_is_not_made",

@@ -72,6 +72,16 @@ def test_accounts_of_the_service_need_neither_its_engine_nor_its_server() -> Non
     assert done.stdout == "set() Accounts\n"
 
 
+def test_serving_without_faults_does_not_load_chaos() -> None:
+    code = (
+        "import sys\n"
+        "from pipeline.service import Accounts, create_app, engine_matchers, json_logging, server\n"
+        "print([name for name in sys.modules if name.startswith('pipeline.service.chaos')])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_a_name_that_the_service_has_not_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"'pipeline\.service' has no attribute 'acounts'"):
         _ = pipeline.service.acounts  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The scales of axes."""
+"""Ticks for the axes of charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands of accounts share: the folder, who is meant, amounts as people type them."""
+"""The arguments and options that the account commands share."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = [
 Rest = ParamSpec("Rest")
 
 SHOWN = 40
-"""Characters of a wrong amount that a message repeats."""
+"""Characters of a wrong amount that a message quotes."""
 
 
 class Text(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Text that can be kept; the bytes of an argument need not be any."""
+    """Text that is valid Unicode, which the bytes of an argument need not be."""
 
     name = "text"
 
@@ -57,14 +57,14 @@ of_key = click.argument("key_id", metavar="KEY_ID", type=Text())
 def on_accounts(
     command: Callable[Concatenate[Accounts, Rest], int],
 ) -> Callable[..., int]:
-    """Give a command the option that names the folder, and the accounts that are in it."""
+    """Give a command the option --data and the accounts in that folder."""
     return _on(command, make=False)
 
 
 def on_new_accounts(
     command: Callable[Concatenate[Accounts, Rest], int],
 ) -> Callable[..., int]:
-    """Do the same; the folder is made if it is not there."""
+    """Do the same, and create the folder if necessary."""
     return _on(command, make=True)
 
 
@@ -80,12 +80,12 @@ def _on(command: Callable[Concatenate[Accounts, Rest], int], make: bool) -> Call
 
 @contextmanager
 def _accounts(folder: Path, make: bool) -> Iterator[Accounts]:
-    """Open the accounts in a folder, and tell SQLite's errors as those of the folder."""
+    """Open the accounts in a folder, and translate the errors of SQLite."""
     service = service_package("accounts")
     if not make and not is_there(folder / service.accounts.FILE):
         raise SettingsError(
             f"There are no accounts in {folder}.",
-            "Open one: tender-pipeline accounts open; or name the right folder: --data DIR.",
+            "Open one: tender-pipeline accounts open; or give the right folder: --data DIR.",
         )
     with closing(service.Accounts(folder)) as accounts:
         try:
@@ -104,13 +104,13 @@ def known(accounts: Accounts, name: str) -> Account:
     if account is None:
         raise SettingsError(
             f"There is no account {name!r}.",
-            "Name one by its number or e-mail; see all of them: tender-pipeline accounts list.",
+            "Give its number or e-mail address; list all: tender-pipeline accounts list.",
         )
     return account
 
 
 def key_in_use(accounts: Accounts, account: Account, key_id: str) -> ApiKey:
-    """Return the key of an account that has a number.
+    """Return a key of an account by its number.
 
     Raises:
         SettingsError: the account has no such key, or it is revoked.
@@ -120,11 +120,11 @@ def key_in_use(accounts: Accounts, account: Account, key_id: str) -> ApiKey:
 
     number = row_number(key_id)
     if number is None:  # it may be the secret: do not repeat it
-        raise SettingsError("A key is meant by its number here, never by the key itself.", see)
+        raise SettingsError("KEY_ID must be the number of a key, not the key itself.", see)
     for key in accounts.keys.of(account.account_id):
         if key.key_id == number:
             if key.revoked_at is not None:
-                raise SettingsError(f"Key {key_id} is revoked already.", see)
+                raise SettingsError(f"Key {key_id} is already revoked.", see)
             return key
     raise SettingsError(f"Account {account.account_id} has no key {key_id}.", see)
 
@@ -133,11 +133,11 @@ def amount(text: str) -> Decimal:
     """Return an amount of US dollars, exactly as it is written.
 
     Raises:
-        SettingsError: it is not written in digits, with a point at most.
+        SettingsError: it is not a decimal number.
     """
     if not re.fullmatch(r"\d+(\.\d+)?|\.\d+", text.strip(), re.ASCII):
         raise SettingsError(
-            f"{text[:SHOWN]!r} is no amount of US dollars that can be given.",
-            "Write it in digits, such as 2.50.",
+            f"{text[:SHOWN]!r} is not an amount of US dollars.",
+            "Write a decimal number such as 2.50.",
         )
     return Decimal(text.strip())

@@ -1,4 +1,4 @@
-"""Asks for a password: it is no argument, which the process list and the shell's history show."""
+"""Asks for a password, which as an argument would show in process lists and shell history."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["new_password"]
 
 
 def new_password() -> str:
-    """Ask twice on a terminal, without showing it; else read the first line of standard input.
+    """Ask twice on a terminal, without echo; else read the first line of standard input.
 
     Raises:
-        SettingsError: there is none, or it is no text.
-        click.Abort: the person gave up.
+        SettingsError: it is missing or not UTF-8.
+        click.Abort: the user gave up.
     """
     if sys.stdin is not None and sys.stdin.isatty():
         asked: str = click.prompt(
-            "Password", hide_input=True, confirmation_prompt="The same once more", err=True
+            "Password", hide_input=True, confirmation_prompt="Repeat the password", err=True
         )
         return asked
     line = b"" if sys.stdin is None else sys.stdin.buffer.readline()
     try:
         password = line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
-        # Without the cause: its own message would repeat the bytes.
+        # Without the cause, whose message quotes the bytes.
         raise SettingsError(
             "The password is not UTF-8.", "Give it as the first line of standard input, in UTF-8."
         ) from None

@@ -1,4 +1,4 @@
-"""What the commands of the service share: the packages of its extra, and its folder."""
+"""The folder and the optional packages that the service commands share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.files.directories import data_folder
 
 __all__ = ["is_there", "on_data", "service_folder", "service_package"]
 
-# Named in full: the commands have prefixes of their own, and the folder is one and the same.
+# The variable is the same for `serve` and `accounts`, whose prefixes differ.
 on_data = click.option(
     "--data",
     envvar="TENDER_PIPELINE_SERVE_DATA",
@@ -28,10 +28,10 @@ def service_folder(given: Path | None) -> Path:
 
 
 def service_package(part: str) -> ModuleType:
-    """Import the service, whose packages a run can do without, and a module of it.
+    """Import the service package, whose dependencies are optional, and one of its modules.
 
     Args:
-        part: the module that needs all the packages that a command does.
+        part: a module that needs every dependency of the command.
 
     Raises:
         SettingsError: the packages of the extra are not installed.
@@ -47,11 +47,11 @@ def service_package(part: str) -> ModuleType:
 
 
 def is_there(path: Path) -> bool:
-    """Say whether there is a file or folder, as far as the system tells."""
+    """Return whether a file or folder exists; also if that cannot be found out."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except (OSError, ValueError):  # what opening it fails with says why
+    except (OSError, ValueError):  # opening it fails with the reason
         return True
     return True

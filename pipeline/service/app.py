@@ -1,4 +1,4 @@
-"""The service as an ASGI application: the interface's endpoints, and what goes with them."""
+"""The service as an ASGI application."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["create_app", "engine_matchers"]
 
 
 def engine_matchers() -> dict[System, Matcher]:
-    """Return the embedded engine for each system on its own."""
+    """Return the embedded engine, one matcher for each system."""
     return {system: Engine((system,), MAX_MATCHES) for system in SYSTEMS}
 
 
@@ -45,9 +45,9 @@ def create_app(
     """Build the service.
 
     Args:
-        accounts: who may call and pays; the caller closes it.
-        matchers: who answers for each system.
-        metadata: the form of the responses.
+        accounts: the accounts; the caller closes them.
+        matchers: the matcher of each system.
+        metadata: the form of the metadata in responses.
         key_rate: the limit of each account; None for no limit.
         demo_rate: the limit of each address without a key; None for no limit.
     """
@@ -88,7 +88,7 @@ def _endpoint(
 def _describe(app: FastAPI, terms: Terms) -> None:
     routes = list(app.routes)
 
-    @cache  # which takes longer than all the rest of building a service, and few ask for it
+    @cache  # it takes longer than the rest of building a service, and few ask for it
     def document() -> bytes:
         return described(routes, terms)
 

@@ -1,13 +1,13 @@
-"""Every error that the service answers with, each with its place in the interface.
+"""The errors that the service answers with.
 
 RefusedError
-├── ValidationError            400 and other 4xx: the request is not as it should be
+├── ValidationError            400 and other 4xx: the request is not valid
 ├── UnauthorizedError          401: the key is unknown or revoked
 ├── InsufficientBalanceError   402: the balance does not cover the price
 ├── RateLimitError             429: too many requests
-└── UnavailableError           503: the service cannot work now
+└── UnavailableError           503: the service cannot answer now
 
-`INTERNAL_ERROR`, 500, is what any other exception becomes.
+Any other exception becomes `INTERNAL_ERROR`, 500.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 INTERNAL_ERROR = "INTERNAL_ERROR"
 
 SCHEME = "APIKey"
-"""What the header of a 401 calls the way in; no scheme that is registered is X-API-Key's."""
+"""The scheme in the WWW-Authenticate header of a 401; none is registered for X-API-Key."""
 
 
 class RefusedError(Exception):
@@ -51,7 +51,7 @@ class RefusedError(Exception):
 
 
 class ValidationError(RefusedError):
-    """The request is not as it should be; the same one will never be answered."""
+    """The request is not valid; the same one will always be refused."""
 
     error = "VALIDATION_ERROR"
 
@@ -61,7 +61,7 @@ class ValidationError(RefusedError):
 
 
 class UnauthorizedError(RefusedError):
-    """The request has a key, but nobody's."""
+    """The request has an unknown or revoked key."""
 
     status = 401
     error = "UNAUTHORIZED"
@@ -79,12 +79,7 @@ class InsufficientBalanceError(RefusedError):
 
 
 class RateLimitError(RefusedError):
-    """The limit of requests is reached.
-
-    Args:
-        message: what is wrong.
-        wait: seconds until the next request would be taken.
-    """
+    """The rate limit is reached; in `wait` seconds the next request would be taken."""
 
     status = 429
     error = "RATE_LIMIT_EXCEEDED"
@@ -96,7 +91,7 @@ class RateLimitError(RefusedError):
 
 
 class UnavailableError(RefusedError):
-    """The service cannot work at the moment."""
+    """The service cannot answer at the moment."""
 
     status = 503
     error = INTERNAL_ERROR

@@ -1,4 +1,4 @@
-"""Runs the service until it is told to stop."""
+"""Runs the service until a signal."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ __all__ = ["MOST_CONNECTIONS", "Server", "address", "listening", "make_room", "n
 Network: TypeAlias = IPv4Network | IPv6Network
 
 IDLE = 75
-"""Seconds that an idle connection is kept: closing one may lose a request on its way."""
+"""Seconds that an idle connection is kept; closing it may lose a request on its way."""
 
 PATIENCE = 10
-"""Seconds that requests under way have to end when the service is stopped."""
+"""Seconds that requests under way have to finish when the service stops."""
 
 MOST_CONNECTIONS = 500
-"""A process may mostly have 1,024 files open."""
+"""Most systems allow a process 1,024 open files."""
 
 OWN_FILES = 100
-"""What the process has open besides connections, and those that are just being turned away."""
+"""Open files besides connections, and connections that are being refused."""
 
 log = logging.getLogger("pipeline.service")
 
 
 class Server(uvicorn.Server):
-    """Ends in good order on a signal, and well: uvicorn's own would raise it again after that.
+    """Shuts down cleanly on a signal; uvicorn's own server raises the signal again afterwards.
 
     Args:
         app: the service.
-        protocol: what speaks HTTP on a connection.
-        trusted_proxies: who may say where a request comes from.
-        most_connections: who comes with one more is told to come again.
+        protocol: the HTTP protocol of connections.
+        trusted_proxies: the proxies whose X-Forwarded-For is believed.
+        most_connections: maximum concurrent connections; extra ones get 503.
 
     Attributes:
-        force_exit: requests under way were not waited for, as an interrupt came twice.
+        force_exit: whether a second interrupt cut off the requests under way.
     """
 
     def __init__(
@@ -62,17 +62,17 @@ class Server(uvicorn.Server):
     ) -> None:
         config = uvicorn.Config(
             app,
-            loop="asyncio",  # uvloop would be taken if somebody has it
+            loop="asyncio",  # else uvicorn takes uvloop where it is installed
             http=protocol,
             log_config=None,
-            log_level="error",  # what its warnings are about, the protocol logs with the address
+            log_level="error",  # the protocol logs what uvicorn warns of, with the address
             access_log=False,
             proxy_headers=bool(trusted_proxies),
-            # Always given: uvicorn would look into the environment, and believe this machine.
+            # Always set: else uvicorn reads the environment, and trusts this machine.
             forwarded_allow_ips=[str(network) for network in trusted_proxies],
             server_header=False,
             ws="none",
-            lifespan="off",  # there is nothing to begin or to end with the loop
+            lifespan="off",  # nothing to set up or tear down
             limit_concurrency=most_connections,
             timeout_keep_alive=IDLE,
             timeout_graceful_shutdown=PATIENCE,
@@ -86,7 +86,7 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take a hang-up for the end, too, unless it is ignored, as nohup would have it."""
+        """Stop on a hang-up too, unless it is ignored, as under nohup."""
         with super().capture_signals():
             here = threading.current_thread() is threading.main_thread()
             if here and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -94,18 +94,18 @@ class Server(uvicorn.Server):
             yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - its shape
-        """Stop taking requests; a second interrupt does not wait for those under way."""
+        """Stop taking requests; on a second interrupt, do not wait for those under way."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
 
 def _unnoticed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:  # noqa: ARG001
-    """Log what nobody waited for; asyncio's own line quotes the error and so, maybe, a text."""
+    """Log an error that nobody awaited; asyncio's own line could quote a text."""
     log.error("unnoticed: %s", context["message"], exc_info=context.get("exception"))
 
 
 def make_room(connections: int) -> None:
-    """Let the process have so many connections open.
+    """Raise the process's limit of open files for so many connections.
 
     Raises:
         SettingsError: the system does not allow it.
@@ -114,8 +114,8 @@ def make_room(connections: int) -> None:
     needed = connections + OWN_FILES
     if hard != resource.RLIM_INFINITY and hard < needed:
         raise SettingsError(
-            f"A process may have {hard:,} files open, too few for {connections:,} connections.",
-            "Give a smaller --max-connections, or raise the limit: ulimit -n, LimitNOFILE=.",
+            f"A process may open {hard:,} files here, too few for {connections:,} connections.",
+            "Set a smaller --max-connections, or raise the limit with ulimit -n or LimitNOFILE=.",
         )
     if soft != resource.RLIM_INFINITY and soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
@@ -125,11 +125,11 @@ def networks(names: Iterable[str]) -> list[Network]:
     """Return the networks of trusted proxies.
 
     Args:
-        names: addresses (``10.0.0.7``) and networks (``10.0.0.0/8``, ``fd00::/8``), several in
-            one with commas between them.
+        names: addresses (``10.0.0.7``) and networks (``10.0.0.0/8``, ``fd00::/8``); a name may
+            hold several, separated by commas.
 
     Raises:
-        SettingsError: one of them is neither.
+        SettingsError: a name is neither.
     """
     return [_network(one.strip()) for name in names for one in name.split(",") if one.strip()]
 
@@ -139,19 +139,19 @@ def _network(name: str) -> Network:
         return ip_network(name)
     except ValueError as error:
         raise SettingsError(
-            f"The trusted proxy {name!r} is no address and no network: {error}.",
-            "Give --trusted-proxy an address such as 10.0.0.7 or a network such as 10.0.0.0/8.",
+            f"The trusted proxy {name!r} is neither an address nor a network: {error}.",
+            "Set --trusted-proxy to an address such as 10.0.0.7 or a network such as 10.0.0.0/8.",
         ) from error
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
     Raises:
-        SettingsError: nothing can listen there.
+        SettingsError: the address cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small answers at once only on sockets that name their protocol.
+    # asyncio sets TCP_NODELAY only on sockets that name their protocol.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -160,13 +160,13 @@ def listening(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         listener.close()
         raise SettingsError(
-            f"Nothing can listen on {host} port {port}: {error}.",
-            "Name another with --port or --host; --port 0 takes a free one.",
+            f"Cannot listen on {host} port {port}: {error}.",
+            "Choose another --port or --host; --port 0 takes a free port.",
         ) from error
     return listener
 
 
 def address(listener: socket.socket) -> str:
-    """Return the URL that a listening socket is reached at."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,4 +1,4 @@
-"""Writes times for programs, in the log, in statements and on pages alike."""
+"""Times for programs, in the log, in statements and on pages."""
 
 from __future__ import annotations
 

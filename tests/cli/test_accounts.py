@@ -134,7 +134,7 @@ def test_who_has_an_email_address_can_log_in_with_the_password_from_standard_inp
         assert accounts.log_in("ada@example.com", word) == 1
         token = accounts.sessions.begin(1)
     assert command("set-password", "ADA@example.com", stdin=b"another longer one\r\n") == 0
-    assert lines(capsys) == ["account 1: the password is changed, everybody is logged out"]
+    assert lines(capsys) == ["account 1: password changed, all sessions ended"]
     with opened(tmp_path) as accounts:
         assert accounts.log_in("ada@example.com", word) is None
         assert accounts.log_in("ada@example.com", "another longer one") == 1
@@ -175,9 +175,9 @@ def test_a_password_is_asked_for_twice_on_a_terminal_and_never_shown(tmp_path: P
         assert process.stderr is not None
         for typed, prompt in [
             (PASSWORD, b"Password: "),
-            ("something else", b"The same once more: "),
+            ("something else", b"Repeat the password: "),
             (PASSWORD, b"Password: "),
-            (PASSWORD, b"The same once more: "),
+            (PASSWORD, b"Repeat the password: "),
         ]:
             heard = b""
             while not heard.endswith(prompt):
@@ -208,7 +208,7 @@ def test_an_address_is_not_given_a_second_account_nor_asked_for_a_password(
     assert command("open", "--email", "ada@example.com", stdin=PASSWORD.encode()) == 0
     assert command("open", "--email", "ADA@example.com") == 2
     said = capsys.readouterr().err
-    assert "ADA@example.com has an account: 1." in said
+    assert "ADA@example.com already has account 1." in said
     assert "accounts show 1." in said
     with opened(tmp_path) as accounts:
         assert len(accounts.all()) == 1
@@ -275,8 +275,8 @@ def test_show_has_balance_keys_use_and_the_last_entries(
     assert out[2] == "balance 7.499046 USD"
     (key,) = (line for line in out if " first key " in line)
     assert "never" not in key
-    assert [line.split() for line in out if line.startswith("in all")] == [
-        ["in", "all", "12", "0.000954"]
+    assert [line.split() for line in out if line.startswith("total")] == [
+        ["total", "12", "0.000954"]
     ]
     entries = out[out.index(next(line for line in out if line.startswith("entry"))) + 1 :]
     assert [line.split()[0] for line in entries] == [str(n) for n in range(14, 4, -1)]
@@ -356,7 +356,7 @@ def test_keys_are_made_revoked_and_rotated(
     assert command("rotate-key", 1, 2) == 0
     said = capsys.readouterr()
     keys += said.out.splitlines()
-    assert said.err == "account 1: key 2 is revoked, 3 takes its place:\n"
+    assert said.err == "account 1: key 2 is revoked, replaced by 3:\n"
     assert holders() == [False, False, True]
     with opened(tmp_path) as accounts:
         assert accounts.keys.of(1)[0].name == "nightly"
@@ -370,9 +370,9 @@ def test_a_key_is_meant_by_its_number_and_must_be_in_use(command: Command, capsy
     for arguments, said in [
         ((1, 2), "Account 1 has no key 2."),
         ((1, "9" * 18), "has no key"),
-        ((2, 2), "Key 2 is revoked already."),
-        ((1, key), "never by the key itself"),
-        ((1, "9" * 30), "never by the key itself"),
+        ((2, 2), "Key 2 is already revoked."),
+        ((1, key), "not the key itself"),
+        ((1, "9" * 30), "not the key itself"),
     ]:
         for name in ("revoke-key", "rotate-key"):
             capsys.readouterr()
@@ -414,7 +414,7 @@ def test_no_command_but_open_makes_a_folder(
     assert command(name, *account, *more, "--data", folder, stdin=PASSWORD.encode()) == 2
     said = capsys.readouterr().err
     assert f"There are no accounts in {folder}." in said
-    assert "tender-pipeline accounts open; or name the right folder: --data DIR." in said
+    assert "tender-pipeline accounts open; or give the right folder: --data DIR." in said
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["empty", "file"]
 
 
@@ -484,8 +484,8 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
         connection.execute("UPDATE daily_use SET calls = 4")
     assert command("verify") == 1
     out = lines(capsys)
-    assert out[0] == "account 1: the balance is 5 USD, but the entries come to 4.9997615 USD"
-    assert out[1].startswith("account 1: the calls of cpv on ")
+    assert out[0] == "account 1: the balance is 5 USD, but the entries sum to 4.9997615 USD"
+    assert out[1].startswith("account 1: the total of cpv calls on ")
     assert out[2:] == ["accounts: 1, entries: 4"]
     monkeypatch.setattr("pipeline.cli.commands.accounts.PRINTED", 1)
     assert command("verify") == 1
@@ -497,7 +497,7 @@ def test_verify_says_what_does_not_agree_and_exits_with_1(
 
 
 @pytest.mark.parametrize(
-    ("version", "advice"), [(99, "Update tender-pipeline"), (1, "Name another folder")]
+    ("version", "advice"), [(99, "Update tender-pipeline"), (1, "Choose another folder")]
 )
 def test_accounts_of_another_version_are_left_alone(
     command: Command, tmp_path: Path, capsys: Capture, version: int, advice: str

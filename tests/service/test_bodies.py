@@ -121,7 +121,7 @@ BLANK = [chr(point) for point in range(sys.maxunicode) if chr(point).isspace()]
         ("false", "a boolean, not an object"),
         ("{}", 'no description. Send {"description"'),
         ('{"Description": "road"}', "no description"),
-        ('{"description": null}', "description is null. Send it as a string."),
+        ('{"description": null}', "description is null. Send a string."),
         ('{"description": 5}', "description is a number"),
         ('{"description": 0.5}', "description is a number"),
         ('{"description": true}', "description is a boolean"),
@@ -131,7 +131,7 @@ BLANK = [chr(point) for point in range(sys.maxunicode) if chr(point).isspace()]
         ('{"description": " \\n\\u00a0\\t"}', "description is empty"),
         (json.dumps({"description": "".join(BLANK)}), "description is empty"),
         ('{"description": "' + "x" * (MAX_CHARACTERS + 1) + '"}', "20,001 char.* to 20,000."),
-        ('{"description": "\\ud83d"}', "half a surrogate pair. Send whole"),
+        ('{"description": "\\ud83d"}', "unpaired surrogate. Send valid"),
     ],
     ids=lambda value: repr(value)[:50],
 )

@@ -154,7 +154,7 @@ def test_a_folder_has_one_service_and_commands_work_beside_it(tmp_path: Path) ->
         assert second.stdout == ""
         assert second.stderr == (
             f"Error: Another service runs on the data folder {tmp_path}.\n"
-            "Stop it, or name another folder: --data DIR.\n"
+            "Stop it, or choose another folder: --data DIR.\n"
         )
         assert key_in(tmp_path).startswith("tp_")
         assert the.process.poll() is None

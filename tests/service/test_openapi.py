@@ -180,9 +180,9 @@ async def test_it_says_the_limits_as_they_are_set(accounts: Accounts) -> None:
     said = (await description(accounts))["info"]["description"]
     assert "100/min of an account and 10/hour of an address without a key" in said
     said = (await description(accounts, key_rate=Rate(7, 60), demo_rate=None))["info"]
-    assert "taken: 7/min of an account, in any" in said["description"]
+    assert "limits: 7/min of an account, in any" in said["description"]
     said = (await description(accounts, key_rate=None, demo_rate=None))["info"]["description"]
-    assert "as many as you like" in said
+    assert "Rate limits: any number" in said
 
 
 def test_it_is_the_same_from_start_to_start(accounts: Accounts) -> None:

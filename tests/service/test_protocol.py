@@ -56,7 +56,7 @@ def test_what_is_no_http_gets_the_envelope(
         connection.sendall(sent)
         status, message = refusal(rest(connection))
     assert status == 400
-    assert message == "This is not HTTP. Send a request as HTTP/1.1 has it."
+    assert message == "This is not HTTP. Send an HTTP/1.1 request."
     logged = [JsonLines().format(record) for record in caplog.records]
     assert any('"status": 400, "address": "127.0.0.1"' in line for line in logged)
     assert not [line for line in logged if CANARY in line]

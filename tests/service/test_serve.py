@@ -109,7 +109,7 @@ def test_bad_faults_are_refused_before_anything_is_served(tmp_path: Path) -> Non
     done = ran("serve", "--data", tmp_path, "--faults", faults)
     assert done.returncode == 2
     assert "fault 1 (stall), seconds: it is missing." in done.stderr
-    assert "Rehearsing a bad night" in done.stderr
+    assert "Rehearse faults" in done.stderr
     assert done.stdout == ""
 
 
@@ -118,22 +118,25 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         done = ran("serve", "--data", tmp_path, "--port", port)
     assert done.returncode == 2
-    assert f"Nothing can listen on 127.0.0.1 port {port}" in done.stderr
-    assert "--port 0 takes a free one." in done.stderr
+    assert f"Cannot listen on 127.0.0.1 port {port}" in done.stderr
+    assert "--port 0 takes a free port." in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--data", "/dev/null/data"], "There is no folder /dev/null/data."),
+        (["--data", "/dev/null/data"], "The folder /dev/null/data does not exist."),
         (["--rate", "fast"], "such as 100/min"),
         (["--demo-rate", "0/hour"], "such as 100/min"),
         (["--host", "256.0.0.1"], "--host"),
         (["--port", "70000"], "--port"),
         (["--metadata", "long"], "--metadata"),
         (["--rate", "1/0s"], "such as 100/min"),
-        (["--trusted-proxy", "10.0.0.1", "--trusted-proxy", "proxy"], "'proxy' is no address"),
+        (
+            ["--trusted-proxy", "10.0.0.1", "--trusted-proxy", "proxy"],
+            "'proxy' is neither an address",
+        ),
         (["--max-connections", "0"], "--max-connections"),
         (["--max-connections", "2000000000"], "a smaller --max-connections"),
     ],
@@ -176,10 +179,10 @@ def test_a_folder_that_is_named_and_not_there_is_not_made(
         done = CliRunner().invoke(serve, nowhere, env={"TENDER_PIPELINE_SERVE_DATA": name})
     assert isinstance(done.exception, SettingsError)
     assert done.exception.exit_code == 2
-    assert done.exception.message == f"There is no folder {name}."
+    assert done.exception.message == f"The folder {name} does not exist."
     assert done.exception.hint == (
         f"Open an account in it: tender-pipeline accounts open --data {quote(name)}; "
-        "or name the right folder: --data DIR."
+        "or give the right folder: --data DIR."
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -204,7 +207,7 @@ def test_how_to_open_an_account_is_said_as_long_as_there_is_none(
         return done.output.splitlines()[1:]
 
     here = f" --data '{folder}'" if named else ""
-    hint = f"There are none yet. Open one: tender-pipeline accounts open{here}"
+    hint = f"No accounts yet. Open one: tender-pipeline accounts open{here}"
     assert said() == [f"Accounts: {folder}", hint]
     with closing(Accounts(folder)) as accounts:
         accounts.open()

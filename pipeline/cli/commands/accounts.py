@@ -1,4 +1,4 @@
-"""``tender-pipeline accounts``: who may call the service, with which keys, and for what money."""
+"""``tender-pipeline accounts``: the accounts of the service, their keys and balances."""
 
 from __future__ import annotations
 
@@ -44,29 +44,31 @@ __all__ = ["accounts"]
 CONSISTENT, INCONSISTENT = 0, 1
 
 PRINTED = 100
-"""Problems that `verify` prints."""
+"""The most problems that `verify` prints."""
 
 LAST = 10
-"""Entries that `show` shows unless it is told."""
+"""Entries that `show` prints by default."""
 
 
-@click.group(short_help="Open accounts of the service, top them up and check them.")
+@click.group(short_help="Open, top up and check accounts of the service.")
 def accounts() -> None:
-    """Open accounts of the service, top them up, see their keys and statements.
+    """Open accounts of the service, top them up, and manage their keys and statements.
 
-    ACCOUNT is its number or the e-mail address that it was opened with. All commands may be used
-    while the service runs; what they change holds from the next call on.
+    ACCOUNT is the number of an account or its e-mail address. All commands work while the service
+    runs; changes take effect from the next call on.
     """
 
 
 @accounts.command("open", short_help="Open an account and print its API key.")
-@click.option("--email", type=Text(), help="Who logs in on the pages; a password is asked for.")
-@click.option("--balance", metavar="USD", default="5.00", show_default=True, help="To begin with.")
+@click.option("--email", type=Text(), help="Address to log in with; asks for a password.")
+@click.option(
+    "--balance", metavar="USD", default="5.00", show_default=True, help="The opening balance."
+)
 @on_new_accounts
 def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
-    """Open an account; print its API key, which is shown only now, as the last line.
+    """Open an account and print its API key, which is shown only once, as the last line.
 
-    A password is read from standard input where that is no terminal.
+    Without a terminal, the password is read from standard input.
     """
     usd = _opening(balance)
     if email is None:
@@ -75,7 +77,7 @@ def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
     else:
         if (taken := accounts.find(email)) is not None:
             raise SettingsError(
-                f"{email} has an account: {taken.account_id}.",
+                f"{email} already has account {taken.account_id}.",
                 f"See it: tender-pipeline accounts show {taken.account_id}.",
             )
         from pipeline.service.accounts.accounts import FIRST_KEY
@@ -92,7 +94,7 @@ def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
 @in_json
 @on_accounts
 def list_accounts(accounts: Accounts, as_json: bool) -> int:
-    """List all accounts with their balances and what they used in the last 30 days."""
+    """List all accounts with their balances and their usage in the last 30 days."""
     standings = [_standing(accounts, account) for account in accounts.all()]
     if as_json:
         say(json.dumps({"accounts": [list_figures(one) for one in standings]}))
@@ -101,19 +103,19 @@ def list_accounts(accounts: Accounts, as_json: bool) -> int:
     return 0
 
 
-@accounts.command(short_help="Show a balance, keys, use and the last entries.")
+@accounts.command(short_help="Show balance, keys, usage and last entries.")
 @of_account
 @click.option(
     "--entries",
     default=LAST,
     show_default=True,
     type=click.IntRange(0, 10_000),
-    help="How many of the last.",
+    help="The number of last entries to show.",
 )
 @in_json
 @on_accounts
 def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
-    """Show an ACCOUNT: its balance, keys, use in the last 30 days and last entries."""
+    """Show an ACCOUNT: its balance, keys, usage in the last 30 days and last entries."""
     one = _standing(accounts, known(accounts, name))
     last = accounts.statement.entries(one.account.account_id, entries)
     if as_json:
@@ -123,7 +125,7 @@ def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
     return 0
 
 
-# A negative amount is an amount that is told to be wrong, not an option that there is not.
+# So that a negative amount is reported as a wrong amount, not as an unknown option.
 @accounts.command(
     "top-up",
     short_help="Add to the balance of an account.",
@@ -131,10 +133,10 @@ def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
 )
 @of_account
 @click.argument("usd", metavar="USD", type=Text())
-@click.option("--note", default="", type=Text(), help="What stands beside it in the statement.")
+@click.option("--note", default="", type=Text(), help="A note for the statement.")
 @on_accounts
 def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
-    """Add USD to the balance of an ACCOUNT, exactly."""
+    """Add USD to the balance of an ACCOUNT."""
     added, account = amount(usd), known(accounts, name)
     balance = accounts.statement.top_up(account.account_id, added, note)
     say(f"account {account.account_id}: {plain(added)} USD added, balance {plain(balance)} USD")
@@ -143,10 +145,10 @@ def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
 
 @accounts.command("add-key", short_help="Make another API key and print it.")
 @of_account
-@click.option("--name", "key_name", default="", type=Text(), help="What it is for.")
+@click.option("--name", "key_name", default="", type=Text(), help="A name for the key.")
 @on_accounts
 def add_key(accounts: Accounts, name: str, key_name: str) -> int:
-    """Make another API key for an ACCOUNT; print it, which happens only now, as the last line."""
+    """Make another API key for an ACCOUNT and print it, once only, as the last line."""
     account = known(accounts, name)
     new = accounts.keys.make(account.account_id, key_name)
     _tell(f"account {account.account_id} has the new key {new.key_id}:")
@@ -154,12 +156,12 @@ def add_key(accounts: Accounts, name: str, key_name: str) -> int:
     return 0
 
 
-@accounts.command("revoke-key", short_help="Let nobody call with a key any more.")
+@accounts.command("revoke-key", short_help="Revoke an API key.")
 @of_account
 @of_key
 @on_accounts
 def revoke_key(accounts: Accounts, name: str, key_id: str) -> int:
-    """Let nobody call with a key of an ACCOUNT any more; show tells the keys' numbers."""
+    """Revoke a key of an ACCOUNT; `show` lists the numbers of keys."""
     account = known(accounts, name)
     key = key_in_use(accounts, account, key_id)
     accounts.keys.revoke(account.account_id, key.key_id)
@@ -167,7 +169,7 @@ def revoke_key(accounts: Accounts, name: str, key_id: str) -> int:
     return 0
 
 
-@accounts.command("rotate-key", short_help="Put a new API key in a key's place and print it.")
+@accounts.command("rotate-key", short_help="Replace an API key and print the new one.")
 @of_account
 @of_key
 @on_accounts
@@ -176,11 +178,9 @@ def rotate_key(accounts: Accounts, name: str, key_id: str) -> int:
     account = known(accounts, name)
     key = key_in_use(accounts, account, key_id)
     new = accounts.keys.rotate(account.account_id, key.key_id)
-    if new is None:  # somebody else was quicker
-        raise SettingsError(f"Key {key.key_id} is revoked already.", "Make one with add-key.")
-    _tell(
-        f"account {account.account_id}: key {key.key_id} is revoked, {new.key_id} takes its place:"
-    )
+    if new is None:  # revoked meanwhile
+        raise SettingsError(f"Key {key.key_id} is already revoked.", "Make one with add-key.")
+    _tell(f"account {account.account_id}: key {key.key_id} is revoked, replaced by {new.key_id}:")
     say(new.key)
     return 0
 
@@ -189,28 +189,30 @@ def rotate_key(accounts: Accounts, name: str, key_id: str) -> int:
 @of_account
 @on_accounts
 def set_password(accounts: Accounts, name: str) -> int:
-    """Change the password of an ACCOUNT; whoever is logged in has to log in again.
+    """Change the password of an ACCOUNT; all its sessions end.
 
-    It is read from standard input where that is no terminal.
+    Without a terminal, the password is read from standard input.
     """
     account = known(accounts, name)
     if account.email is None:
         raise SettingsError(
-            f"Account {account.account_id} has no e-mail address, so nobody can log in to it.",
-            "Open one that has: tender-pipeline accounts open --email ADDRESS.",
+            f"Account {account.account_id} has no e-mail address, so it has no login.",
+            "Open one with an address: tender-pipeline accounts open --email ADDRESS.",
         )
     accounts.set_password(account.account_id, new_password())
-    say(f"account {account.account_id}: the password is changed, everybody is logged out")
+    say(f"account {account.account_id}: password changed, all sessions ended")
     return 0
 
 
 @accounts.command(short_help="Print every entry of an account as CSV.")
 @of_account
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write a file.")
-@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 @on_accounts
 def statement(accounts: Accounts, name: str, output: Path | None, overwrite: bool) -> int:
-    """Print every entry of an ACCOUNT as CSV, the oldest first: exact amounts, times in UTC."""
+    """Print every entry of an ACCOUNT as CSV, the oldest first; times are in UTC."""
     from pipeline.service.accounts import statement_csv
 
     account = known(accounts, name)
@@ -225,14 +227,14 @@ def statement(accounts: Accounts, name: str, output: Path | None, overwrite: boo
     return 0
 
 
-@accounts.command(short_help="Check that the books of all accounts agree.")
+@accounts.command(short_help="Check the books of all accounts.")
 @in_json
 @on_accounts
 def verify(accounts: Accounts, as_json: bool) -> int:
-    """Check that the books of all accounts agree; exit with 1 if they do not.
+    """Check the books of all accounts; exit with 1 if they do not agree.
 
-    Every balance is what the entries of its statement come to, and never was below zero; each
-    entry follows from the one before; and the calls of each day are added up rightly.
+    Every balance must be the sum of the entries of its statement, and never below zero; each
+    entry must follow from the one before; and the daily totals must match the charges.
     """
     with accounts.audit() as audit:
         wrong = audit.problems()
@@ -250,7 +252,7 @@ def verify(accounts: Accounts, as_json: bool) -> int:
 
 
 def _opening(balance: str) -> Decimal:
-    """Return what an account opens with; it may be nothing."""
+    """Return an opening balance, which may be 0."""
     from pipeline.service.accounts import check_amount
 
     usd = amount(balance)
@@ -265,7 +267,7 @@ def _standing(accounts: Accounts, account: Account) -> Standing:
 
 
 def _write(path: Path, pieces: Iterable[str], overwrite: bool) -> None:
-    """Write a file that comes into its place when it is whole."""
+    """Write a file atomically."""
     with translated(path):
         place = path.resolve()
         _check(place, overwrite)
@@ -281,10 +283,10 @@ def _write(path: Path, pieces: Iterable[str], overwrite: bool) -> None:
 def _check(place: Path, overwrite: bool) -> None:
     if place.exists() and not overwrite:
         raise OutputError(
-            f"{place} exists.", "Replace it with --overwrite, or write elsewhere: --output FILE."
+            f"{place} exists.", "Replace it with --overwrite, or choose another: --output FILE."
         )
 
 
 def _tell(text: str) -> None:
-    """Say on standard error what is not for the program that reads standard output."""
+    """Print on standard error, away from what programs read."""
     click.echo(text, err=True)

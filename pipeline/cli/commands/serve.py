@@ -1,4 +1,4 @@
-"""``tender-pipeline serve``: the interface's server on this machine, to rehearse paid runs."""
+"""``tender-pipeline serve``: the service on this machine, for rehearsals."""
 
 from __future__ import annotations
 
@@ -24,45 +24,51 @@ __all__ = ["serve"]
 METADATA = ("detailed", "compact", "mixed")
 
 
-# The prefix keeps TENDER_PIPELINE_RATE, which is about what a run sends, from what is taken here.
+# The prefix keeps TENDER_PIPELINE_RATE, the rate of a run, apart from the limit of the service.
 @click.command(
-    short_help="Serve the interface on this machine, to rehearse paid runs.",
+    short_help="Serve the API on this machine, to rehearse paid runs.",
     context_settings={"auto_envvar_prefix": "TENDER_PIPELINE_SERVE", "show_default": True},
 )
 @click.option("--host", default="127.0.0.1", help="The address to listen on.")
-@click.option("--port", default=8000, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--port", default=8000, type=click.IntRange(0, 65535), help="The port; 0 takes a free one."
+)
 @on_data
 @click.option(
-    "--metadata", type=click.Choice(METADATA), default="detailed", help="How costs are told."
+    "--metadata",
+    type=click.Choice(METADATA),
+    default="detailed",
+    help="The form of costs in responses.",
 )
-@click.option("--rate", default="100/min", help="Requests taken of an account, or none: no limit.")
-@click.option("--demo-rate", default="10/hour", help="The same for an address without a key.")
+@click.option("--rate", default="100/min", help="Rate limit of an account, or none.")
+@click.option(
+    "--demo-rate", default="10/hour", help="Rate limit of an address without a key, or none."
+)
 @click.option(
     "--faults",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Let go wrong what this TOML file says, and keep a record of it beside the accounts.",
+    help="Inject the faults described in this TOML file, and record them beside the accounts.",
 )
 @click.option(
     "--trusted-proxy",
     multiple=True,
     metavar="ADDRESS|NETWORK",
-    help="A proxy that says where requests come from (X-Forwarded-For); repeat it.  "
-    "[default: nobody]",
+    help="A proxy whose X-Forwarded-For is trusted; may be repeated.  [default: none]",
 )
 @click.option(
     "--max-connections",
     default=500,
     type=click.IntRange(min=1),
-    help="Who comes with one more is told to come again.",
+    help="Maximum concurrent connections; extra ones get 503.",
 )
 def serve(**values: Any) -> int:
-    """Answer the service's interface with the embedded engine.
+    """Serve the API with the embedded engine.
 
-    Calls are priced and charged to accounts as a paid service would, in play money. An account
-    starts with 5.00 USD: tender-pipeline accounts open.
+    Calls are priced and charged to accounts as in a paid service, but in play money. An account
+    starts with 5.00 USD; open one with: tender-pipeline accounts open.
 
-    Standard error has the log, a JSON object a line. SIGTERM or an interrupt lets the requests
-    under way end; a second interrupt does not.
+    The log goes to standard error, a JSON object per line. SIGTERM or an interrupt lets the
+    requests under way finish; a second interrupt does not.
 
     Each option has an environment variable: --port is TENDER_PIPELINE_SERVE_PORT.
     """
@@ -79,14 +85,7 @@ def serve(**values: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Serving:
-    """What is served.
-
-    Attributes:
-        service: the package.
-        accounts: who may call.
-        folder: where they are.
-        values: the options.
-    """
+    """What is served: the service package, the accounts, their folder and the options."""
 
     service: ModuleType
     accounts: Any
@@ -99,15 +98,12 @@ class _Serving:
         said: Sequence[str] = (),
         **options: Any,
     ) -> int:
-        """Serve until told to stop.
+        """Serve until a signal; return the exit code.
 
         Args:
-            around: puts something around the service.
-            said: what to tell people besides.
-            options: for the server.
-
-        Returns:
-            The exit code.
+            around: wraps the application.
+            said: further lines to print at the start.
+            options: further options of the server.
         """
         values, server = self.values, self.service.server
         matchers = self.service.engine_matchers()
@@ -127,9 +123,11 @@ class _Serving:
         )
         with server.listening(values["host"], values["port"]) as listener:
             for matcher in matchers.values():
-                list(matcher.answers([["warm"]]))  # the first call need not wait for its index
+                list(
+                    matcher.answers([["warm"]])
+                )  # so that the first call does not wait for the index
             gc.collect()
-            gc.freeze()  # code tables stay: to look through them stopped all requests for 0.2 s
+            gc.freeze()  # scanning the code tables, which stay, stopped all requests for 0.2 s
             say("\n".join([f"Serving on {server.address(listener)}", *self._told(), *said]))
             running.run([listener])
         return INTERRUPTED if running.force_exit else 0
@@ -139,20 +137,16 @@ class _Serving:
         if self.accounts.all():
             return [where]
         here = "" if self.values["data"] is None else _named(self.folder)
-        return [where, f"There are none yet. Open one: tender-pipeline accounts open{here}"]
+        return [where, f"No accounts yet. Open one: tender-pipeline accounts open{here}"]
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse to make a folder that somebody may have named wrongly.
-
-    Raises:
-        SettingsError: there is no such folder.
-    """
+    """Require that a folder exists, as its name may be mistyped."""
     if not is_there(folder):
         raise SettingsError(
-            f"There is no folder {folder}.",
+            f"The folder {folder} does not exist.",
             f"Open an account in it: tender-pipeline accounts open{_named(folder)}; "
-            "or name the right folder: --data DIR.",
+            "or give the right folder: --data DIR.",
         )
 
 
@@ -161,7 +155,7 @@ def _named(folder: Path) -> str:
 
 
 def _serve_badly(serving: _Serving) -> int:
-    """Serve with faults; say before what they are, and after what they did."""
+    """Serve with faults; print them before, and what happened after."""
     faults = serving.service.chaos
     script = faults.read_script(serving.values["faults"])
     with closing(faults.Record(serving.folder)) as record:

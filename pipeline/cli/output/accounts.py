@@ -1,4 +1,4 @@
-"""What the commands of accounts print: tables for people, JSON types for programs."""
+"""What the account commands print: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,12 @@ if TYPE_CHECKING:  # its packages are an extra
 __all__ = ["DAYS", "Standing", "account_figures", "account_lines", "list_figures", "list_lines"]
 
 DAYS = 30
-"""Days up to today (UTC) of which the calls are counted."""
+"""Days up to today (UTC) that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An account and what there is to say of it.
-
-    Attributes:
-        account: its number, e-mail and balance.
-        keys: its keys, the newest first.
-        usage: its calls in the last `DAYS` days, by day and system.
-    """
+    """An account with its keys, the newest first, and its usage in the last `DAYS` days."""
 
     account: Account
     keys: Sequence[ApiKey]
@@ -35,22 +29,22 @@ class Standing:
 
     @property
     def keys_in_use(self) -> int:
-        """How many keys are not revoked."""
+        """The number of keys that are not revoked."""
         return sum(key.revoked_at is None for key in self.keys)
 
     @property
     def calls(self) -> int:
-        """How many calls were charged."""
+        """The number of charged calls."""
         return sum(use.calls for use in self.usage)
 
     @property
     def spent(self) -> str:
-        """What they cost, US dollars."""
+        """Their cost, US dollars."""
         return plain(total(use.usd for use in self.usage))
 
 
 def list_lines(standings: Sequence[Standing]) -> Iterator[str]:
-    """Say of each account in one line how it stands."""
+    """Yield a table with a row for each account."""
     calls, spent = f"calls in {DAYS} days", f"USD in {DAYS} days"
     header = ["account", "e-mail", "opened (UTC)", "keys in use", calls, spent, "balance USD"]
     rows = [
@@ -69,7 +63,7 @@ def list_lines(standings: Sequence[Standing]) -> Iterator[str]:
 
 
 def list_figures(one: Standing) -> dict[str, Any]:
-    """Return the same of one account as JSON types: money as text, times in ISO 8601."""
+    """Return a row of it as JSON types: money as text, times in ISO 8601."""
     return {
         "account": one.account.account_id,
         "email": one.account.email,
@@ -82,7 +76,7 @@ def list_figures(one: Standing) -> dict[str, Any]:
 
 
 def account_lines(one: Standing, entries: Sequence[Entry]) -> Iterator[str]:
-    """Say how an account stands: its keys, what it used, and the last entries of its statement."""
+    """Yield an account with tables of its keys, its usage and its last entries."""
     account = one.account
     yield " ".join([f"account {account.account_id}", _shown(account.email)]).rstrip()
     yield f"opened {_time(account.opened_at)} UTC"
@@ -164,7 +158,7 @@ def _usage_lines(one: Standing) -> Iterator[str]:
     rows = [
         [use.day.isoformat(), use.system, f"{use.calls:,}", plain(use.usd)] for use in one.usage
     ]
-    rows.append(["in all", "", f"{one.calls:,}", one.spent])
+    rows.append(["total", "", f"{one.calls:,}", one.spent])
     yield from aligned(["day (UTC)", "system", "calls", "USD"], rows, numbers=2)
 
 
@@ -187,7 +181,7 @@ def _entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _shown(text: str | None) -> str:
-    """Return what somebody typed on a page so that it does nothing to a terminal."""
+    """Return text that users typed, without control characters for the terminal."""
     return "".join(one if one.isprintable() else " " for one in text or "").strip()
 
 

@@ -1,4 +1,4 @@
-"""The accounts of a service: balances, statements, API keys, and who is logged in."""
+"""The accounts of a service: balances, statements, API keys and sessions."""
 
 from pipeline.service.accounts.accounts import (
     STARTING_BALANCE,

@@ -26,23 +26,18 @@ from pipeline.service.accounts.statement import Statement, insert_opening
 __all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "Opened", "one_way"]
 
 STARTING_BALANCE = Decimal("5.00")
-"""What the interface gives each new account, US dollars."""
+"""The balance of a new account, US dollars."""
 
 FIRST_KEY = "first key"
-"""What the key is called that an account opens with."""
+"""The name of the key that an account opens with."""
 
 LONGEST_EMAIL = 1000
-"""Characters, in whatever way they are written; of an address that is kept, 254 at most."""
+"""Characters before normalisation; a stored address has at most 254."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An account just opened.
-
-    Attributes:
-        account_id: its number.
-        key: its API key; it is kept nowhere and cannot be shown again.
-    """
+    """A new account: its number, and its API key, which is not stored and cannot be shown again."""
 
     account_id: int
     key: str
@@ -50,13 +45,13 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An account as it stands.
+    """An account.
 
     Attributes:
         account_id: its number.
-        email: who logs in; None: nobody, it was opened from the command line.
-        opened_at: when, seconds since 1970.
-        balance_usd: what it has left, US dollars.
+        email: the address to log in with; None if it was opened without one.
+        opened_at: seconds since 1970.
+        balance_usd: its balance, US dollars.
     """
 
     account_id: int
@@ -66,18 +61,18 @@ class Account:
 
 
 class Accounts:
-    """The accounts in one folder; any thread may use it, and several processes at once.
+    """The accounts in one folder, for any number of threads and processes.
 
     Args:
-        folder: where the file is; it is made if it is not there.
-        clock: gives seconds since 1970.
-        passwords: how passwords are kept.
+        folder: the folder of the database; it is created if necessary.
+        clock: returns seconds since 1970.
+        passwords: hashes passwords.
 
     Attributes:
-        folder: where they are.
+        folder: the folder.
         keys: the API keys.
-        statement: what happened to balances.
-        sessions: who is logged in.
+        statement: the changes of balances.
+        sessions: the sessions of members.
 
     Raises:
         SettingsError: the folder or the file cannot be used.
@@ -98,46 +93,42 @@ class Accounts:
         self.sessions = Sessions(self._database, clock)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         self._database.close()
 
     def check(self) -> None:
-        """Read something.
+        """Check that the database can be read.
 
         Raises:
-            sqlite3.Error: the file cannot be read, or is not where it was.
+            sqlite3.Error: it cannot, or was moved.
         """
         self._database.check()
         self._database.read("SELECT version FROM about")
 
     def open(self, balance: Decimal = STARTING_BALANCE) -> Opened:
-        """Open an account with a balance and a key, without anybody to log in."""
+        """Open an account with a balance and a key, and without a login."""
         now = self._clock()
         with self._database.writing() as connection:
             account = _insert(connection, now, balance)
             return Opened(account, insert_key(connection, account, FIRST_KEY, now).key)
 
     def sign_up(self, email: str, password: str, balance: Decimal = STARTING_BALANCE) -> int:
-        """Open an account that somebody can log in to; it has no key yet.
-
-        Returns:
-            Its number.
+        """Open an account with a login and without a key; return its number.
 
         Raises:
-            SettingsError: the address or the password is not as it may be, or the address has
-                an account already.
+            SettingsError: the address or the password is not valid, or the address has an account.
         """
         address, kept = _address(email), self._passwords.hashed(password)
         try:
             with self._database.writing() as connection:
                 return _insert(connection, self._clock(), balance, address, kept)
         except sqlite3.IntegrityError as error:
-            raise SettingsError("This e-mail address has an account.", "Log in.") from error
+            raise SettingsError("This e-mail address already has an account.", "Log in.") from error
 
     def log_in(self, email: str, password: str) -> int | None:
-        """Return the account of an e-mail address if the password is right.
+        """Return the account if the password is right, else None.
 
-        It takes as long if there is no such account.
+        It takes as long without such an account.
         """
         found = self._database.read(
             "SELECT account_id, password_hash FROM accounts WHERE email = ?", one_way(email)
@@ -146,7 +137,7 @@ class Accounts:
         return account if self._passwords.matches(password, kept) else None
 
     def set_password(self, account: int, password: str) -> None:
-        """Change a password, and log the account out everywhere.
+        """Change a password, and end all sessions of the account.
 
         Raises:
             SettingsError: the password is too short or too long.
@@ -159,7 +150,7 @@ class Accounts:
             delete_sessions(connection, account)
 
     def find(self, name: str) -> Account | None:
-        """Return the account with a number or an e-mail address; None if there is none."""
+        """Return the account with a number or an e-mail address; None without one."""
         found = self._read("WHERE account_id = ? OR email = ?", row_number(name), one_way(name))
         return found[0] if found else None
 
@@ -167,7 +158,7 @@ class Accounts:
         """Return an account.
 
         Raises:
-            LookupError: there is none with this number.
+            LookupError: there is no such account.
         """
         found = self._read("WHERE account_id = ?", account)
         if not found:
@@ -179,16 +170,16 @@ class Accounts:
         return self._read("ORDER BY account_id")
 
     def balance(self, account: int) -> Decimal:
-        """Return what an account has left, US dollars."""
+        """Return the balance of an account, US dollars."""
         return self.account(account).balance_usd
 
     def today(self) -> date:
-        """Return the day that it is by the clock of the accounts, UTC."""
+        """Return today by the clock of the accounts, UTC."""
         return datetime.fromtimestamp(self._clock(), UTC).date()
 
     @contextmanager
     def audit(self) -> Iterator[Audit]:
-        """Look whether all books agree, as they stand now."""
+        """Give an audit of all accounts, as they are now."""
         with self._database.snapshot() as connection:
             yield Audit(connection)
 
@@ -226,7 +217,7 @@ def _address(email: str) -> str:
 
 
 def one_way(email: str) -> str:
-    """Return an address in the one way of writing it that is kept; what is none, in some way."""
+    """Return an address in the form that is stored; other text in lower case."""
     try:
         return _normal(email)
     except EmailNotValidError:
@@ -234,10 +225,7 @@ def one_way(email: str) -> str:
 
 
 def _normal(email: str) -> str:
-    """Return an address without capitals, which no mail service tells apart.
-
-    The library composes its characters and writes its domain in letters, not as xn--.
-    """
-    if len(email) > LONGEST_EMAIL:  # the library looks at each character before it says so
+    """Return an address in lower case, with composed characters and a domain without xn--."""
+    if len(email) > LONGEST_EMAIL:  # the library checks each character first
         raise EmailNotValidError
     return validate_email(email.strip(), check_deliverability=False).normalized.lower()

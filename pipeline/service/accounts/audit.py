@@ -1,4 +1,4 @@
-"""Looks whether the books of all accounts agree, as they stood at one moment."""
+"""Audits all accounts, as they were at one moment."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ END_OF_TIME = 253_402_300_800
 WRONG = f"""
     SELECT entry_id, CASE
         WHEN typeof(at) != 'real' OR NOT at BETWEEN 0 AND {END_OF_TIME - 1}
-            THEN 'is of a time that cannot be'
-        WHEN kind NOT IN ('opening', 'top-up', 'charge') THEN 'is of the unknown kind ' || kind
+            THEN 'has an impossible time'
+        WHEN kind NOT IN ('opening', 'top-up', 'charge') THEN 'has the unknown kind ' || kind
         WHEN kind = 'charge' AND (system IS NULL OR system NOT IN {SYSTEMS})
-            THEN 'is a charge for no known system'
+            THEN 'is a charge without a known system'
         WHEN kind != 'charge' AND coalesce(system, key_id) IS NOT NULL
-            THEN 'is no charge and has a system or a key'
+            THEN 'is not a charge, but has a system or a key'
     END AS problem FROM entries WHERE problem IS NOT NULL
 """  # noqa: S608 - constants
 
@@ -34,7 +34,7 @@ FOREIGN_KEYS = """
 """
 
 LONGEST = 40
-"""Characters of an amount; nobody will ever have such a sum."""
+"""Characters of an amount; real ones are shorter."""
 
 NO_AMOUNT = Decimal("NaN")
 
@@ -42,14 +42,14 @@ DAMAGED = "the file is damaged: "
 
 
 class Audit:
-    """What is in a database of accounts, and what is wrong with it.
+    """Counts a database of accounts and finds what is wrong in it.
 
     Args:
-        connection: reads the accounts as they stood at one moment.
+        connection: reads a snapshot of the database.
 
     Attributes:
-        accounts: how many there are.
-        entries: how many entries their statements have together.
+        accounts: the number of accounts.
+        entries: the number of entries of all statements.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -58,9 +58,9 @@ class Audit:
         (self.entries,) = connection.execute("SELECT count(*) FROM entries").fetchone()
 
     def problems(self) -> Iterator[str]:
-        """Yield everything that is wrong, in words; nothing for accounts whose books agree.
+        """Describe everything that is wrong.
 
-        Where the file is damaged, or an entry is nonsense, the sums are not looked at.
+        If the file is damaged, or entries are invalid, the sums are not checked.
         """
         try:
             for check in (self._damage, self._nonsense):
@@ -82,13 +82,13 @@ class Audit:
                 yield f"{DAMAGED}{found}"
         for table, row, parent, _ in self._connection.execute("PRAGMA foreign_key_check"):
             which = "a row" if row is None else f"row {row}"
-            yield f"{which} of {table} belongs to one of {parent} that is not there"
+            yield f"{which} of {table} refers to a missing row of {parent}"
 
     def _nonsense(self) -> Iterator[str]:
         for entry, problem in self._connection.execute(WRONG):
             yield f"entry {entry} {problem}"
         for entry, key in self._connection.execute(FOREIGN_KEYS):
-            yield f"entry {entry} was paid with key {key}, which is another account's"
+            yield f"entry {entry} was paid with key {key} of another account"
 
     def _sums(self) -> Iterator[str]:
         query = "SELECT account_id, balance_usd FROM accounts ORDER BY account_id"
@@ -106,26 +106,26 @@ class Audit:
             for problem in books.take(at, kind, _amount(amount), _amount(after), system):
                 yield f"entry {number} {problem}"
         if not books.entries:
-            yield "there is no entry for its opening"
+            yield "the opening entry is missing"
         if _amount(balance) != books.sum:
-            yield f"the balance is {balance} USD, but the entries come to {plain(books.sum)} USD"
+            yield f"the balance is {balance} USD, but the entries sum to {plain(books.sum)} USD"
         query = "SELECT day, system, calls, usd FROM daily_use WHERE account_id = ?"
         rows = self._connection.execute(query, (account,))
         told = {(day, system): (calls, _amount(usd)) for day, system, calls, usd in rows}
         for day, system in sorted(told.keys() | books.used.keys()):
             if told.get((day, system)) != books.used.get((day, system)):
-                yield f"the calls of {system} on {day} are not added up rightly"
+                yield f"the total of {system} calls on {day} is wrong"
 
 
 @dataclass(slots=True)
 class _Books:
-    """What the entries of one account come to.
+    """The sums of the entries of one account.
 
     Attributes:
-        entries: how many there are.
-        sum: their amounts together, US dollars.
-        balance: what the last one says was there after it, US dollars.
-        used: how many charges there are of a day and system, and what they cost.
+        entries: the number of entries.
+        sum: the sum of their amounts, US dollars.
+        balance: the balance that the last entry states, US dollars.
+        used: the number of charges by day and system, and their cost.
     """
 
     entries: int = 0
@@ -136,20 +136,20 @@ class _Books:
     def take(
         self, at: float, kind: str, amount: Decimal | None, after: Decimal | None, system: str
     ) -> Iterator[str]:
-        """Add an entry, and yield what is wrong with it."""
+        """Add an entry, and describe what is wrong with it."""
         self.entries += 1
         if amount is None or after is None:
-            yield "has an amount that is none"
+            yield "has an invalid amount"
             return
         if (kind == "opening") != (self.entries == 1):
-            yield f"is number {self.entries} of the account and of the kind {kind}"
+            yield f"is entry {self.entries} of the account, but of the kind {kind}"
         if amount > 0 if kind == "charge" else amount < 0:
-            yield f"is of the kind {kind} and changes the balance by {plain(amount)} USD"
+            yield f"is of the kind {kind}, but changes the balance by {plain(amount)} USD"
         expected = total([self.balance, amount])
         if after != expected:
-            yield f"leaves {plain(after)} USD, but it should be {plain(expected)} USD"
+            yield f"states a balance of {plain(after)} USD instead of {plain(expected)} USD"
         if after < 0:
-            yield f"leaves {plain(after)} USD"
+            yield f"states a negative balance of {plain(after)} USD"
         self.sum, self.balance = total([self.sum, amount]), after
         if kind == "charge":
             day = datetime.fromtimestamp(at, UTC).date().isoformat()
@@ -158,7 +158,7 @@ class _Books:
 
 
 def _amount(text: object) -> Decimal | None:
-    """Return an amount of money; None if it is none, or too long to be added exactly."""
+    """Return an amount of money; None if it is not valid, or too long to be added exactly."""
     try:
         amount = Decimal(text) if isinstance(text, str) and len(text) <= LONGEST else NO_AMOUNT
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""Charges many calls in one transaction: the disk is waited for once, and each pays by itself."""
+"""Charges many calls, each by itself, in one transaction with one wait for the disk."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Due", "charge_all"]
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What one successful call costs, and whom.
+    """The charge for a successful call.
 
     Attributes:
-        account_id: who pays.
-        key_id: the key that the call came with; None for a page's.
-        system: what was asked about.
+        account_id: the account that pays.
+        key_id: the key of the call; None for a call from a page.
+        system: the system asked.
         price_usd: the price, US dollars.
     """
 
@@ -32,11 +32,7 @@ class Due:
 
 
 def charge_all(connection: sqlite3.Connection, dues: Sequence[Due], now: float) -> list[bool]:
-    """Charge calls in their order, in a transaction that is under way.
-
-    Returns:
-        For each whether the balance covered it; if not, nothing was taken.
-    """
+    """Charge calls in order, within a transaction; return whether each was covered."""
     balances = {due.account_id: ZERO for due in dues}
     for account in balances:
         balances[account] = _balance(connection, account)

@@ -1,4 +1,4 @@
-"""The service's SQLite files: one connection that writes, one that reads."""
+"""The service's SQLite files, with a connection for writing and one for reading."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from pipeline.files import sqlite as sqlite_files
 __all__ = ["Database", "connect", "row_number", "unusable"]
 
 PATIENCE_S = 10.0
-"""How long to wait for another process's transaction, which takes milliseconds."""
+"""Seconds to wait for a transaction of another process, which takes milliseconds."""
 
-_ANOTHER = "or name another folder: --data DIR."
+_ANOTHER = "or choose another folder: --data DIR."
 _ADVICE = {
-    sqlite3.SQLITE_BUSY: "Nothing was changed. Try again, or end the program that holds the file.",
-    sqlite3.SQLITE_FULL: "Nothing was changed. Free some space on the disk.",
+    sqlite3.SQLITE_BUSY: "Nothing was changed. Try again, or stop the program that locks the file.",
+    sqlite3.SQLITE_FULL: "Nothing was changed. Free space on the disk.",
     sqlite3.SQLITE_IOERR: f"Check the disk and its free space, {_ANOTHER}",
-    sqlite3.SQLITE_CORRUPT: f"Put a copy of the folder in its place, {_ANOTHER}",
+    sqlite3.SQLITE_CORRUPT: f"Restore the folder from a backup, {_ANOTHER}",
     sqlite3.SQLITE_NOTADB: f"Check that it is the right folder, {_ANOTHER}",
 }
-_OTHER_ADVICE = "Name a folder that you may write to: --data DIR."
+_OTHER_ADVICE = "Choose a folder that you may write to: --data DIR."
 
 
 class Database:
-    """One file, open; any thread may use it, and several processes at once.
+    """An open file, for any number of threads and processes.
 
-    Every commit is on the disk before it returns. What is being written is not seen by reads
-    until it is committed, and neither waits for the other.
+    Every commit is on the disk before it returns. Reads see only committed data; reads and writes
+    do not wait for each other.
 
     Args:
-        folder: where the file is; both are made if they are not there.
-        file: its name.
+        folder: the folder of the file; both are created if necessary.
+        file: the name of the file.
         schema: its tables, without `about`, which has the version.
-        version: the schema's.
+        version: the version of the schema.
 
     Raises:
         SettingsError: the folder or the file cannot be used, or has another version.
@@ -57,41 +57,41 @@ class Database:
         self._reader.execute("PRAGMA query_only = ON")
 
     def close(self) -> None:
-        """Let go of the file, once a commit under way is done."""
+        """Close the file, after a commit under way."""
         with self._writing, self._reading:
             self._reader.close()
             self._writer.close()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Do several things at once; they are on the disk when this ends, or none is done."""
+        """Give a connection in a transaction, which is on the disk when this ends, or undone."""
         with self._writing:
             self.check()
             with sqlite_files.transaction(self._writer):
                 yield self._writer
 
     def check(self) -> None:
-        """Look whether the file is still where it was opened.
+        """Check that the file is still where it was opened.
 
         Raises:
-            sqlite3.OperationalError: it was moved, deleted or replaced. SQLite would go on with
-                it, and nobody would ever see what is written.
+            sqlite3.OperationalError: it was moved, deleted or replaced. SQLite would go on writing
+                to the old file.
         """
         try:
             in_place = os.path.samestat(self._path.stat(), self._opened)
         except OSError:
             in_place = False
         if not in_place:
-            raise sqlite3.OperationalError("the file is not where it was opened any more")
+            raise sqlite3.OperationalError("the file was moved, deleted or replaced")
 
     def read(self, query: str, *values: object) -> list[Any]:
-        """Return the rows that a query finds."""
+        """Return the rows of a query."""
         with self._reading:
             return self._reader.execute(query, values).fetchall()
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Read at length what stood here at one moment; nobody waits for it."""
+        """Give a connection that reads the file as it is now, without blocking anything."""
         connection = self._connected()
         try:
             connection.execute("PRAGMA query_only = ON")
@@ -105,15 +105,15 @@ def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Conne
     """Open one connection to a file; see `Database`."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / file).touch(mode=0o600)  # e-mail addresses and password hashes are nobody else's
+        (folder / file).touch(mode=0o600)  # it holds e-mail addresses and password hashes
         connection = sqlite_files.connect(folder / file, PATIENCE_S)
     except (sqlite3.Error, OSError) as error:
         raise unusable(folder, error) from error
     try:
         if not sqlite_files.has_log(connection, PATIENCE_S):
             raise SettingsError(
-                f"The data folder {folder} cannot hold a database that several may use.",
-                "Name one on a local disk: --data DIR.",
+                f"The data folder {folder} cannot hold a database that several processes use.",
+                "Choose one on a local disk: --data DIR.",
             )
         _set_up(connection, file, schema, version)
     except sqlite3.Error as error:
@@ -128,7 +128,7 @@ def connect(folder: Path, file: str, schema: str, version: int) -> sqlite3.Conne
 def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int) -> None:
     if not _is_set_up(connection):
         with sqlite_files.transaction(connection):
-            if not _is_set_up(connection):  # by another process, meanwhile
+            if not _is_set_up(connection):  # another process may have done it meanwhile
                 connection.execute("CREATE TABLE about (version INTEGER NOT NULL)")
                 for statement in schema.split(";\n"):
                     connection.execute(statement)
@@ -138,9 +138,9 @@ def _set_up(connection: sqlite3.Connection, file: str, schema: str, version: int
         raise SettingsError(
             f"The service's {file} was written by {'a newer' if found > version else 'an older'} "
             "version of this tool.",
-            "Name another folder: --data DIR."
+            "Choose another folder: --data DIR."
             if found < version
-            else "Update tender-pipeline, or name another folder: --data DIR.",
+            else "Update tender-pipeline, or choose another folder: --data DIR.",
         )
 
 
@@ -150,8 +150,8 @@ def _is_set_up(connection: sqlite3.Connection) -> bool:
 
 
 def unusable(folder: Path, error: Exception) -> SettingsError:
-    """Return what to say of a file that SQLite or the system refuses."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it says more than is needed
+    """Return the error for a file that SQLite or the system cannot use."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
     return SettingsError(
         f"The data folder {folder} cannot be used: {error}.", _ADVICE.get(code, _OTHER_ADVICE)
     )

@@ -1,4 +1,4 @@
-"""One service at a time for each data folder: what counts towards a limit is in its memory."""
+"""Allows one service at a time per data folder, because rate limits are kept in memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FILE = "service.lock"
 
 @contextmanager
 def only_service(folder: Path) -> Iterator[None]:
-    """Be the only service on a folder; commands beside it may use its accounts all the same.
+    """Lock a folder for one service; commands may still use its accounts.
 
-    The system lets go of the lock when the process ends, however it does.
+    The system releases the lock when the process ends, even after a crash.
 
     Raises:
-        SettingsError: another service runs on it, or no lock can be had.
+        SettingsError: another service runs on it, or it cannot be locked.
     """
     lock = FileLock(folder / FILE, mode=0o600)
     try:
@@ -32,7 +32,7 @@ def only_service(folder: Path) -> Iterator[None]:
     except Timeout:
         raise SettingsError(
             f"Another service runs on the data folder {folder}.",
-            "Stop it, or name another folder: --data DIR.",
+            "Stop it, or choose another folder: --data DIR.",
         ) from None
     except OSError as error:
         raise unusable(folder, error) from error

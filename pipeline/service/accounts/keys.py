@@ -1,4 +1,4 @@
-"""The API keys of accounts: shown once when they are made, revoked and replaced."""
+"""The API keys of accounts."""
 
 from __future__ import annotations
 
@@ -13,25 +13,20 @@ from pipeline.service.accounts.secret import hashed, make_secret
 __all__ = ["ApiKey", "Holder", "Keys", "NewKey", "insert_key"]
 
 PREFIX = "tp_"
-"""Lets people and secret scanners tell a key when they see one."""
+"""Lets people and secret scanners recognise a key."""
 
 HINT = len(PREFIX) + 4
-"""So many characters of a key are kept, for people with several."""
+"""Characters of a key that are stored, to tell keys apart."""
 
 LONGEST_NAME = 100
 
 MOST_KEYS = 100
-"""In use at once in one account."""
+"""Per account, not counting revoked ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who a request counts for and pays for it.
-
-    Attributes:
-        account_id: the account.
-        key_id: the key that the request came with; None for a page's.
-    """
+    """The account that pays for a request, and its key; None for a request from a page."""
 
     account_id: int
     key_id: int | None = None
@@ -39,12 +34,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key just made; it is kept nowhere and cannot be shown again.
-
-    Attributes:
-        key_id: its number.
-        key: the key itself.
-    """
+    """A new key: its number, and the key itself, which is not stored and cannot be shown again."""
 
     key_id: int
     key: str
@@ -52,15 +42,15 @@ class NewKey:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key; times are seconds since 1970.
+    """A stored key; times are seconds since 1970.
 
     Attributes:
         key_id: its number.
-        name: what its owner calls it.
+        name: the name that its owner gave it.
         hint: its first characters.
         made_at: when it was made.
-        used_at: when a call with it was last charged; None: never.
-        revoked_at: when it was revoked; None: it is in use.
+        used_at: when a call with it was last charged; None if never.
+        revoked_at: when it was revoked; None while it is in use.
     """
 
     key_id: int
@@ -72,12 +62,7 @@ class ApiKey:
 
 
 class Keys:
-    """The keys in one database.
-
-    Args:
-        database: where they are.
-        clock: gives seconds since 1970.
-    """
+    """The keys in a database; `clock` returns seconds since 1970."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
@@ -97,12 +82,12 @@ class Keys:
             ).fetchone()
             if count >= MOST_KEYS:
                 raise SettingsError(
-                    f"The account has {MOST_KEYS} keys.", "Revoke one that is not used."
+                    f"The account already has {MOST_KEYS} keys.", "Revoke one that is not used."
                 )
             return insert_key(connection, account, name, self._clock())
 
     def holder(self, key: str) -> Holder | None:
-        """Return whose a key is; None if it is unknown or revoked."""
+        """Return the holder of a key; None if it is unknown or revoked."""
         found = self._database.read(
             "SELECT account_id, key_id FROM api_keys WHERE key_hash = ? AND revoked_at IS NULL",
             hashed(key),
@@ -119,16 +104,12 @@ class Keys:
         return [ApiKey(*row) for row in rows]
 
     def revoke(self, account: int, key_id: int) -> bool:
-        """Make a key nobody's from now on; say whether it was this account's and in use."""
+        """Revoke a key; return whether the account had it in use."""
         with self._database.writing() as connection:
             return _revoke(connection, account, key_id, self._clock())
 
     def rotate(self, account: int, key_id: int) -> NewKey | None:
-        """Put a new key of the same name in a key's place.
-
-        Returns:
-            The new key; None if the old one was not this account's, or not in use.
-        """
+        """Replace a key by a new one of the same name; None if it is not in use there."""
         with self._database.writing() as connection:
             now = self._clock()
             if not _revoke(connection, account, key_id, now):
@@ -140,7 +121,7 @@ class Keys:
 
 
 def insert_key(connection: sqlite3.Connection, account: int, name: str, now: float) -> NewKey:
-    """Make a key in a transaction that is under way."""
+    """Make a key, within a transaction."""
     key = PREFIX + make_secret()
     cursor = connection.execute(
         "INSERT INTO api_keys (key_hash, account_id, name, hint, made_at) VALUES (?, ?, ?, ?, ?)",

@@ -1,4 +1,4 @@
-"""Random secrets that are handed out once and kept as hashes."""
+"""Random secrets, which are shown once and stored as hashes."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def make_secret() -> str:
 
 
 def hashed(secret: str) -> bytes:
-    """Return what is kept of a secret; so many random bits need no slow hash."""
+    """Return the hash of a secret; 256 random bits need no slow hash."""
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()

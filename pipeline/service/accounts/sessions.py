@@ -1,4 +1,4 @@
-"""Who is logged in on the pages: kept here, so that logging out ends it wherever the cookie is."""
+"""The sessions of the pages, kept on the server so that logging out ends them everywhere."""
 
 from __future__ import annotations
 
@@ -11,23 +11,18 @@ from pipeline.service.accounts.secret import hashed, make_secret
 __all__ = ["LIFETIME", "Sessions", "delete_sessions"]
 
 LIFETIME = 7 * 86400
-"""Seconds from logging in until it has to be done again."""
+"""Seconds that a session lasts."""
 
 
 class Sessions:
-    """The sessions in one database.
-
-    Args:
-        database: where they are.
-        clock: gives seconds since 1970.
-    """
+    """The sessions in a database; `clock` returns seconds since 1970."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
         self._clock = clock
 
     def begin(self, account: int) -> str:
-        """Log an account in; return the token for the cookie."""
+        """Begin a session; return the token for the cookie."""
         token, now = make_secret(), self._clock()
         with self._database.writing() as connection:
             connection.execute("DELETE FROM sessions WHERE ends_at <= ?", (now,))
@@ -37,7 +32,7 @@ class Sessions:
         return token
 
     def account_of(self, token: str) -> int | None:
-        """Return who has logged in with a token; None if nobody has, or no longer."""
+        """Return the account of a token; None if there is no such session, or it has ended."""
         found = self._database.read(
             "SELECT account_id FROM sessions WHERE token_hash = ? AND ends_at > ?",
             hashed(token),
@@ -46,11 +41,11 @@ class Sessions:
         return int(found[0][0]) if found else None
 
     def end(self, token: str) -> None:
-        """Log out."""
+        """End a session."""
         with self._database.writing() as connection:
             connection.execute("DELETE FROM sessions WHERE token_hash = ?", (hashed(token),))
 
 
 def delete_sessions(connection: sqlite3.Connection, account: int) -> None:
-    """Log an account out everywhere, in a transaction that is under way."""
+    """End all sessions of an account, within a transaction."""
     connection.execute("DELETE FROM sessions WHERE account_id = ?", (account,))

@@ -1,4 +1,4 @@
-"""What happens to balances: every change is an entry, and both are written together."""
+"""The statements: every change of a balance is an entry, written with the balance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from pipeline.answers import System
 from pipeline.errors import SettingsError
@@ -20,15 +20,15 @@ __all__ = ["DailyUse", "Entry", "Statement", "check_amount", "insert_opening"]
 Kind = Literal["opening", "top-up", "charge"]
 
 MOST_USD = Decimal(1_000_000)
-"""The largest top-up: more is a slip of the finger."""
+"""The largest top-up; more is probably a typing error."""
 
 FINEST_USD = Decimal("0.0000001")
-"""Prices have no more places either."""
+"""The smallest unit of amounts."""
 
 LONGEST_NOTE = 200
 
 ENTRIES_AT_ONCE = 1000
-"""Read together: few, so that nobody waits long for the connection."""
+"""Read together; few enough that nobody waits long for the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class Entry:
 
     Attributes:
         entry_id: its number; later entries have larger ones.
-        account_id: whose balance.
-        at: when, seconds since 1970.
+        account_id: the account.
+        at: seconds since 1970.
         kind: "opening", "top-up" or "charge".
         amount_usd: the change, US dollars; charges are negative.
-        balance_usd: what was there after it.
-        system: what a charged call asked about.
-        key_id: the key that it came with; None for a page's.
-        note: what the administrator wrote.
+        balance_usd: the balance after it.
+        system: the system of a charged call.
+        key_id: the key of a charged call; None for a call from a page.
+        note: the administrator's note.
     """
 
     entry_id: int
@@ -59,20 +59,13 @@ class Entry:
 
     @property
     def price_usd(self) -> Decimal:
-        """What was paid, US dollars."""
+        """The price of a charge, US dollars."""
         return -self.amount_usd
 
 
 @dataclass(frozen=True, slots=True)
 class DailyUse:
-    """What an account asked one system on one day.
-
-    Attributes:
-        day: the day, UTC.
-        system: the system.
-        calls: how many calls were charged.
-        usd: what they cost together, US dollars.
-    """
+    """The charged calls of an account to a system on a day (UTC), and their cost in US dollars."""
 
     day: date
     system: System
@@ -81,23 +74,14 @@ class DailyUse:
 
 
 class Statement:
-    """The entries in one database.
-
-    Args:
-        database: where they are.
-        clock: gives seconds since 1970.
-    """
+    """The entries in a database; `clock` returns seconds since 1970."""
 
     def __init__(self, database: Database, clock: Callable[[], float]) -> None:
         self._database = database
         self._clock = clock
 
     def charge(self, dues: Sequence[Due]) -> list[bool]:
-        """Take prices from balances, one after the other, in one transaction.
-
-        Returns:
-            For each whether the balance covered it; if not, nothing was taken.
-        """
+        """Charge calls in order, in one transaction; return whether each was covered."""
         with self._database.writing() as connection:
             return charge_all(connection, dues, self._clock())
 
@@ -105,12 +89,12 @@ class Statement:
         """Add to a balance; return the new one.
 
         Args:
-            account: whose.
-            usd: how much, US dollars; more than 0, and 7 decimal places at most.
-            note: what it is for.
+            account: the account.
+            usd: the amount, US dollars; more than 0, with at most 7 decimal places.
+            note: a note for the statement.
 
         Raises:
-            SettingsError: the amount or the note is not as it may be.
+            SettingsError: the amount or the note is not valid.
         """
         check_amount(usd)
         note = _checked(note)
@@ -149,7 +133,7 @@ class Statement:
         return [_entry(*row) for row in rows]
 
     def each(self, account: int) -> Iterator[Entry]:
-        """Yield all entries of an account, the oldest first, up to the last there is now."""
+        """Yield all entries that an account has now, the oldest first."""
         newest = self.entries(account, 1)
         done, last = 0, newest[0].entry_id if newest else 0
         while done < last:
@@ -170,10 +154,7 @@ class Statement:
         return [_entry(*row) for row in rows]
 
     def usage(self, account: int, days: int = 30) -> list[DailyUse]:
-        """Return what an account used on each of the last days, the oldest first.
-
-        Days and systems without calls are left out.
-        """
+        """Return the usage of the last days, the oldest first; days without calls are left out."""
         today = datetime.fromtimestamp(self._clock(), UTC).date()
         rows = self._database.read(
             "SELECT day, system, calls, usd FROM daily_use WHERE account_id = ? AND day > ? "
@@ -190,7 +171,7 @@ class Statement:
 def insert_opening(
     connection: sqlite3.Connection, account: int, balance: Decimal, now: float
 ) -> None:
-    """Write down what an account opens with, in a transaction that is under way."""
+    """Record the opening balance, within a transaction."""
     _insert(connection, account, now, "opening", plain(balance), plain(balance), "")
 
 
@@ -203,20 +184,18 @@ def _insert(connection: sqlite3.Connection, *values: object) -> None:
 
 
 def check_amount(usd: Decimal) -> None:
-    """Refuse an amount that is none to open an account with or to top it up by.
+    """Check an amount to add to a balance.
 
     Raises:
-        SettingsError: it is not above 0, absurdly large, or finer than any price.
+        SettingsError: it is not above 0, too large, or has too many decimal places.
     """
     if not usd.is_finite() or not ZERO < usd <= MOST_USD:
         raise SettingsError(
             f"{usd:f} USD cannot be added to a balance.",
-            f"Name an amount above 0 and up to {MOST_USD:,} USD.",
+            f"Give an amount above 0 and up to {MOST_USD:,} USD.",
         )
     if usd % FINEST_USD:
-        raise SettingsError(
-            f"{usd:f} USD is finer than any price.", "Round it to 7 decimal places."
-        )
+        raise SettingsError(f"{usd:f} USD has more than 7 decimal places.", "Round it to 7.")
 
 
 def _checked(note: str) -> str:
@@ -228,16 +207,6 @@ def _checked(note: str) -> str:
     return note
 
 
-def _entry(
-    entry_id: int,
-    account: int,
-    at: float,
-    kind: Kind,
-    amount: str,
-    balance: str,
-    system: System | None,
-    key_id: int | None,
-    note: str,
-) -> Entry:
-    amounts = Decimal(amount), Decimal(balance)
-    return Entry(entry_id, account, at, kind, *amounts, system, key_id, note)
+def _entry(*row: Any) -> Entry:
+    entry_id, account, at, kind, amount, balance, *rest = row
+    return Entry(entry_id, account, at, kind, Decimal(amount), Decimal(balance), *rest)

@@ -1,4 +1,4 @@
-"""Writes a statement as CSV: exact, a piece at a time, and safe to open in a spreadsheet."""
+"""Writes a statement as CSV: exact, in pieces, and safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ COLUMNS = (
     "balance_usd",
     "note",
 )
-"""What an entry is written as: times are UTC in ISO 8601, a charge's amount is negative."""
+"""The columns; times are UTC in ISO 8601, charges are negative."""
 
 CHARACTERS_AT_ONCE = 1 << 16
 
 INNER_FORMULA = re.compile(r"""([,;:|][\s\ufeff"]*)(?=[\s\ufeff"']*[=+\-@＝＋－＠])""")  # noqa: RUF001 - Excel's
-"""Where a formula would begin if a spreadsheet split the line at another separator than ours, as
-it does at semicolons where a comma is the decimal point. A space is none that they try unasked."""
+"""Where a formula would begin if a spreadsheet split the line at another separator, as it does at
+semicolons where a comma is the decimal point."""
 
 
 def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[str]:
-    """Yield a CSV file with a header in pieces of many lines.
+    """Yield a CSV file with a header, in pieces of many lines.
 
     Args:
-        entries: what is written.
-        keys: those of the account, which have names.
+        entries: the entries.
+        keys: the account's keys, for their names.
     """
     names: dict[int | None, str] = {key.key_id: _text(key.name) for key in keys}
     written = StringIO(newline="")
@@ -55,7 +55,7 @@ def statement_csv(entries: Iterable[Entry], keys: Iterable[ApiKey]) -> Iterator[
 
 
 def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
-    """Return what csv writes; texts of people go by `_text`."""
+    """Return the cells of an entry; texts that people typed go through `_text`."""
     return (
         entry.entry_id,
         iso(entry.at),
@@ -70,7 +70,7 @@ def _cells(entry: Entry, names: Mapping[int | None, str]) -> tuple[object, ...]:
 
 
 def _text(text: str) -> str:
-    """Return what people typed with apostrophes before formulas, and without control characters."""
+    """Put apostrophes before formulas, and drop control characters."""
     return INNER_FORMULA.sub(r"\1'", cell(text))
 
 

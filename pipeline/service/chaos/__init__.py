@@ -1,4 +1,4 @@
-"""The service on a bad night: faults by a script, and a true record of what happened."""
+"""Injects faults into the service by a script, and records what really happened."""
 
 from pipeline.service.chaos.connections import DroppableConnections
 from pipeline.service.chaos.kinds import (

@@ -1,7 +1,7 @@
-"""Lets an application at the connection that a request came on: ASGI has no word for dropping it.
+"""Gives the ASGI app a handle to its TCP connection, to reset or close it.
 
-uvicorn tells an application nothing of its connections. So this protocol, the service's own but
-for one line, wraps the application once for each connection and puts a handle of it in the scope.
+ASGI has no message for that. So the protocol wraps the app once for each connection, and puts the
+handle into the scope of its requests.
 """
 
 from __future__ import annotations
@@ -19,33 +19,29 @@ __all__ = ["Connection", "DroppableConnections", "connection_of"]
 KEY = "pipeline.connection"
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER for no time at all: closing sends a reset instead of an orderly end (socket(7))."""
+"""SO_LINGER with a time of 0: closing sends a reset (socket(7))."""
 
 
 class Connection:
-    """One connection of a client.
-
-    Args:
-        protocol: what speaks HTTP on it.
-    """
+    """One connection of a client, on which `protocol` speaks HTTP."""
 
     def __init__(self, protocol: DroppableConnections) -> None:
         self._protocol = protocol
 
     def reset(self) -> None:
-        """Break it off: what was not sent yet is lost, and the client gets a reset."""
+        """Reset it: unsent data is lost."""
         transport = self._protocol.transport
-        if not transport.is_closing():  # else the client has gone by itself
+        if not transport.is_closing():  # else the client has closed it
             connected = transport.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
             transport.abort()
 
     def close(self) -> None:
-        """End it in order once everything written is sent, whatever was promised."""
+        """Close it once everything written is sent, even in the middle of a response."""
         self._protocol.transport.close()
 
     def close_if_idle(self) -> bool:
-        """Close it if no request is under way on it that has been read; say whether it was."""
+        """Close it unless a request is under way on it; return whether it was closed."""
         cycle = self._protocol.cycle
         if self._protocol.transport.is_closing() or not cycle.response_complete:
             return False
@@ -54,16 +50,16 @@ class Connection:
 
 
 class DroppableConnections(BoundedHttp):
-    """Speaks HTTP as the service does, and gives the application a handle of the connection."""
+    """Speaks HTTP as the service does, and puts a `Connection` into the scope."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection."""
+        """Wrap the app for a new connection."""
         super().connection_made(transport)
         self.app = _with_connection(self.app, Connection(self))
 
 
 def connection_of(scope: Scope) -> Connection:
-    """Return the connection that a request came on.
+    """Return the connection of a request.
 
     Raises:
         RuntimeError: the server runs with another protocol.

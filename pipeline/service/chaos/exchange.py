@@ -1,4 +1,4 @@
-"""One request at the service's door: the steps that a fault can take apart."""
+"""One request to the service, in the steps between which a fault can strike."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PORTION = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response to be sent.
+    """A response to send.
 
     Attributes:
-        status: its HTTP status.
-        body: its bytes.
-        headers: its headers without the length.
-        billed_usd: what the account was charged for it; None for nothing.
-        padding: so many spaces follow the body.
+        status: the HTTP status.
+        body: the body.
+        headers: the headers, without the length.
+        billed_usd: what the account was charged; None for nothing.
+        padding: the number of spaces sent after the body.
     """
 
     status: int
@@ -40,7 +40,7 @@ class Response:
 
     @property
     def start(self) -> Message:
-        """The ASGI message that begins it."""
+        """The ASGI message that starts it."""
         length = str(len(self.body) + self.padding)
         headers = {**self.headers, "Content-Length": length}
         raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
@@ -49,16 +49,16 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request whose body was read, and what can be done with it.
+    """A request whose body was read, and the steps to answer it.
 
     Attributes:
         app: the service.
         scope: the request.
         messages: its body.
-        receive: what comes after the body.
-        send: the way to the client.
-        record: where everything is written down before it is seen outside.
-        number: what the request is called there.
+        receive: receives what follows the body.
+        send: sends to the client.
+        record: the record, which is written before anything is visible outside.
+        number: the number of the request in the record.
     """
 
     app: ASGIApp
@@ -70,7 +70,7 @@ class Exchange:
     number: int
 
     async def work(self) -> Response:
-        """Let the service do the work, and write down what it billed."""
+        """Let the service answer, and record what it billed."""
         waiting = iter(self.messages)
         parts: list[Message] = []
 
@@ -91,7 +91,7 @@ class Exchange:
     async def answer(
         self, response: Response, fault: str | None = None, stated: Decimal | None = None
     ) -> None:
-        """Send a response, which states a price or none."""
+        """Send a response that states a price, or none."""
         self.record.answered(self.number, fault, response.status, stated)
         await self.send(response.start)
         await self._body(response.body, more=response.padding > 0)
@@ -99,7 +99,7 @@ class Exchange:
             await self._body(b" " * min(left, PORTION), more=left > PORTION)
 
     async def drip(self, response: Response, fault: str, seconds: float) -> None:
-        """Send a good answer byte by byte."""
+        """Send a correct answer byte by byte."""
         self.record.answered(self.number, fault, response.status, response.billed_usd)
         await self.send(response.start)
         for place in range(len(response.body)):
@@ -122,7 +122,7 @@ class Exchange:
         await self._gone()
 
     async def close_behind(self, seconds: float) -> None:
-        """Close the connection some time after the answer, unless it is in use again."""
+        """Close the connection after the answer, unless it is in use again by then."""
         await asyncio.sleep(seconds)
         if connection_of(self.scope).close_if_idle():
             self.record.closed(self.number)
@@ -131,13 +131,13 @@ class Exchange:
         await self.send({"type": "http.response.body", "body": content, "more_body": more})
 
     async def _gone(self) -> None:
-        """Wait until the server knows that the connection is no more."""
+        """Wait until the server notices that the connection is closed."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
 
 async def read_messages(receive: Receive) -> list[Message]:
-    """Read a body, as far as it will be looked at."""
+    """Read a body, up to the size that the service accepts."""
     messages, size = [await receive()], 0
     while messages[-1]["type"] == "http.request" and messages[-1].get("more_body"):
         size += len(messages[-1].get("body", b""))
@@ -148,7 +148,7 @@ async def read_messages(receive: Receive) -> list[Message]:
 
 
 def digest_in(messages: list[Message]) -> bytes | None:
-    """Return the SHA-256 of the text that a body asks about; None if there is none in it."""
+    """Return the SHA-256 of the text in a body; None if there is none."""
     try:
         content = json.loads(b"".join(message.get("body", b"") for message in messages))
         return sha256(content["description"].encode()).digest()

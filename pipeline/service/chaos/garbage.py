@@ -1,4 +1,4 @@
-"""Answers that are not as they should be, each made of a good one."""
+"""Makes malformed answers from correct ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.service.chaos.kinds import Form
 __all__ = ["ABSURD_USD", "HUGE", "PAGE", "Garbled", "garbled"]
 
 ABSURD_USD = Decimal("1000000")
-"""What an answer with an absurd cost says that it costs; the account pays what is usual."""
+"""The price that an answer with an absurd cost states; the account pays the usual one."""
 
 HUGE = 50 << 20
 """Bytes of a huge answer."""
@@ -29,13 +29,13 @@ JSON = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Garbled:
-    """A body that is not as it should be.
+    """A malformed body.
 
     Attributes:
         body: its bytes.
-        stated_usd: the price in US dollars that it states; None if it states none.
-        media_type: what it says it is.
-        padding: so many spaces follow the body.
+        stated_usd: the price that it states, in US dollars; None if it states none.
+        media_type: the media type that it states.
+        padding: the number of spaces to send after the body.
     """
 
     body: bytes
@@ -45,10 +45,10 @@ class Garbled:
 
 
 def garbled(form: Form, body: bytes, billed: Decimal) -> Garbled:
-    """Spoil a good answer.
+    """Malform a correct answer.
 
     Args:
-        form: in which way.
+        form: how.
         body: the answer.
         billed: its price, US dollars.
     """
@@ -57,7 +57,7 @@ def garbled(form: Form, body: bytes, billed: Decimal) -> Garbled:
             return Garbled(b"", None)
         case "html":
             return Garbled(PAGE, None, "text/html")
-        case "huge":  # JSON allows any number of spaces: who reads to their end has no bound
+        case "huge":  # JSON allows any number of spaces, so reading to the end has no bound
             return Garbled(body, None, padding=HUGE)
         case "list":
             return Garbled(b"[" + body + b"]", None)
@@ -70,8 +70,8 @@ def garbled(form: Form, body: bytes, billed: Decimal) -> Garbled:
 
 
 def _stated(form: Form, content: Mapping[str, Any], billed: Decimal) -> Decimal | None:
-    """Return the price that an answer states; None if it has none that can be used."""
-    if form == "absurd-cost":  # a detailed form contradicts itself: base and markup are as much
+    """Return the usable price that an answer states; None without one."""
+    if form == "absurd-cost":  # the detailed form contradicts itself: base and markup are as large
         return None if "costBreakdown" in content["metadata"] else ABSURD_USD
     return billed if form in PRICED else None
 
@@ -82,7 +82,7 @@ def _types(content: dict[str, Any]) -> None:
 
 
 def _nan(content: dict[str, Any]) -> None:
-    """Write NaN, which JSON has not, for the cost and for the lowest confidence."""
+    """Write NaN, which is not JSON, for the cost and the lowest confidence."""
     _reprice(content, lambda _: float("nan"))
     for item in content["data"][-1:]:
         item["confidence"] = float("nan")
@@ -93,55 +93,31 @@ def _text_confidence(content: dict[str, Any]) -> None:
         item["confidence"] = str(item["confidence"])
 
 
-def _duplicates(content: dict[str, Any]) -> None:
-    content["data"] += content["data"]
-
-
-def _currency(content: dict[str, Any]) -> None:
-    _prices(content)["currency"] = "EUR"
-
-
-def _no_metadata(content: dict[str, Any]) -> None:
-    del content["metadata"]
-
-
-def _text_costs(content: dict[str, Any]) -> None:
-    _reprice(content, lambda usd: f"{usd:f}")
-
-
-def _negative_cost(content: dict[str, Any]) -> None:
-    _reprice(content, lambda usd: -usd)
-
-
-def _absurd_cost(content: dict[str, Any]) -> None:
-    _reprice(content, lambda _: ABSURD_USD)
-
-
-SPOILERS: dict[Form, Callable[[dict[str, Any]], None]] = {
-    "absurd-cost": _absurd_cost,
-    "currency": _currency,
-    "duplicates": _duplicates,
+SPOILERS: dict[Form, Callable[[dict[str, Any]], object]] = {
+    "absurd-cost": lambda content: _reprice(content, lambda _: ABSURD_USD),
+    "currency": lambda content: _prices(content).update(currency="EUR"),
+    "duplicates": lambda content: content.update(data=2 * content["data"]),
     "nan": _nan,
-    "negative-cost": _negative_cost,
-    "no-metadata": _no_metadata,
+    "negative-cost": lambda content: _reprice(content, lambda usd: -usd),
+    "no-metadata": lambda content: content.pop("metadata"),
     "text-confidence": _text_confidence,
-    "text-costs": _text_costs,
+    "text-costs": lambda content: _reprice(content, lambda usd: f"{usd:f}"),
     "types": _types,
 }
 
 PRICED: tuple[Form, ...] = ("duplicates", "text-confidence", "text-costs", "types")
-"""Forms that state the price all the same."""
+"""Forms that still state the price."""
 
 
 def _prices(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the object that states the price, in either form of the metadata."""
+    """Return the object that states the price."""
     metadata = content["metadata"]
     prices: dict[str, Any] = metadata.get("costBreakdown") or metadata["cost"]
     return prices
 
 
 def _reprice(content: dict[str, Any], change: Callable[[Decimal], object]) -> None:
-    """Change what the call cost, with and without the markup."""
+    """Change the price, with and without markup."""
     prices = _prices(content)
     for name in ("apiCost", "markupAmount", "finalCost"):
         if name in prices:

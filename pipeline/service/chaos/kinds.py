@@ -1,4 +1,4 @@
-"""What can go wrong between a client and the service, and when it does: one type a fault."""
+"""The faults that can be injected: a type for each, with its settings."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ Form: TypeAlias = Literal[
 FORMS: tuple[Form, ...] = get_args(Form)
 
 SHOWN = 8
-"""Places that are listed when a fault is announced."""
+"""Requests that are listed when a fault is announced."""
 
 
 class When(BaseModel):
     """Which requests a fault strikes; by default every one.
 
     Attributes:
-        probability: how likely each request is struck.
-        requests: the places of those that are struck, instead of a probability; the first
-            request of `systems` after the start has place 1.
+        probability: the probability that a request is struck.
+        requests: the numbers of the requests to strike, instead of a probability; the first
+            request of `systems` after the start is 1.
         systems: the systems whose requests can be struck.
-        after: seconds since the service started before which nothing is struck.
-        until: seconds since then from which on nothing is struck.
-        most: how often it strikes at most; a burst counts once.
-        burst: how many requests of `systems` in a row are struck each time.
+        after: seconds after the start of the service when the fault begins.
+        until: seconds after the start when the fault ends.
+        most: the maximum number of strikes; a burst counts as one.
+        burst: the number of requests of `systems` in a row that each strike hits.
     """
 
     model_config = ConfigDict(
@@ -98,11 +98,11 @@ class When(BaseModel):
 
 
 class Latency(When):
-    """The request waits before anything happens; it may be struck by another fault besides.
+    """The request waits before it is handled; another fault may strike it as well.
 
     Attributes:
-        seconds: how long at least.
-        jitter: up to how much longer, at random.
+        seconds: the minimum wait.
+        jitter: the maximum random addition to it, in seconds.
     """
 
     kind: Literal["latency"] = "latency"
@@ -111,13 +111,13 @@ class Latency(When):
 
 
 class DropBefore(When):
-    """The connection is reset before the work is done: no answer, nothing billed."""
+    """The connection is reset before the work: no answer, nothing billed."""
 
     kind: Literal["drop-before"] = "drop-before"
 
 
 class DropAfter(When):
-    """The connection is reset after the work is done: billed, but no answer."""
+    """The connection is reset after the work: billed, but no answer."""
 
     kind: Literal["drop-after"] = "drop-after"
 
@@ -129,10 +129,10 @@ class Cut(When):
 
 
 class Stall(When):
-    """Nothing happens for a while; then the request is worked off and billed, client or not.
+    """The request is delayed, then answered and billed even if the client has gone.
 
     Attributes:
-        seconds: for how long; more than the client's timeout, if it is to give up.
+        seconds: the delay; longer than the client's timeout to make it give up.
     """
 
     kind: Literal["stall"] = "stall"
@@ -140,10 +140,10 @@ class Stall(When):
 
 
 class Drip(When):
-    """The answer, which is billed, comes byte by byte.
+    """The answer, which is billed, is sent byte by byte.
 
     Attributes:
-        seconds: how long that takes.
+        seconds: the time that takes.
     """
 
     kind: Literal["drip"] = "drip"
@@ -151,11 +151,11 @@ class Drip(When):
 
 
 class Refuse(When):
-    """429, whether or not the limit was kept; nothing is billed.
+    """429, whether or not the limit was reached; nothing is billed.
 
     Attributes:
-        retry_after: how the answer says when to come back: in seconds, as a date, or not at all.
-        seconds: how long from now that is.
+        retry_after: the form of the Retry-After header: seconds, a date, or none.
+        seconds: the time that it asks the client to wait.
     """
 
     kind: Literal["refuse"] = "refuse"
@@ -164,11 +164,11 @@ class Refuse(When):
 
 
 class Error(When):
-    """An error of the service or of a proxy before the work is done; nothing is billed.
+    """An error of the service or of a proxy before the work; nothing is billed.
 
     Attributes:
         status: the HTTP status.
-        envelope: whether it has the service's envelope (INTERNAL_ERROR) or is a proxy's page.
+        envelope: whether the body is the service's error (INTERNAL_ERROR), or a proxy's page.
     """
 
     kind: Literal["error"] = "error"
@@ -180,7 +180,7 @@ class Gateway(When):
     """A proxy's error in place of the answer, which is billed.
 
     Attributes:
-        status: the HTTP status; 503 would say that nothing was done.
+        status: the HTTP status, but not 503, which means that nothing was done.
     """
 
     kind: Literal["gateway"] = "gateway"
@@ -189,15 +189,15 @@ class Gateway(When):
     @model_validator(mode="after")
     def _unclear(self) -> Gateway:
         if self.status == 503:
-            raise ValueError("503 says that nothing was done, so nothing may be billed")
+            raise ValueError("503 means that nothing was done, so nothing may be billed")
         return self
 
 
 class Garbage(When):
-    """An answer that is billed and not as it should be.
+    """A malformed answer, which is billed.
 
     Attributes:
-        form: what is wrong with it; "any" takes one at random.
+        form: what is wrong with it; "any" picks one at random.
     """
 
     kind: Literal["garbage"] = "garbage"
@@ -216,11 +216,11 @@ class Redirect(When):
 
 
 class IdleClose(When):
-    """The answer is whole, and the kept connection closed behind it: the next one may be lost.
+    """The connection is closed after a complete answer, so the next request on it may be lost.
 
     Attributes:
-        seconds: how long after the answer; a connection in use then is left alone.
-        jitter: up to how much longer, at random.
+        seconds: the time after the answer; a connection in use by then stays open.
+        jitter: the maximum random addition to it, in seconds.
     """
 
     kind: Literal["idle-close"] = "idle-close"

@@ -1,13 +1,13 @@
-"""The true record: what reached the service when, what went wrong with it, what was billed."""
+"""The record of a rehearsal: each request, its fault and what it was billed."""
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from pipeline.answers import System
 from pipeline.money import plain
@@ -43,16 +43,16 @@ class Served:
 
     Attributes:
         number: its place in the order of arrival.
-        arrived_at: when it was there.
-        system: what it asked about.
-        digest: the SHA-256 of its text; None if there was none.
-        worked_at: when it was worked on, and so counted for the limit; None if it never was.
-        billed_usd: what the account was charged; None if it was not.
-        answered_at: just before the answer left or the connection was dropped; None before.
-        fault: what went wrong, as in the script; None if nothing did.
-        status: the status that was sent; None if no answer was.
-        stated_usd: the price that the answer states in US dollars; None if it states none.
-        closed_at: when its connection was closed behind the answer; None if it was not.
+        arrived_at: when it arrived.
+        system: the system asked.
+        digest: the SHA-256 of its text; None without a text.
+        worked_at: when the service handled it and counted it for the limit; None if it did not.
+        billed_usd: what the account was charged; None for nothing.
+        answered_at: just before the answer was sent or the connection dropped; None before.
+        fault: the fault, as in the script; None without one.
+        status: the HTTP status sent; None without an answer.
+        stated_usd: the price that the answer states, US dollars; None if it states none.
+        closed_at: when the connection was closed after the answer; None if it was not.
     """
 
     number: int
@@ -69,11 +69,11 @@ class Served:
 
 
 class Record:
-    """The record in the service's folder; it outlives the process, not a crash of the machine.
+    """The record in the service's folder. It survives a crash of the process, not of the machine.
 
     Args:
-        folder: where the file is; it is made if it is not there.
-        clock: gives seconds since 1970.
+        folder: the folder of the file; it is created if necessary.
+        clock: returns seconds since 1970.
 
     Attributes:
         path: the file.
@@ -85,43 +85,45 @@ class Record:
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE
         self._connection = connect(folder, FILE, SCHEMA, VERSION)
-        self._connection.execute("PRAGMA synchronous = NORMAL")  # one sync a call is enough
+        self._connection.execute(
+            "PRAGMA synchronous = NORMAL"
+        )  # the charge is already synced once per call
         self._clock = clock
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def arrived(self, at: float, system: System, digest: bytes | None) -> int:
-        """Write a request down; return its number."""
-        values = (at, system, digest.hex() if digest else None)
-        cursor = self._write(
-            "INSERT INTO requests (arrived_at, system, text_sha256) VALUES (?, ?, ?)", *values
+        """Record the arrival of a request; return its number."""
+        cursor = self._connection.execute(
+            "INSERT INTO requests (arrived_at, system, text_sha256) VALUES (?, ?, ?)",
+            (at, system, digest.hex() if digest else None),
         )
         return cursor.lastrowid or 0
 
     def works(self, number: int) -> None:
-        """Write down that a request is now being worked on."""
-        self._set(number, "worked_at = ?", self._clock())
+        """Record that the service now handles a request."""
+        self._set(number, worked_at=self._clock())
 
     def billed(self, number: int, usd: Decimal) -> None:
-        """Write down what the account was charged."""
-        self._set(number, "billed_usd = ?", plain(usd))
+        """Record what the account was charged."""
+        self._set(number, billed_usd=plain(usd))
 
     def answered(
         self, number: int, fault: str | None, status: int | None, stated: Decimal | None
     ) -> None:
-        """Write down what is now being sent, if anything is."""
+        """Record what is now sent, if anything."""
         usd = None if stated is None else plain(stated)
-        values = (self._clock(), fault, status, usd)
-        self._set(number, "answered_at = ?, fault = ?, status = ?, stated_usd = ?", *values)
+        now = self._clock()
+        self._set(number, answered_at=now, fault=fault, status=status, stated_usd=usd)
 
     def closed(self, number: int) -> None:
-        """Write down that the connection was closed behind the answer."""
-        self._set(number, "closed_at = ?", self._clock())
+        """Record that the connection was closed after the answer."""
+        self._set(number, closed_at=self._clock())
 
     def requests(self, after: int = 0) -> list[Served]:
-        """Return the requests behind a number, the first first."""
+        """Return the requests after a number, in order."""
         rows = self._connection.execute(
             "SELECT * FROM requests WHERE request_id > ? ORDER BY request_id", (after,)
         )
@@ -132,30 +134,17 @@ class Record:
         (number,) = self._connection.execute("SELECT max(request_id) FROM requests").fetchone()
         return number or 0
 
-    def _set(self, number: int, columns: str, *values: object) -> None:
-        self._write(
+    def _set(self, number: int, **values: object) -> None:
+        columns = ", ".join(f"{column} = ?" for column in values)
+        self._connection.execute(
             f"UPDATE requests SET {columns} WHERE request_id = ?",  # noqa: S608 - our own columns
-            *values,
-            number,
+            (*values.values(), number),
         )
 
-    def _write(self, statement: str, *values: object) -> sqlite3.Cursor:
-        return self._connection.execute(statement, values)
 
-
-def _served(
-    number: int,
-    arrived_at: float,
-    system: System,
-    digest: str | None,
-    worked_at: float | None,
-    billed: str | None,
-    answered_at: float | None,
-    fault: str | None,
-    status: int | None,
-    stated: str | None,
-    closed_at: float | None,
-) -> Served:
+def _served(*row: Any) -> Served:
+    number, arrived_at, system, digest, worked_at, billed, *answer = row
+    answered_at, fault, status, stated, closed_at = answer
     return Served(
         number,
         arrived_at,

@@ -1,4 +1,4 @@
-"""Tells people what is going to go wrong, and afterwards what did."""
+"""What people read of a script before the service starts, and of the record after it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["announced", "told"]
 
 
 def announced(script: Script) -> str:
-    """List what is going to go wrong."""
+    """List the faults of a script."""
     faults = [f"  {fault}" for fault in script.fault] or ["  none"]
     return "\n".join([f"Faults, seed {script.seed}:", *faults])
 
 
 def told(requests: Iterable[Served]) -> str:
-    """Count what happened, by fault."""
+    """Count the requests, by fault."""
     by_fault: defaultdict[str, list[Served]] = defaultdict(list)
     for request in requests:
         by_fault[request.fault or "no fault"].append(request)

@@ -1,4 +1,4 @@
-"""A script of faults: read from a file, and thrown as dice that fall alike for the same seed."""
+"""Reads a script of faults and decides, repeatably, which requests they strike."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipeline.service.chaos.kinds import KINDS, Fault, Latency
 
 __all__ = ["Dice", "Script", "Throw", "read_script"]
 
-HINT = 'Faults are written as in the README, "Rehearsing a bad night".'
+HINT = 'The format is in "Rehearse faults": docs/how-to/rehearse-faults.md.'
 
 _NO_KIND = (
     f"its kind must be one of {', '.join(kind.model_fields['kind'].default for kind in KINDS)}"
@@ -30,15 +30,15 @@ SAID = {
     "union_tag_invalid": _NO_KIND,
     "union_tag_not_found": _NO_KIND,
 }
-"""What pydantic's errors mean in a file; its own words do for the others."""
+"""Messages for some of pydantic's errors; its own do for the others."""
 
 
 class Script(BaseModel):
-    """What goes wrong.
+    """The faults of a rehearsal.
 
     Attributes:
-        fault: the faults; of those that strike a request the first counts, besides any latency.
-        seed: the same one lets the same requests be struck; drawn if it is not given.
+        fault: the faults; the first that strikes a request counts, besides any latency.
+        seed: the same seed strikes the same requests; drawn at random if not given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,17 +51,17 @@ def read_script(path: Path) -> Script:
     """Read a script from a TOML file.
 
     Raises:
-        SettingsError: the file cannot be read, or something in it is not as it should be.
+        SettingsError: the file cannot be read, or is wrong.
     """
     try:
         content = read_toml(path)
     except OSError as error:
         raise SettingsError(
-            f"The faults {path} cannot be read: {error.strerror or error}.",
+            f"The faults file {path} cannot be read: {error.strerror or error}.",
             "Give --faults a TOML file.",
         ) from error
     except ValueError as error:  # of TOML and of UTF-8
-        raise SettingsError(f"The faults {path} are not TOML: {error}.", HINT) from error
+        raise SettingsError(f"The faults file {path} is not TOML: {error}.", HINT) from error
     try:
         return Script.model_validate(content)
     except ValidationError as error:
@@ -69,7 +69,7 @@ def read_script(path: Path) -> Script:
 
 
 def _first(error: ValidationError) -> str:
-    """Say what is wrong first, and in which fault."""
+    """Describe the first error, and in which fault it is."""
     first = error.errors(include_url=False)[0]
     said = SAID.get(first["type"], first["msg"].removeprefix("Value error, "))
     match first["loc"]:
@@ -87,9 +87,9 @@ class Throw:
     """What strikes one request.
 
     Attributes:
-        delay: how long it waits first, seconds.
-        fault: what happens to it then; None if nothing does.
-        chance: decides what the fault leaves open.
+        delay: seconds that it waits first.
+        fault: the fault that strikes it then; None for none.
+        chance: decides what the fault leaves to chance.
     """
 
     delay: float
@@ -98,11 +98,7 @@ class Throw:
 
 
 class Dice:
-    """Says for one request after the other what strikes it.
-
-    Args:
-        script: the faults.
-    """
+    """Decides for each request, in order, which faults of a script strike it."""
 
     def __init__(self, script: Script) -> None:
         self._seed = script.seed
@@ -112,12 +108,7 @@ class Dice:
         ]
 
     def throw(self, system: System, elapsed: float) -> Throw:
-        """Decide on the next request.
-
-        Args:
-            system: what it asks about.
-            elapsed: seconds since the service started.
-        """
+        """Decide on the next request, to a system, some seconds after the service started."""
         self._thrown += 1
         chance = Random(f"{self._seed}//{self._thrown}")  # noqa: S311 - to be repeatable
         delay, struck = 0.0, None
@@ -133,7 +124,7 @@ class Dice:
 
 
 class _Die:
-    """Decides for one fault. Places, not times, decide what falls, so that a seed repeats it."""
+    """Decides for one fault, by the number of the request, so that a seed repeats it."""
 
     def __init__(self, fault: Fault, seed: str) -> None:
         self.fault = fault
@@ -141,7 +132,7 @@ class _Die:
         self._seen = self._strikes = self._of_burst = 0
 
     def falls(self, system: System, elapsed: float, free: bool = True) -> bool:
-        """Say whether the next request is struck; one that is not free is struck by another."""
+        """Return whether the next request is struck; it is not free if another fault strikes it."""
         when = self.fault
         if system not in when.systems:
             return False

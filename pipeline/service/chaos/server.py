@@ -1,4 +1,4 @@
-"""The service with faults: an ASGI application around it that strikes requests as a script says."""
+"""An ASGI application around the service that injects the faults of a script."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYS
 
 
 class FaultServer:
-    """Passes calls to a service and strikes them; what is no call passes untouched.
+    """Passes calls to a service and injects faults; other requests pass unchanged.
 
-    It runs on uvicorn with `DroppableConnections` as its protocol.
+    It needs uvicorn with `DroppableConnections` as the protocol.
 
     Args:
         app: the service.
-        script: what goes wrong.
-        record: where it is written down what did.
-        clock: gives seconds since 1970, for the record.
+        script: the faults.
+        record: the record of what happens.
+        clock: returns seconds since 1970, for the record.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class FaultServer:
         self._started = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take a request."""
+        """Handle a request."""
         system = _system(scope)
         if system is None:
             await self._app(scope, receive, send)
@@ -89,7 +89,7 @@ class FaultServer:
 
 
 def _system(scope: Scope) -> System | None:
-    """Return what a call asks about; None for what is no call."""
+    """Return the system of a call; None for other requests."""
     if scope["type"] != "http" or scope["method"] != "POST":
         return None
     return ENDPOINTS.get(path_of(scope))
@@ -100,7 +100,7 @@ async def _untouched(exchange: Exchange, response: Response) -> None:
 
 
 async def _before(exchange: Exchange, fault: Fault, chance: Random) -> None:
-    """Strike a request before the work is done; what strikes later comes later."""
+    """Strike a request before the work, or go on to the faults that strike after it."""
     match fault:
         case DropBefore():
             await exchange.drop(fault.kind)
@@ -117,15 +117,15 @@ async def _before(exchange: Exchange, fault: Fault, chance: Random) -> None:
             await exchange.answer(response, fault.kind, response.billed_usd)
         case _:
             response = await exchange.work()
-            if response.billed_usd is None:  # the service refused it: nothing is left to spoil
+            if response.billed_usd is None:  # the service refused it: there is nothing to spoil
                 await _untouched(exchange, response)
             else:
                 await _after(exchange, response, fault, chance)
 
 
 async def _after(exchange: Exchange, response: Response, fault: Fault, chance: Random) -> None:
-    """Strike an answer that is billed."""
-    assert response.billed_usd is not None  # noqa: S101 - the caller has seen to it
+    """Strike a billed answer."""
+    assert response.billed_usd is not None  # noqa: S101 - the caller checks it
     match fault:
         case DropAfter():
             await exchange.drop(fault.kind)

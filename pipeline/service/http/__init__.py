@@ -1,1 +1,1 @@
-"""The service's door: HTTP, limits, errors and logs."""
+"""HTTP: bodies, errors, health and logs."""

@@ -1,6 +1,6 @@
-"""Writes a line for each request: nothing in it is secret, and nothing is what somebody buys.
+"""Logs a line for each request, without secrets and without texts.
 
-A request gets a number of its own, which its line, its traceback and its response share.
+Each request gets an id, which its line, its traceback and its response share.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEADER = b"x-request-id"
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
 
 QUIET = "/health"
-"""Asked every few seconds by whoever watches the service; only failures are worth a line."""
+"""Monitoring asks it every few seconds; only failures are logged."""
 
 SYSTEM_OF = {f"/api/{system}/match": system for system in SYSTEMS}
 
@@ -36,14 +36,14 @@ log = logging.getLogger("pipeline.service")
 
 
 class AccessLog:
-    """Numbers requests, logs what became of each, and answers for those that fail.
+    """Gives requests an id, logs them, and answers those that fail.
 
-    It stands around everything else, so that it sees what is really sent. The number is in the
-    request's state as `request_id`.
+    It is the outermost middleware but for `EncodedSlashes` and `SecurityHeaders`, so it sees what
+    is really sent. The id is in the request's state as `request_id`.
 
     Args:
         app: the service.
-        failed: gives the answer to a request that failed; the log has what went wrong.
+        failed: returns the response to a request that failed.
     """
 
     def __init__(self, app: ASGIApp, failed: Answering) -> None:
@@ -51,7 +51,7 @@ class AccessLog:
         self._failed = failed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and log what became of it."""
+        """Pass a request on and log its outcome."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -59,12 +59,12 @@ class AccessLog:
         scope.setdefault("state", {})["request_id"] = request.number
         try:
             await self._app(scope, receive, request.send)
-        except ClientDisconnect:  # there is nobody to answer
+        except ClientDisconnect:  # nobody is left to answer
             pass
         except Exception as error:
             log.error("failed", exc_info=error, extra={FIELDS: {"request": request.number}})
             if request.status is not None:
-                raise  # half an answer is sent: the server has to break it off
+                raise  # part of the response is sent: the server must cut it off
             response = await self._failed(Request(scope))
             await response(scope, receive, request.send)
         finally:
@@ -73,14 +73,14 @@ class AccessLog:
 
 @dataclass
 class _Request:
-    """A request and what has been answered so far.
+    """A request and its response so far.
 
     Attributes:
-        scope: what the server knows of it, and what the application notes in its state.
-        to_client: the way to the client.
-        number: what it is called in the log and in the response.
-        status: the HTTP status; None before there is any.
-        size: bytes of the body so far.
+        scope: the ASGI scope, in whose state the application leaves notes.
+        to_client: sends to the client.
+        number: the id in the log and in the response.
+        status: the HTTP status; None before the response.
+        size: bytes of the response's body so far.
     """
 
     scope: Scope
@@ -91,7 +91,7 @@ class _Request:
     _start: float = field(default_factory=time.perf_counter)
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer."""
+        """Send a part of the response."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = [*message.get("headers", ()), (HEADER, self.number.encode())]
@@ -101,8 +101,8 @@ class _Request:
         await self.to_client(message)
 
     def log(self) -> None:
-        """Write the line."""
-        # The path as the service declares it: a caller's own may have anything in it.
+        """Log the line."""
+        # The path as the service declares it: the caller's path may contain anything.
         route: str | None = getattr(self.scope.get("route"), "path", None)
         level = logging.DEBUG if route == QUIET and self.status == 200 else logging.INFO
         known = {name: value for name, value in self._fields(route) if value is not None}
@@ -127,7 +127,7 @@ class _Request:
 
 
 def _address(scope: Scope) -> str | None:
-    """Return where a request comes from, unless a proxy passed on what is no address."""
+    """Return the address of the client; None if a proxy passed on something else."""
     try:
         return str(ip_address(scope["client"][0]))
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""The bodies of requests and responses, as the interface writes them."""
+"""Reads the bodies of requests and writes those of responses."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = [
 Metadata: TypeAlias = Literal["detailed", "compact", "mixed"]
 
 METADATA: tuple[Metadata, ...] = get_args(Metadata)
-"""The interface's two forms of the metadata; mixed gives either, always the same to a text."""
+"""The two forms of the metadata; `mixed` picks one by the text."""
 
 MAX_CHARACTERS = 20_000
-"""The longest description that is classified; the interface leaves the bound open."""
+"""The longest description that is classified."""
 
 SUCCESS = "API call was successful"
 
@@ -38,27 +38,27 @@ EXAMPLE = 'Send {"description": "..."}.'
 
 
 def description_in(body: bytes) -> str:
-    """Return the description that a request asks about, as it was sent; other names are ignored.
+    """Return the description in a request's body; other names are ignored.
 
     Raises:
-        ValidationError: the body is not a JSON object with one that can be classified.
+        ValidationError: the body is not a JSON object with a usable description.
     """
     request = _parsed(body)
     if not isinstance(request, dict):
-        raise ValidationError(f"The body is {_kind(request)}, not an object. {EXAMPLE}")
+        raise ValidationError(f"The body is {KINDS[type(request)]}, not an object. {EXAMPLE}")
     if "description" not in request:
         raise ValidationError(f"There is no description. {EXAMPLE}")
     description = request["description"]
     if not isinstance(description, str):
-        raise ValidationError(f"The description is {_kind(description)}. Send it as a string.")
+        raise ValidationError(f"The description is {KINDS[type(description)]}. Send a string.")
     return checked_description(description)
 
 
 def checked_description(description: str) -> str:
-    """Return a description that can be classified.
+    """Return a description.
 
     Raises:
-        ValidationError: it cannot.
+        ValidationError: it is empty, too long or not valid Unicode.
     """
     if not description.strip():
         raise ValidationError("The description is empty. Say what is to be bought.")
@@ -68,7 +68,7 @@ def checked_description(description: str) -> str:
             f"Shorten it to {MAX_CHARACTERS:,}."
         )
     if any("\ud800" <= character <= "\udfff" for character in description):
-        raise ValidationError("The description has half a surrogate pair. Send whole characters.")
+        raise ValidationError("The description has an unpaired surrogate. Send valid Unicode.")
     return description
 
 
@@ -119,14 +119,14 @@ def _detailed(price: Price) -> dict[str, Any]:
 
 
 def _written(body: dict[str, Any]) -> bytes:
-    """Write JSON; decimals become numbers digit by digit, never by way of a float."""
+    """Write JSON; a decimal keeps all its digits."""
     return simplejson.dumps(body, ensure_ascii=False, use_decimal=True).encode()
 
 
 def _parsed(body: bytes) -> Any:
-    """Read JSON as RFC 8259 and RFC 7493 have it: in UTF-8 and with no name twice."""
+    """Read JSON by RFC 8259 and RFC 7493: UTF-8, no name twice in an object."""
     try:
-        text = body.decode("utf-8-sig")  # some programs put a mark before UTF-8
+        text = body.decode("utf-8-sig")  # some programs send a byte order mark
     except UnicodeDecodeError as error:
         raise ValidationError("The body is not UTF-8. Send JSON in UTF-8.") from error
     try:
@@ -138,7 +138,7 @@ def _parsed(body: bytes) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; which of two values under one name is meant, nobody can know."""
+    """Build an object; a name with two values is ambiguous."""
     named = dict(pairs)
     if len(named) < len(pairs):
         raise ValidationError("The body has a name twice in one object. Send each name once.")
@@ -146,15 +146,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(constant)  # Python would take NaN and Infinity, which JSON has not
-
-
-def _kind(value: object) -> str:
-    return KINDS[type(value)]
+    raise ValueError(constant)  # Python accepts NaN and Infinity, which are not JSON
 
 
 JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant=_refuse)
-"""No number matters, so whole ones are not read digit by digit, of which Python allows 4,300."""
+"""Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
 
 KINDS = {
     type(None): "null",

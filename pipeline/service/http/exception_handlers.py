@@ -1,4 +1,4 @@
-"""How everything that goes wrong is answered: the interface's envelope, or a page for a browser."""
+"""Answers errors: with the API's error body, or with a page for a browser."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from pipeline.service.http.requests import JSON
 __all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html"]
 
 ErrorPage: TypeAlias = Callable[[Request, int], Response]
-"""Gives the page that says to people what an HTTP status means."""
+"""Returns the error page for an HTTP status."""
 
 Answering: TypeAlias = Callable[[Request], Awaitable[Response]]
-"""Gives the answer to a request that failed."""
+"""Returns the response to a request that failed."""
 
 API = "/api/"
-"""What begins so belongs to programs, whatever asks for it."""
+"""Paths that begin so always get the error body."""
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 
 FAILED = "The service failed. Try again later; its log calls this request {}."
-"""What is said to whoever made a request that failed; the log has what went wrong."""
+"""The message of an unexpected error, with the id of the request."""
 
 
 def answer_failures(app: FastAPI, page: ErrorPage) -> Answering:
-    """Let an application answer everything that goes wrong in it.
+    """Register the handlers of an application's errors.
 
     Args:
         app: the application.
-        page: what a browser gets outside the API, in place of the envelope.
+        page: the page that a browser gets outside the API.
 
     Returns:
-        What answers a request that nobody was prepared for.
+        The handler of unexpected errors.
     """
 
     async def not_routed(request: Request, error: Exception) -> Response:
@@ -58,7 +58,7 @@ def answer_failures(app: FastAPI, page: ErrorPage) -> Answering:
         return envelope(status, error_type, message, headers)
 
     async def failed(request: Request) -> Response:
-        """Say nothing of what went wrong: the server's log has it."""
+        """Answer without details, which are in the log."""
         if _is_for_people(request):
             return page(request, 500)
         return envelope(500, INTERNAL_ERROR, FAILED.format(request.state.request_id))
@@ -71,12 +71,12 @@ def answer_failures(app: FastAPI, page: ErrorPage) -> Answering:
 def envelope(
     status: int, error: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a response with the interface's error body."""
+    """Return a response with the API's error body."""
     return Response(failure(error, message), status, headers, JSON)
 
 
 def prefers_html(accept: str) -> bool:
-    """Say whether an Accept header puts HTML above JSON, as those of browsers do."""
+    """Return whether an Accept header prefers HTML to JSON, as browsers do."""
     wanted = dict(_ranges(accept))
     anything = wanted.get("*/*", 0.0)
     html = wanted.get("text/html", wanted.get("text/*", anything))
@@ -94,7 +94,7 @@ def _is_for_people(request: Request) -> bool:
 
 
 def _allowed(routes: Sequence[BaseRoute], request: Request) -> str:
-    """List the methods that a path takes; the router would name those of its first route only."""
+    """List the methods of a path; the router names only those of its first route."""
     scopes = {method: {**request.scope, "method": method} for method in METHODS}
     return ", ".join(
         method

@@ -1,4 +1,4 @@
-"""Tells who watches the service whether it can work: `/health` asks no key and has no limit."""
+"""`/health`: whether the service can answer; without a key and without a limit."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ log = logging.getLogger("pipeline.service")
 
 
 def health(accounts: Accounts) -> Callable[[], Awaitable[dict[str, str]]]:
-    """Return the endpoint, which is well if the accounts can be read."""
+    """Return the endpoint, which fails if the accounts cannot be read."""
 
     async def status() -> dict[str, str]:
         try:
             accounts.check()
         except sqlite3.Error as error:
             log.error("the accounts cannot be read", exc_info=error)
-            raise UnavailableError("The accounts cannot be read. Look into the log.") from error
+            raise UnavailableError("The accounts cannot be read. See the log.") from error
         return {"status": "ok"}
 
     return status

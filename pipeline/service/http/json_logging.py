@@ -1,4 +1,4 @@
-"""The service's log: a JSON object a line, in which nothing of what people send is quoted."""
+"""The service's log: a JSON object per line, which never quotes what clients send."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pipeline.service.times import iso
 __all__ = ["FIELDS", "JsonLines", "set_up"]
 
 FIELDS = "fields"
-"""What `extra` calls the further fields of a line."""
+"""The name in `extra` of the further fields of a line."""
 
 TELLING = (OSError, sqlite3.Error)
-"""Errors whose messages are of the machine. Those of others may quote a text: `KeyError` does."""
+"""Errors whose messages never quote a text; others may, as `KeyError` does."""
 
 FRAMES = 40
-"""So many frames are told, the last: an error that many wait for collects those of each."""
+"""The last frames that a traceback shows; an error that many await collects those of each."""
 
 
 def set_up() -> None:
-    """Write the log of the whole process to standard error, from level INFO on."""
+    """Log to standard error, from level INFO on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
@@ -48,7 +48,7 @@ class JsonLines(logging.Formatter):
 
 
 def _traceback(error: BaseException) -> str:
-    """Tell where an error comes from, the first cause first, and only its type if it may quote."""
+    """Return the traceback, the first cause first, without messages that may quote a text."""
     return "\n".join(reversed([_told(one) for one in _chain(error)]))
 
 

@@ -1,4 +1,4 @@
-"""Keeps a slash that is encoded from separating: decoded, it would be told from no other."""
+"""Keeps encoded slashes in paths from separating segments."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ENCODED_SLASH = re.compile(r"%(?=2[Ff])")
 
 
 class EncodedSlashes:
-    """Routes by paths in which only a plain slash separates (RFC 3986, 2.2).
+    """Routes by paths in which only a plain slash separates segments (RFC 3986, 2.2).
 
-    A proxy that guards `/api/` would not know `/api%2fcpv/match`, so nor does the service.
+    A proxy that guards `/api/` does not match `/api%2fcpv/match`, so the service must not either.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -29,7 +29,7 @@ class EncodedSlashes:
 
 
 def path_of(scope: Scope) -> str:
-    """Return the path of a request, decoded but for its encoded slashes."""
+    """Return the path of a request, decoded except for encoded slashes."""
     raw = (scope.get("raw_path") or b"").decode("ascii", "replace")
     marked = ENCODED_SLASH.sub("%25", raw)
     return str(scope["path"]) if marked == raw else unquote(marked)

@@ -1,6 +1,6 @@
-"""Speaks HTTP as uvicorn does, with bounds on what one connection may take, and the envelope.
+"""Speaks HTTP as uvicorn does, with limits on a connection, and with the API's error body.
 
-What is no HTTP, or comes too slowly, never reaches the application, so it is answered here.
+Requests that are not HTTP or too slow never reach the application, so they are answered here.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pipeline.service.http.json_logging import FIELDS
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
 
 MAX_HEAD = 64 * 1024
-"""Bytes of a request's head, and of what else is no body: h11 keeps them in memory."""
+"""Bytes of a request's head, which h11 keeps in memory."""
 
 SLOWEST = 30.0
-"""Seconds that a request may take to arrive as a whole, from its first byte."""
+"""Seconds that a request may take to arrive completely, from its first byte."""
 
 AGAIN = 1
-"""Seconds after which somebody who found too many connections may come back."""
+"""Seconds to wait after a 503 because of too many connections."""
 
 LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 
@@ -39,19 +39,19 @@ log = logging.getLogger("pipeline.service")
 class BoundedHttp(H11Protocol):
     """One connection.
 
-    `limit_concurrency` of the configuration is the most connections there may be; on one more
-    the answer is 503, whatever it asks.
+    `limit_concurrency` of the configuration is the maximum number of connections; every request on
+    an extra one gets 503.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.conn = _OneLength(h11.SERVER, MAX_HEAD)
         self._most = self.limit_concurrency
-        self.limit_concurrency = None  # else uvicorn would answer, in plain text
+        self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection."""
+        """Start a connection."""
         super().connection_made(transport)
         if self.client is not None:
             self.client = (_unmapped(self.client[0]), self.client[1])
@@ -60,45 +60,45 @@ class BoundedHttp(H11Protocol):
         self._deadline = self.loop.call_later(SLOWEST, self._late)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of a connection."""
+        """End a connection."""
         self._in_time()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Read."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, which may be there already, or a part of it."""
+        """Go on to the next request, of which some may have arrived."""
         super().on_response_complete()
         self._watch()
 
     def shutdown(self) -> None:
-        """Let a request under way end, and tell its sender that it is the connection's last.
+        """Let a request under way finish, and announce that the connection then closes.
 
-        Who sent another one would never know what became of it.
+        A client that sent another request would not learn its outcome.
         """
         if self.cycle is not None and not self.cycle.response_complete:
             self.headers.append((b"connection", b"close"))  # uvicorn answers in kind
         super().shutdown()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words
-        """Answer what is no HTTP; uvicorn is at the error that says so."""
+        """Answer a request that is not HTTP; uvicorn calls this while it handles the error."""
         if getattr(sys.exc_info()[1], "error_status_hint", 400) == 431:
             self._refuse(431, f"The head is too large. Send {MAX_HEAD:,} bytes at most.")
         else:
-            self._refuse(400, "This is not HTTP. Send a request as HTTP/1.1 has it.")
+            self._refuse(400, "This is not HTTP. Send an HTTP/1.1 request.")
 
     def _watch(self) -> None:
-        """Give the rest of a request a time to come in, if there is one."""
+        """Limit the time for the rest of a request, if there is one."""
         if self.transport.is_closing() or not self._arriving():
             self._in_time()
         elif self._deadline is None:
             self._deadline = self.loop.call_later(SLOWEST, self._late)
 
     def _arriving(self) -> bool:
-        """Say whether a request has begun that is not here as a whole."""
+        """Return whether a request has arrived in part."""
         state = self.conn.their_state
         return state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0] != b"")
 
@@ -111,14 +111,14 @@ class BoundedHttp(H11Protocol):
         self._deadline = None
         if self._arriving():
             self._refuse(408, f"The request is too slow. Send it within {SLOWEST:g} s.")
-        else:  # nothing came since the connection was made
+        else:  # nothing has arrived since the connection began
             self.transport.close()
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answer, unless this request has an answer already, and close the connection."""
+        """Answer, unless a response has begun, and close the connection."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(_response(status, message))
-        if self.cycle is not None:  # whoever waits for the rest is told that there is none
+        if self.cycle is not None:  # the reader of the body learns that no more comes
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()
@@ -126,14 +126,13 @@ class BoundedHttp(H11Protocol):
 
 
 class _OneLength(h11.Connection):
-    """Takes no request that says in two ways where it ends.
+    """Refuses requests with both Content-Length and Transfer-Encoding (RFC 9112, 6.3).
 
-    A proxy may believe the one and this server the other, and what is a body there would be
-    somebody else's request here (RFC 9112, 6.3).
+    A proxy may use the other of the two, so that part of a body becomes a request here.
     """
 
     def next_event(self) -> Any:
-        """Return what comes next; see h11."""
+        """Return the next event; see h11."""
         event = super().next_event()
         if isinstance(event, h11.Request) and {name for name, _ in event.headers} >= LENGTHS:
             raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
@@ -141,13 +140,13 @@ class _OneLength(h11.Connection):
 
 
 def _log_refusal(status: int, client: tuple[str, int] | None) -> None:
-    """Log what the application never gets to see."""
+    """Log a request that never reaches the application."""
     fields = {"status": status, "address": client[0] if client else None}
     log.info("refused", extra={FIELDS: fields})
 
 
 def _response(status: int, message: str) -> bytes:
-    # Nothing is wrong with what came too slowly, so nobody is to take it for refused for good.
+    # A slow request is not invalid: the client may send it again.
     error = INTERNAL_ERROR if status == HTTPStatus.REQUEST_TIMEOUT else ValidationError.error
     body = failure(error, message)
     head = (
@@ -160,7 +159,7 @@ def _response(status: int, message: str) -> bytes:
 
 
 async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - as ASGI has it
-    """Say that there are too many connections."""
+    """Answer that there are too many connections."""
     _log_refusal(503, scope["client"])
     body = failure(INTERNAL_ERROR, "The service is busy. Try again in a moment.")
     headers = [
@@ -174,7 +173,7 @@ async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:  # noqa:
 
 
 def _unmapped(host: str) -> str:
-    """Return an IPv4 address as such: a socket for both kinds gives it as an IPv6 one."""
+    """Return an address, with an IPv4 one that a dual-stack socket maps to IPv6 as IPv4."""
     try:
         parsed = ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Reads the key and the body of a request, and nothing of a body that cannot be answered."""
+"""Reads the key and the body of a request."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ __all__ = ["JSON", "MAX_BODY", "body_of", "key_of"]
 JSON = "application/json"
 
 MAX_BODY = 256 * 1024
-"""Bytes: room for the longest description with every character escaped, as JSON may."""
+"""Bytes: enough for the longest description with every character escaped."""
 
 UTF_8 = {"utf-8", "utf8"}
 
 
 def key_of(request: Request) -> str | None:
-    """Return the key that a request brings; several together are one that nobody has."""
+    """Return the API key of a request; several headers make one key, which is unknown."""
     keys = request.headers.getlist("X-API-Key")
     return ",".join(keys) if keys else None
 
 
 async def body_of(request: Request) -> bytes:
-    """Read a JSON body, and never more of it than may be.
+    """Read a JSON body.
 
     Raises:
-        ValidationError: it is not said to be plain JSON in UTF-8, is too large, or broke off.
+        ValidationError: its headers do not say JSON in UTF-8, or it is too large or incomplete.
     """
     _check_media_type(request)
     _check_coding(request)
@@ -40,7 +40,7 @@ async def body_of(request: Request) -> bytes:
             if len(body) > MAX_BODY:
                 raise _too_large()
     except ClientDisconnect as error:
-        raise ValidationError("The body broke off. Send it again.") from error
+        raise ValidationError("The body arrived incomplete. Send it again.") from error
     return bytes(body)
 
 
@@ -59,15 +59,15 @@ def _check_media_type(request: Request) -> None:
 def _check_coding(request: Request) -> None:
     coding = ",".join(request.headers.getlist("Content-Encoding")).strip().lower()
     if coding not in ("", "identity"):
-        refusal = ValidationError("The body is compressed. Send it as it is.", 415)
+        refusal = ValidationError("The body is compressed. Send it uncompressed.", 415)
         refusal.headers["Accept-Encoding"] = "identity"
         raise refusal
 
 
 def _check_length(request: Request) -> None:
-    """Refuse what is too large before it is sent, if the sender waits for that (RFC 9110, 10.1.1).
+    """Refuse a body that is too large before it is sent, if the client waits (RFC 9110, 10.1.1).
 
-    A server lets no length pass that is no number; where there is none, the bytes are counted.
+    The HTTP server refuses lengths that are not numbers; without a length, the bytes are counted.
     """
     stated = request.headers.get("Content-Length", "")
     if stated.isdecimal() and float(stated) > MAX_BODY:

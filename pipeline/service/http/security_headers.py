@@ -1,4 +1,4 @@
-"""Puts on every response what keeps browsers from doing more with it than it is for."""
+"""Adds the security headers to every response."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ HEADERS = {
 }
 
 HTTPS_ONLY = "max-age=31536000"
-"""A year. Other hosts of the domain may be somebody else's, so they are not spoken for."""
+"""A year, for this host only: other hosts of the domain may belong to someone else."""
 
 
 class SecurityHeaders:
-    """Adds the headers to whatever an application answers."""
+    """Adds the security headers to all responses of an application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and add to its response."""
+        """Pass a request on and add the headers to its response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -55,8 +55,8 @@ class SecurityHeaders:
 
 
 def set_security_headers(headers: MutableHeaders, scheme: str) -> None:
-    """Add what is missing, for a response to a request that came by http or https."""
+    """Add the missing headers to a response to a request over http or https."""
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
-    if scheme == "https":  # a browser that once saw it would never come by http again
+    if scheme == "https":  # browsers that see it never use http again
         headers.setdefault("Strict-Transport-Security", HTTPS_ONLY)

@@ -1,1 +1,1 @@
-"""Answers calls: many at once, each charged by itself."""
+"""Answers calls, in batches, and charges for each."""

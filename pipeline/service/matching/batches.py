@@ -1,4 +1,4 @@
-"""Works off together what waits at the same time: texts to score, charges to commit."""
+"""Batches concurrent work: texts to score, charges to commit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Result = TypeVar("Result")
 class Batches(Generic[Item, Result]):
     """Hands items to blocking work, in a thread, one batch after the other.
 
-    What comes while a batch is worked off waits for the next. So one caller alone waits for
-    nobody, and many share what costs the same for one as for all.
+    Items that arrive during a batch go into the next one. So a single caller never waits, and many
+    callers share costs that do not grow with the items.
 
     Args:
         work: takes items and returns their results, in the same order.
-        most: so many items go into a batch at most.
+        most: the maximum size of a batch.
     """
 
     def __init__(self, work: Callable[[Sequence[Item]], Sequence[Result]], most: int) -> None:
@@ -31,7 +31,7 @@ class Batches(Generic[Item, Result]):
         self._working: asyncio.Task[None] | None = None
 
     async def result(self, item: Item) -> Result:
-        """Return what the work makes of an item, or raise what its batch failed with."""
+        """Return the result of an item, or raise the error of its batch."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._working is None or self._working.done():
@@ -45,9 +45,9 @@ class Batches(Generic[Item, Result]):
             try:
                 results = await asyncio.to_thread(self._work, items)
                 for future, result in zip(futures, results, strict=True):
-                    if not future.done():  # else nobody waits for it any more
+                    if not future.done():  # else its caller has gone
                         future.set_result(result)
-            except Exception as error:  # whoever still waits for an item is told
+            except Exception as error:  # for all callers that still wait
                 for future in futures:
                     if not future.done():
                         future.set_exception(error)

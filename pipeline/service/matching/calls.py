@@ -1,4 +1,4 @@
-"""One call: who makes it, what is found, what it costs."""
+"""Answers one call: checks its key and limit, finds matches, charges the price."""
 
 from __future__ import annotations
 
@@ -22,31 +22,26 @@ from pipeline.service.matching.pricing import Price, price
 __all__ = ["Answered", "Calls"]
 
 MOST_TEXTS = 64
-"""Scored together: more take no less time each."""
+"""Texts scored together; larger batches take as long per text."""
 
 MOST_CHARGES = 500
-"""Committed together."""
+"""Charges committed together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A successful call.
-
-    Attributes:
-        matches: what was found, the best first.
-        price: what it costs.
-    """
+    """A successful call: its matches, the best first, and its price."""
 
     matches: tuple[Match, ...]
     price: Price
 
 
 class Calls:
-    """Answers calls; all of one loop.
+    """Answers calls; used from one event loop.
 
     Args:
-        matchers: who answers for each system.
-        accounts: who may call and pays.
+        matchers: the matcher of each system.
+        accounts: the accounts that may call and pay.
         key_rate: the limit of each account; None for no limit.
         demo_rate: the limit of each address without a key; None for no limit.
     """
@@ -65,10 +60,10 @@ class Calls:
         self._charging = Batches(accounts.statement.charge, MOST_CHARGES)
 
     def holder(self, key: str | None) -> Holder | None:
-        """Return who makes a request; None if it comes without a key.
+        """Return the holder of a request's key; None without a key.
 
         Raises:
-            UnauthorizedError: there is a key, but it is nobody's.
+            UnauthorizedError: the key is unknown or revoked.
         """
         if key is None:
             return None
@@ -78,10 +73,10 @@ class Calls:
         return holder
 
     def count(self, holder: Holder | None, address: str) -> None:
-        """Count a request, for its account or, without one, for its address.
+        """Count a request for its account or, without one, for its address.
 
         Raises:
-            RateLimitError: there have been too many.
+            RateLimitError: the limit is reached.
         """
         if holder is None:
             if wait := self._demo_limit.wait(network_of(address)):
@@ -90,7 +85,7 @@ class Calls:
             raise RateLimitError("Too many requests of this account.", wait)
 
     async def answer(self, holder: Holder | None, system: System, description: str) -> Answered:
-        """Find matches and charge for them; without an account nobody pays.
+        """Find matches and charge for them; a call without an account is free.
 
         Raises:
             InsufficientBalanceError: the balance does not cover the price.

@@ -1,4 +1,4 @@
-"""What an answer costs: more for more matches with longer titles, the same for the same answer."""
+"""The price of an answer, by the number of its matches and the length of their titles."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ __all__ = [
 MARKUP_PERCENTAGE = 50
 
 MAX_MATCHES = 10
-"""Matches that an answer has at most."""
+"""The maximum number of matches of an answer."""
 
-# In millionths of a US dollar, without markup. Ten matches whose titles have 528 characters or
-# more cost 100, so that with the markup an answer costs 0.0000705 to 0.00015 US dollars; the
-# interface calls 0.00007 to 0.00015 typical.
+# In millionths of a US dollar, without markup. Ten matches with 528 characters of titles or more
+# cost 100, so that an answer with markup costs 0.0000705 to 0.00015 US dollars; the interface
+# calls 0.00007 to 0.00015 typical.
 PER_CALL, PER_MATCH, PER_TITLE_CHARACTERS, MOST_FOR_TITLES = 47, 2, 16, 33
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one call costs, US dollars.
+    """The price of one call, US dollars.
 
     Attributes:
         base: the price without markup.
         markup: `MARKUP_PERCENTAGE` of it.
-        final: what the account pays.
-        shares: how much of the base price each match has; they add up to it exactly.
+        final: the amount charged.
+        shares: the share of the base price of each match; they add up to it exactly.
     """
 
     base: Decimal
@@ -50,10 +50,9 @@ class Price:
 
 
 def price(matches: Sequence[Match]) -> Price:
-    """Price an answer: 47 + 2 a match + 1 per 16 characters of titles, of these at most 33.
+    """Price an answer: 47 + 2 per match + 1 per 16 characters of titles, up to 33 for titles.
 
-    That is in millionths of a US dollar and without markup. An answer without matches costs the
-    least, and there is nothing to share its price over.
+    That is in millionths of a US dollar and without markup.
     """
     return _price(len(matches), sum(len(match.title) for match in matches))
 
@@ -66,7 +65,7 @@ def _price(matches: int, characters: int) -> Price:
 
 
 def _shares(units: int, count: int) -> tuple[Decimal, ...]:
-    """Share units as evenly as they can be; the first get the odd ones."""
+    """Split units as evenly as possible; the first shares are larger by one."""
     if count == 0:
         return ()
     each, odd = divmod(units, count)
@@ -74,12 +73,12 @@ def _shares(units: int, count: int) -> tuple[Decimal, ...]:
 
 
 def _usd(units: int) -> Decimal:
-    """Turn units of a tenth of a millionth into dollars, without zeros that say nothing."""
+    """Convert units of 0.0000001 dollars, without trailing zeros."""
     return Decimal(units).scaleb(-7).normalize()
 
 
 LOWEST = _price(0, 0)
-"""What an answer costs at least: one without matches."""
+"""The lowest price: an answer without matches."""
 
 HIGHEST = _price(MAX_MATCHES, MOST_FOR_TITLES * PER_TITLE_CHARACTERS)
-"""What an answer costs at most."""
+"""The highest price."""

@@ -1,1 +1,1 @@
-"""What a deployment promises, described for people and machines."""
+"""Describes the API of a deployment, for people and programs."""

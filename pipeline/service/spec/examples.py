@@ -1,4 +1,4 @@
-"""One request and its responses, as /openapi.json and /docs show them."""
+"""The example request and its responses in /openapi.json and /docs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MATCHES: dict[System, tuple[Match, ...]] = {
         Match("562910", "Remediation Services", 0.1934),
     ),
 }
-"""What the engine answers, or the best of it."""
+"""The engine's best answers."""
 
 
 def response(system: System, form: Metadata) -> bytes:
-    """Return the body of a response with two matches."""
+    """Return the body of a response with matches."""
     return success(system, DESCRIPTION, MATCHES[system], price(MATCHES[system]), form)
 
 

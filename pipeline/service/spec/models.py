@@ -1,7 +1,6 @@
-"""The interface's bodies as pydantic models, from which FastAPI generates /openapi.json.
+"""The bodies of requests and responses as pydantic models, for /openapi.json only.
 
-They are documentation only: `pipeline.service.http.bodies` reads and writes the bodies, with exact
-decimals, and tests compare what it writes with these.
+`pipeline.service.http.bodies` reads and writes the bodies, with exact decimals. Tests compare both.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ CODES: dict[System, str] = {
 NOT_BLANK = (
     r"[^\u0009-\u000d\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
-"""A character that is not white space as Python sees it; dialects of patterns differ on that."""
+"""A character that Python does not count as white space; regex dialects differ on that."""
 
 
 def _constant(value: str | int, **more: Any) -> Any:
@@ -42,13 +41,13 @@ class _Exact(BaseModel):
 
 
 class MatchRequest(BaseModel):
-    """What is asked about; other names are ignored."""
+    """The description to classify; other names are ignored."""
 
     description: str = Field(
         min_length=1,
         max_length=MAX_CHARACTERS,
         pattern=NOT_BLANK,
-        description="What is to be bought, in any language; not white space alone.",
+        description="What is to be bought, in any language; not only white space.",
         examples=[DESCRIPTION],
     )
 
@@ -61,7 +60,7 @@ class _Match(_Exact):
 
 
 class CostBreakdown(_Exact):
-    """What the call costs."""
+    """The price of the call."""
 
     api_cost: float = Field(
         ge=float(LOWEST.base), le=float(HIGHEST.base), description="The base price, US dollars."
@@ -73,27 +72,29 @@ class CostBreakdown(_Exact):
     final_cost: float = Field(
         ge=float(LOWEST.final),
         le=float(HIGHEST.final),
-        description="What is charged, US dollars: base price and markup.",
+        description="The amount charged, US dollars: base price and markup.",
     )
     currency: Literal["USD"]
 
 
 class Cost(_Exact):
-    """What the call costs."""
+    """The price of the call."""
 
     api_cost: float = Field(
-        ge=float(LOWEST.final), le=float(HIGHEST.final), description="What is charged, US dollars."
+        ge=float(LOWEST.final),
+        le=float(HIGHEST.final),
+        description="The amount charged, US dollars.",
     )
 
 
 class DetailedMetadata(_Exact):
-    """The detailed form: how the price came about."""
+    """The detailed form: the parts of the price."""
 
     cost_breakdown: CostBreakdown
 
 
 class CompactMetadata(_Exact):
-    """The compact form: the price alone."""
+    """The compact form: the price."""
 
     cost: Cost
 
@@ -133,7 +134,7 @@ def answer_model(system: System, form: Form) -> type[BaseModel]:
     item = create_model(f"{name}Match", __base__=_Match, __doc__="One candidate code.", **fields)
     data = Field(max_length=MAX_MATCHES, description="The matches, best first; possibly none.")
     body: dict[str, Any] = {"data": (list[item], data), "metadata": (metadata, ...)}  # type: ignore[valid-type]
-    return create_model(f"{name}Answer", __base__=_Answer, __doc__="What was found.", **body)
+    return create_model(f"{name}Answer", __base__=_Answer, __doc__="The matches.", **body)
 
 
 def failure_model(failure: Failure) -> type[BaseModel]:
@@ -148,7 +149,7 @@ def _failure_model(error: str) -> type[BaseModel]:
     return create_model(
         name.removesuffix("Error") + "Failure",
         __base__=_Failure,
-        __doc__="Nothing was found, and nothing is charged.",
+        __doc__="An error; nothing is charged.",
         error=field,
     )
 

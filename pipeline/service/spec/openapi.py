@@ -1,4 +1,4 @@
-"""Describes the API in OpenAPI 3.1, as this deployment is set."""
+"""Describes the API of a deployment in OpenAPI 3.1."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEY = {
 HEADERS: dict[int, dict[str, Any]] = {
     401: {
         "WWW-Authenticate": {
-            "description": "The way in: the header X-API-Key.",
+            "description": "The scheme of the header X-API-Key.",
             "required": True,
             "schema": {"type": "string", "const": SCHEME},
         }
@@ -56,7 +56,7 @@ HEADERS: dict[int, dict[str, Any]] = {
 
 
 def operation(system: System, terms: Terms) -> dict[str, Any]:
-    """Return what FastAPI is told of an endpoint, as arguments of `FastAPI.post`."""
+    """Return the description of an endpoint, as arguments of `FastAPI.post`."""
     forms = [answer_model(system, form) for form in terms.forms]
     model: Any = forms[0] if len(forms) == 1 else forms[0] | forms[1]
     failures = {one.status: _failed(one) for one in FAILURES if one.of_a_call}
@@ -64,16 +64,16 @@ def operation(system: System, terms: Terms) -> dict[str, Any]:
         "operation_id": f"match_{system}",
         "tags": ["Matching"],
         "summary": f"Match a description to {system.upper()} codes",
-        "description": f"{SYSTEM_NAMES[system]}. Only a call that is answered costs something.",
+        "description": f"{SYSTEM_NAMES[system]}. Only answered calls are charged.",
         "response_model": model,
-        "response_description": "What was found, and what it costs.",
+        "response_description": "The matches and the price.",
         "responses": {200: {"content": {JSON: {"examples": _answers(system, terms)}}}, **failures},
         "openapi_extra": {"requestBody": _request(), "security": [{}, {"ApiKey": []}]},
     }
 
 
 def described(routes: Sequence[BaseRoute], terms: Terms) -> bytes:
-    """Write the description of an application's routes."""
+    """Return the OpenAPI document of routes, as JSON."""
     document = get_openapi(
         title="tender-pipeline",
         version=VERSIONS["tender-pipeline"],
@@ -85,23 +85,22 @@ def described(routes: Sequence[BaseRoute], terms: Terms) -> bytes:
     components = document["components"]
     components["schemas"] |= _own_schema(MatchRequest)
     components["securitySchemes"] = {"ApiKey": KEY}
-    # By way of text, so that no amount is written with an exponent.
+    # Through text, so that no amount is written with an exponent.
     plain = json.loads(json.dumps(document), parse_float=Decimal)
     return simplejson.dumps(plain, ensure_ascii=False, use_decimal=True).encode()
 
 
 def _about(terms: Terms) -> str:
-    """Say what no schema can."""
+    """Return the text about what a schema cannot express."""
     limits = [f"{rate} of {whom}" for rate, whom in terms.limits if rate is not None] or [
-        "as many as you like"
+        "any number"
     ]
     return (
-        "Sends back codes for a tender's description, at most "
-        f"{MAX_MATCHES}, by confidence, and of equal ones always in the same order. "
-        f"A call that is answered costs {LOWEST.final} to {HIGHEST.final} USD, the same for the "
-        "same answer; any other costs nothing. Requests taken: "
-        f"{' and '.join(limits)}, in any window of that length. "
-        f"A body has {MAX_BODY:,} bytes at most. More of this: /docs."
+        f"Returns at most {MAX_MATCHES} codes for the description of a tender, the most confident "
+        "first, always in the same order. "
+        f"An answered call costs {LOWEST.final} to {HIGHEST.final} USD, the same for the same "
+        f"answer; errors cost nothing. Rate limits: {' and '.join(limits)}, in any window of that "
+        f"length. A body has at most {MAX_BODY:,} bytes. See /docs for more."
     )
 
 
@@ -118,7 +117,7 @@ def _request() -> dict[str, Any]:
 
 
 def _answers(system: System, terms: Terms) -> dict[str, Any]:
-    """Return examples of each form that this deployment answers in."""
+    """Return examples in each form of the metadata that the deployment uses."""
     return {
         f"{form}{kind}": {"summary": f"{summary} ({form})", "value": json.loads(body(system, form))}
         for form in terms.forms
@@ -142,11 +141,11 @@ def _failed(one: Failure) -> dict[str, Any]:
 HEALTH: dict[str, Any] = {
     "operation_id": "health",
     "tags": ["Operation"],
-    "summary": "Ask whether the service takes requests",
+    "summary": "Check whether the service takes requests",
     "response_model": Health,
     "response_description": "It does.",
     "responses": {
         one.status: _failed(one) for one in FAILURES if one.status in (408, 431, 500, 503)
     },
 }
-"""What FastAPI is told of the path that says whether the service is well."""
+"""The description of `/health`, as arguments of `FastAPI.get`."""

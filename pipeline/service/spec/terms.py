@@ -1,4 +1,4 @@
-"""What a deployment promises: how it is set, and how each thing that can go wrong is answered."""
+"""The settings of a deployment, and the errors that it answers with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.service.http.requests import JSON, MAX_BODY
 __all__ = ["FAILURES", "SYSTEM_NAMES", "Failure", "Form", "Terms"]
 
 Form: TypeAlias = Literal["detailed", "compact"]
-"""One form of the metadata."""
+"""A form of the metadata."""
 
 SYSTEM_NAMES: dict[System, str] = {
     "cpv": "Common Procurement Vocabulary",
@@ -33,10 +33,10 @@ SYSTEM_NAMES: dict[System, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a deployment is set.
+    """The settings of a deployment.
 
     Attributes:
-        metadata: the form of its responses.
+        metadata: the form of the metadata in responses.
         key_rate: the limit of each account; None for no limit.
         demo_rate: the limit of each address without a key; None for no limit.
     """
@@ -47,26 +47,26 @@ class Terms:
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """The forms of the metadata that its responses have."""
+        """The forms of the metadata that responses can have."""
         return ("detailed", "compact") if self.metadata == "mixed" else (self.metadata,)
 
     @property
     def limits(self) -> tuple[tuple[Rate | None, str], ...]:
-        """Each limit and whom it is for."""
+        """Each limit and what it applies to."""
         return (self.key_rate, "an account"), (self.demo_rate, "an address without a key")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One way in which a request gets no matches, and costs nothing.
+    """An error response. It costs nothing.
 
     Attributes:
         status: the HTTP status.
-        error: the interface's error type.
-        when: what is the matter.
+        error: the error type.
+        when: what is wrong.
         then: what to do about it.
-        example: what a message says.
-        of_a_call: whether a request to an endpoint can end so, or only one that misses them.
+        example: an example of the message.
+        of_a_call: whether it can answer a call, or only a request to another path or method.
     """
 
     status: int
@@ -81,15 +81,15 @@ FAILURES = (
     Failure(
         400,
         ValidationError.error,
-        "The body is not a JSON object in UTF-8, holds a name twice, or has no description of 1 to "
+        "The body is not a JSON object in UTF-8, has a name twice, or has no description of 1 to "
         f"{MAX_CHARACTERS:,} characters that are not all white space.",
-        "Mend the request; the same one will never be answered.",
+        "Correct the request; the same one will always be refused.",
         'There is no description. Send {"description": "..."}.',
     ),
     Failure(
         401,
         UnauthorizedError.error,
-        "There is an X-API-Key, but it is unknown or revoked.",
+        "The X-API-Key is unknown or revoked.",
         "Send another key, or none for a demo request.",
         "The API key is unknown or revoked. Send another X-API-Key.",
     ),
@@ -97,14 +97,14 @@ FAILURES = (
         402,
         InsufficientBalanceError.error,
         "The balance of the account does not cover the price of the answer.",
-        "Top the balance up.",
+        "Top up the balance.",
         "The balance does not cover the 0.0000795 USD of this call. Top it up.",
     ),
     Failure(
         404,
         ValidationError.error,
         "There is nothing at this path.",
-        "Check the address: there is no slash at its end.",
+        "Check the address; it has no slash at the end.",
         "Not Found. Send POST to one of /api/cpv/match, /api/psc/match, /api/unspsc/match, "
         "/api/naics/match.",
         of_a_call=False,
@@ -113,7 +113,7 @@ FAILURES = (
         405,
         ValidationError.error,
         "The path does not take this method.",
-        "Use one that the Allow header names.",
+        "Use a method in the Allow header.",
         "Method Not Allowed. This path takes GET, HEAD.",
         of_a_call=False,
     ),
@@ -134,22 +134,22 @@ FAILURES = (
     Failure(
         415,
         ValidationError.error,
-        f"Content-Type is not {JSON}, names another charset than UTF-8, or the body is compressed.",
-        f"Send JSON as it is, with Content-Type: {JSON}.",
+        f"Content-Type is not {JSON} in UTF-8, or the body is compressed.",
+        f"Send uncompressed JSON with Content-Type: {JSON}.",
         "The body is not JSON. Send it with Content-Type: application/json.",
     ),
     Failure(
         429,
         RateLimitError.error,
-        "There were too many requests of this account, or of this address without a key.",
-        "Wait as many seconds as the Retry-After header says.",
+        "Too many requests from this account, or from this address without a key.",
+        "Wait for the seconds in the Retry-After header.",
         "Too many requests of this account. Wait 12 s before the next request.",
     ),
     Failure(
         431,
         ValidationError.error,
-        f"The address and the headers have more than {MAX_HEAD:,} bytes.",
-        "Send less of them.",
+        f"The request line and the headers have more than {MAX_HEAD:,} bytes.",
+        "Send fewer or shorter headers.",
         f"The head is too large. Send {MAX_HEAD:,} bytes at most.",
     ),
     Failure(
@@ -167,4 +167,4 @@ FAILURES = (
         "The service is busy. Try again in a moment.",
     ),
 )
-"""All of them, by status."""
+"""All error responses, by status."""

@@ -182,9 +182,9 @@ def test_nothing_is_written_to_a_file_that_is_not_in_its_place(tmp_path: Path, t
         (tmp_path / "data").rename(tmp_path / "elsewhere")
         if then == "another is there":
             Accounts(tmp_path / "data").close()
-        with pytest.raises(sqlite3.OperationalError, match="not where it was"):
+        with pytest.raises(sqlite3.OperationalError, match="moved, deleted or replaced"):
             accounts.check()
-        with pytest.raises(sqlite3.OperationalError, match="not where it was"):
+        with pytest.raises(sqlite3.OperationalError, match="moved, deleted or replaced"):
             accounts.statement.charge([Due(opened.account_id, None, "cpv", Decimal("0.0001"))])
         assert accounts.balance(opened.account_id) == Decimal("5.00")
         if then == "another is there":
@@ -198,7 +198,7 @@ def test_nothing_is_written_to_a_file_that_is_not_in_its_place(tmp_path: Path, t
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SettingsError, match=r"Name a folder that you may write to: --data DIR\."):
+    with pytest.raises(SettingsError, match=r"Choose a folder that you may write to: --data DIR\."):
         Accounts(tmp_path / "file" / "data")
 
 
@@ -211,7 +211,7 @@ def test_a_folder_whose_files_only_one_may_use_is_refused(
     monkeypatch.setattr(sqlite_files, "connect", in_memory)
     with pytest.raises(SettingsError) as caught:
         Accounts(tmp_path)
-    assert caught.value.hint == "Name one on a local disk: --data DIR."
+    assert caught.value.hint == "Choose one on a local disk: --data DIR."
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("version", "advice"), [(3, "Update tender-pipeline"), (1, "older.*Name another folder")]
+    ("version", "advice"), [(3, "Update tender-pipeline"), (1, "older.*Choose another folder")]
 )
 def test_a_file_of_another_version_is_refused(tmp_path: Path, version: int, advice: str) -> None:
     Accounts(tmp_path).close()

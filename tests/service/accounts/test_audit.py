@@ -44,115 +44,112 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
     [
         (
             "UPDATE accounts SET balance_usd = '4.999' WHERE account_id = 1",
-            ["account 1: the balance is 4.999 USD, but the entries come to 4.999682 USD"],
+            ["account 1: the balance is 4.999 USD, but the entries sum to 4.999682 USD"],
         ),
         (
             "UPDATE accounts SET balance_usd = 'much' WHERE account_id = 2",
-            ["account 2: the balance is much USD, but the entries come to 0.0000795 USD"],
+            ["account 2: the balance is much USD, but the entries sum to 0.0000795 USD"],
         ),
         (
             "DELETE FROM entries WHERE entry_id = 4",
             [
-                "account 1: entry 5 leaves 4.9997615 USD, but it should be 4.999841 USD",
-                "account 1: the balance is 4.999682 USD, but the entries come to 4.9997615 USD",
-                "account 1: the calls of psc on 1970-01-12 are not added up rightly",
+                "account 1: entry 5 states a balance of 4.9997615 USD instead of 4.999841 USD",
+                "account 1: the balance is 4.999682 USD, but the entries sum to 4.9997615 USD",
+                "account 1: the total of psc calls on 1970-01-12 is wrong",
             ],
         ),
         (
             "UPDATE entries SET balance_usd = '5' WHERE entry_id = 3",
             [
-                "account 1: entry 3 leaves 5 USD, but it should be 4.9999205 USD",
-                "account 1: entry 4 leaves 4.999841 USD, but it should be 4.9999205 USD",
+                "account 1: entry 3 states a balance of 5 USD instead of 4.9999205 USD",
+                "account 1: entry 4 states a balance of 4.999841 USD instead of 4.9999205 USD",
             ],
         ),
         (
             "UPDATE entries SET amount_usd = '-0.0000796' WHERE entry_id = 6",
             [
-                "account 1: entry 6 leaves 4.999682 USD, but it should be 4.9996819 USD",
-                "account 1: the balance is 4.999682 USD, but the entries come to 4.9996819 USD",
-                "account 1: the calls of cpv on 1970-01-13 are not added up rightly",
+                "account 1: entry 6 states a balance of 4.999682 USD instead of 4.9996819 USD",
+                "account 1: the balance is 4.999682 USD, but the entries sum to 4.9996819 USD",
+                "account 1: the total of cpv calls on 1970-01-13 is wrong",
             ],
         ),
         (
             "UPDATE entries SET amount_usd = 'NaN' WHERE entry_id = 9",
             [
-                "account 2: entry 9 has an amount that is none",
-                "account 2: the calls of naics on 1970-01-13 are not added up rightly",
+                "account 2: entry 9 has an invalid amount",
+                "account 2: the total of naics calls on 1970-01-13 is wrong",
             ],
         ),
         (
             f"UPDATE entries SET amount_usd = '1{'0' * 60}' WHERE entry_id = 9",
             [
-                "account 2: entry 9 has an amount that is none",
-                "account 2: the calls of naics on 1970-01-13 are not added up rightly",
+                "account 2: entry 9 has an invalid amount",
+                "account 2: the total of naics calls on 1970-01-13 is wrong",
             ],
         ),
         (
             "UPDATE entries SET kind = 'top-up' WHERE entry_id = 1",
-            ["account 1: entry 1 is number 1 of the account and of the kind top-up"],
+            ["account 1: entry 1 is entry 1 of the account, but of the kind top-up"],
         ),
         (
             "UPDATE entries SET kind = 'opening' WHERE entry_id = 8",
-            ["account 2: entry 8 is number 3 of the account and of the kind opening"],
+            ["account 2: entry 8 is entry 3 of the account, but of the kind opening"],
         ),
         (
             "UPDATE daily_use SET calls = 3 WHERE system = 'psc'",
-            ["account 1: the calls of psc on 1970-01-12 are not added up rightly"],
+            ["account 1: the total of psc calls on 1970-01-12 is wrong"],
         ),
         (
             "UPDATE daily_use SET usd = '0' WHERE system = 'psc'",
-            ["account 1: the calls of psc on 1970-01-12 are not added up rightly"],
+            ["account 1: the total of psc calls on 1970-01-12 is wrong"],
         ),
         (
             "DELETE FROM daily_use WHERE system = 'naics'",
-            ["account 2: the calls of naics on 1970-01-13 are not added up rightly"],
+            ["account 2: the total of naics calls on 1970-01-13 is wrong"],
         ),
         (
             "INSERT INTO daily_use VALUES (2, '1970-01-01', 'cpv', 1, '1')",
-            ["account 2: the calls of cpv on 1970-01-01 are not added up rightly"],
+            ["account 2: the total of cpv calls on 1970-01-01 is wrong"],
         ),
         (
             "INSERT INTO accounts VALUES (3, 1.0, NULL, NULL, '0')",
-            ["account 3: there is no entry for its opening"],
+            ["account 3: the opening entry is missing"],
         ),
         (
             "UPDATE entries SET key_id = 2 WHERE entry_id = 3",
-            ["entry 3 was paid with key 2, which is another account's"],
+            ["entry 3 was paid with key 2 of another account"],
         ),
         (
             "UPDATE entries SET kind = 'gift' WHERE entry_id = 8",
-            ["entry 8 is of the unknown kind gift"],
+            ["entry 8 has the unknown kind gift"],
         ),
         (
             "UPDATE entries SET system = 'x' WHERE entry_id = 3",
-            ["entry 3 is a charge for no known system"],
+            ["entry 3 is a charge without a known system"],
         ),
         (
             "UPDATE entries SET system = NULL WHERE entry_id = 3",
-            ["entry 3 is a charge for no known system"],
+            ["entry 3 is a charge without a known system"],
         ),
         (
             "UPDATE entries SET system = 'cpv' WHERE entry_id = 8",
-            ["entry 8 is no charge and has a system or a key"],
+            ["entry 8 is not a charge, but has a system or a key"],
         ),
         (
             "UPDATE entries SET at = 'noon' WHERE entry_id = 3",
-            ["entry 3 is of a time that cannot be"],
+            ["entry 3 has an impossible time"],
         ),
         (
             "UPDATE entries SET at = 1e300 WHERE entry_id = 3",
-            ["entry 3 is of a time that cannot be"],
+            ["entry 3 has an impossible time"],
         ),
         (
             "DELETE FROM api_keys WHERE key_id = 2",
-            [
-                f"row {row} of entries belongs to one of api_keys that is not there"
-                for row in (7, 9)
-            ],
+            [f"row {row} of entries refers to a missing row of api_keys" for row in (7, 9)],
         ),
         (
             "UPDATE sessions SET account_id = 9",
-            ["a row of sessions belongs to one of accounts that is not there"],
+            ["a row of sessions refers to a missing row of accounts"],
         ),
     ],
 )
@@ -168,13 +165,15 @@ def test_a_balance_that_was_below_zero_is_said(used: Accounts, tmp_path: Path) -
     with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
         connection.execute("UPDATE entries SET amount_usd = '-6' WHERE entry_id = 3")
         connection.execute("UPDATE entries SET balance_usd = '-1' WHERE entry_id = 3")
-    assert "account 1: entry 3 leaves -1 USD" in found(used)
+    assert "account 1: entry 3 states a negative balance of -1 USD" in found(used)
 
 
 def test_a_charge_that_adds_to_the_balance_is_said(used: Accounts, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
         connection.execute("UPDATE entries SET amount_usd = '0.5' WHERE entry_id = 3")
-    assert any("is of the kind charge and changes the balance by 0.5" in one for one in found(used))
+    assert any(
+        "is of the kind charge, but changes the balance by 0.5" in one for one in found(used)
+    )
 
 
 def test_damage_to_the_file_is_a_problem_and_no_crash(used: Accounts, tmp_path: Path) -> None:

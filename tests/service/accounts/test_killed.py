@@ -90,7 +90,7 @@ def test_a_full_disk_takes_nothing_from_a_balance_and_charging_goes_on_when_ther
             accounts.statement.charge([due] * 10)
             count += 10
     error: PipelineError = unusable(tmp_path / "data", caught.value)
-    assert error.hint == "Nothing was changed. Free some space on the disk."
+    assert error.hint == "Nothing was changed. Free space on the disk."
     assert count > 0
     assert check(tmp_path / "data")[account] == count
     assert accounts.balance(account) == 5 - count * PRICE

@@ -104,7 +104,7 @@ def test_a_seed_that_is_not_given_is_drawn() -> None:
         ('[[fault]]\nkind = "cut"\nrequests = [0]', "requests, 0: Input should be greater than 0"),
         ('[[fault]]\nkind = "cut"\nafter = 9\nuntil = 9', "until must be later than after"),
         ('[[fault]]\nkind = "cut"\nsystems = ["cvp"]', "systems, 0: Input should be 'cpv', 'psc'"),
-        ('[[fault]]\nkind = "gateway"\nstatus = 503', "503 says that nothing was done"),
+        ('[[fault]]\nkind = "gateway"\nstatus = 503', "503 means that nothing was done"),
         ('[[fault]]\nkind = "error"\nstatus = 404', "status: Input should be greater"),
         ('[[fault]]\nkind = "garbage"\nform = "blue"', "form: Input should be 'absurd-cost'"),
     ],
@@ -115,7 +115,7 @@ def test_a_bad_file_is_refused_with_the_place_of_what_is_wrong(
     with pytest.raises(SettingsError) as refusal:
         read_script(written(tmp_path, text))
     assert said in refusal.value.message
-    assert "README" in refusal.value.hint
+    assert "rehearse-faults" in refusal.value.hint
 
 
 def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:

@@ -33,7 +33,12 @@ async def test_who_signs_up_is_logged_in_with_five_dollars(
         ("  ", PASSWORD, "email", "Enter your e-mail address."),
         ("nobody", PASSWORD, "email", "This is not an e-mail address."),
         ("a@b@c", PASSWORD, "email", "This is not an e-mail address."),
-        ("TAKEN@example.org ", PASSWORD, "email", "This e-mail address has an account. Log in."),
+        (
+            "TAKEN@example.org ",
+            PASSWORD,
+            "email",
+            "This e-mail address already has an account. Log in.",
+        ),
         ("new@example.org", "", "password", "Enter a password."),
         ("new@example.org", "a", "password", "The password has 1 character. Use 10 or more."),
         ("new@example.org", "x" * 501, "password", "The password has 501 characters."),
