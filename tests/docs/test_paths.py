@@ -75,7 +75,7 @@ def test_the_architecture_has_every_room() -> None:
             assert f"`pipeline/{folder.name}`" in rooms, folder.name
 
 
-@pytest.mark.parametrize("way", ["The way of a data frame", "The way of a paid call"])
+@pytest.mark.parametrize("way", ["The path of a data frame", "The path of a paid call"])
 def test_each_way_through_the_code_names_a_module_at_every_station(way: str) -> None:
     section = page("architecture").split(f"## {way}", 1)[1].split("\n## ", 1)[0]
     stations = STATION.findall(section)
@@ -84,7 +84,7 @@ def test_each_way_through_the_code_names_a_module_at_every_station(way: str) -> 
         assert re.search(r"`pipeline/\S+\.py`", station), station
 
 
-@pytest.mark.parametrize("way", ["The way of a data frame", "The way of a paid call"])
+@pytest.mark.parametrize("way", ["The path of a data frame", "The path of a paid call"])
 def test_each_name_of_a_station_is_in_its_modules(way: str) -> None:
     section = page("architecture").split(f"## {way}", 1)[1].split("\n## ", 1)[0]
     for station in STATION.findall(section):

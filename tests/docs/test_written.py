@@ -125,17 +125,17 @@ def test_the_faults_are_these() -> None:
 
 
 def test_what_the_service_settles_is_what_it_does() -> None:
-    said = dict(rows(page("reference/http-api"), "left open"))
-    assert f"{MAX_CHARACTERS:,} characters" in said["how long a description may be"]
-    assert f"{MAX_BODY:,} bytes" in said["how long a description may be"]
-    assert f"{MAX_MATCHES} at most" in said["how many matches, in which order"]
+    said = dict(rows(page("reference/http-api"), "detail"))
+    assert f"{MAX_CHARACTERS:,} characters" in said["length of a description"]
+    assert f"{MAX_BODY:,} bytes" in said["length of a description"]
+    assert f"at most {MAX_MATCHES}, " in said["number and order of matches"]
     for form in METADATA:
-        assert f"`{form}`" in said["which form the costs have"]
+        assert f"`{form}`" in said["form of the costs"]
     assert (
         f"{PER_CALL} + {PER_MATCH} per match + 1 per {PER_TITLE_CHARACTERS} characters of titles "
         f"(these at most {MOST_FOR_TITLES}), and {MARKUP_PERCENTAGE} % markup: "
         f"{LOWEST.final} USD without matches to {HIGHEST.final} USD"
-    ) in said["the price"]
+    ) in said["price"]
 
 
 def minutes(rate: Rate) -> str:
@@ -154,7 +154,7 @@ def test_the_limits_of_the_pages_are_these() -> None:
         ("a password", f"{SHORTEST} to {LONGEST} characters"),
         ("API keys of an account", f"{MOST_KEYS} in use"),
     ]
-    assert f"waits for at most {LINE:g} seconds" in " ".join(text.split())
+    assert f"waits up to {LINE:g} seconds" in " ".join(text.split())
 
 
 def test_the_limits_and_prices_of_a_paid_run_are_these() -> None:
