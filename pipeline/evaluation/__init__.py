@@ -1,12 +1,14 @@
 """How good the codes are: evaluates the engine, models and paid services on labelled tables."""
 
 from pipeline.evaluation.candidates import Embedded, Paid, Subject, is_address, model, offline
+from pipeline.evaluation.dataset import Labelled
 from pipeline.evaluation.entry import evaluate
 from pipeline.evaluation.evaluation import Evaluation
-from pipeline.evaluation.labelled import Labelled
+from pipeline.evaluation.measuring import headline
 from pipeline.evaluation.page import check_page, write_page
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.suspects import check_suspects, write_suspects
 from pipeline.evaluation.text import left_out_lines
 
 __all__ = [
@@ -18,11 +20,14 @@ __all__ = [
     "Stopped",
     "Subject",
     "check_page",
+    "check_suspects",
     "evaluate",
     "evaluated",
+    "headline",
     "is_address",
     "left_out_lines",
     "model",
     "offline",
     "write_page",
+    "write_suspects",
 ]

@@ -35,10 +35,10 @@ class Embedded:
             return f"model {self.model.path.name or self.model.path}"
         return "embedded engine" if self.engine == "learned" else "lexical engine"
 
-    def matcher(self, system: System, jobs: int) -> Matcher:
-        """Return what answers for a system."""
+    def matcher(self, system: System, jobs: int, explain: bool = False) -> Matcher:
+        """Return the matcher of a system; its answers name the words for a code if asked to."""
         models = {} if self.model is None else {system: self.model}
-        return Engine((system,), MAX_TOP, jobs, models, self.engine)
+        return Engine((system,), MAX_TOP, jobs, models, self.engine, explain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,33 +1,44 @@
-"""Reads the rows of a labelled table that have a text and a code, and counts the others."""
+"""A labelled table: which rows are evaluated, a sample of them, and which rows are left out."""
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 import pyarrow as pa
 
-from pipeline.codes import normalized
+from pipeline.codes import CodeTable, normalized
+from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.tables import ArrowBatch, Reader, labels
+from pipeline.tables import ArrowBatch, Reader, find_column, labels
 
-__all__ = ["LeftOut", "usable"]
+__all__ = ["SOURCE", "Labelled", "LeftOut", "check_columns", "labelled"]
 
-ROWS = pa.schema([("code", pa.string()), ("language", pa.string())])
+SOURCE = "source"
+"""The column that names the source of a row, if the settings name no other."""
+
+FIELDS = [
+    pa.field("code", pa.string()),
+    pa.field("language", pa.string()),
+    pa.field("source", pa.string()),
+    pa.field("row", pa.int64()),
+]
 
 
 @dataclass(slots=True)
 class LeftOut:
-    """Which rows are not evaluated, and which codes are odd.
+    """Counts of the rows that are not evaluated, and of unusual codes.
 
     Attributes:
         rows: rows in the table.
         without_text: rows left out because they have no text.
         without_code: rows left out because they have no code.
-        no_codes: how often each text stood for a code that is none; left out too.
-        unknown: how often each code stood that the table of codes lacks. These rows are
-            evaluated: nobody may know the code, but its levels can be right all the same.
+        no_codes: how many rows have each malformed code; left out too.
+        unknown: how many rows have each code that the code table lacks. These rows are
+            evaluated: no answer can be exactly right, but it can be right at a level.
     """
 
     rows: int = 0
@@ -42,35 +53,172 @@ class LeftOut:
         return self.rows - self.without_text - self.without_code - self.no_codes.total()
 
 
-def usable(reader: Reader, settings: EvaluationSettings, left_out: LeftOut) -> Iterator[ArrowBatch]:
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The rows that are evaluated; they can be read any number of times.
+
+    Attributes:
+        settings: the system and the columns.
+        reader: reads the table.
+        left_out: counts over all rows of the table.
+        chosen: the places of the sample among the usable rows, in order; None for all of them.
+    """
+
+    settings: EvaluationSettings
+    reader: Reader
+    left_out: LeftOut
+    chosen: Sequence[int] | None
+
+    @property
+    def rows(self) -> int:
+        """How many rows are evaluated."""
+        return self.left_out.usable if self.chosen is None else len(self.chosen)
+
+    def batches(self) -> Iterator[ArrowBatch]:
+        """Read the rows: their texts, and as columns the code, language, source and row number.
+
+        The reference columns of the settings follow, as the table has them.
+        """
+        if self.chosen is None:
+            yield from _usable(self.reader, self.settings, LeftOut())
+            return
+        left = iter(self.chosen)
+        wanted, first = next(left, None), 0
+        for batch in _usable(self.reader, self.settings, LeftOut()):
+            places = []
+            while wanted is not None and wanted < first + len(batch.texts):
+                places.append(wanted - first)
+                wanted = next(left, None)
+            if places:
+                texts = [batch.texts[place] for place in places]
+                yield ArrowBatch(texts, batch.batch.take(pa.array(places)))
+            if wanted is None:
+                return
+            first += len(batch.texts)
+
+    def check_unchanged(self) -> None:
+        """Make sure that every candidate saw the same rows.
+
+        Raises:
+            InputChangedError: the table changed since it was opened.
+        """
+        if self.reader.fingerprint() != self.reader.opened_fingerprint:
+            raise InputChangedError(
+                "The table changed during the evaluation; the figures are void.",
+                "Run the same command again.",
+            )
+
+
+def labelled(reader: Reader, settings: EvaluationSettings, codes: CodeTable, name: str) -> Labelled:
+    """Read a table once, to find out which rows are evaluated.
+
+    Args:
+        reader: reads the table.
+        settings: its columns, and how many rows to draw.
+        codes: the code table of the system.
+        name: the table's name in error messages.
+
+    Raises:
+        InputError: it cannot be read, lacks a column, or has no row with text and code.
+    """
+    check_columns(reader.schema.names, settings, name)
+    if settings.source_column is None and _has_sources(reader.schema):
+        settings = replace(settings, source_column=SOURCE)
+    left_out = LeftOut()
+    for batch in _usable(reader, settings, left_out):
+        left_out.unknown.update(code for code in batch.batch[0].to_pylist() if code not in codes)
+    if not left_out.usable:
+        raise InputError(
+            f"{name} has no row with a text and a {settings.system} code: of "
+            f"{left_out.rows:,} rows {left_out.without_text:,} have no text, "
+            f"{left_out.without_code:,} no code, {left_out.no_codes.total():,} a code that is "
+            f"not valid in {settings.system}.",
+            "Check --text-column, --code-column and --system.",
+        )
+    return Labelled(settings, reader, left_out, _sample(left_out.usable, settings))
+
+
+def check_columns(names: Sequence[str], settings: EvaluationSettings, name: str) -> None:
+    """Refuse columns that are missing or that exist twice.
+
+    Raises:
+        InputError: a column of the settings is missing or exists twice.
+    """
+    for option, column in [*settings.label_columns.items(), *settings.references]:
+        find_column(names, column, name, option)
+
+
+def _has_sources(schema: pa.Schema) -> bool:
+    if len(schema.get_all_field_indices(SOURCE)) != 1:
+        return False
+    kind = schema.field(SOURCE).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _usable(
+    reader: Reader, settings: EvaluationSettings, left_out: LeftOut
+) -> Iterator[ArrowBatch]:
     """Yield the rows that have a text and a code, and count the others."""
     names = reader.schema.names
-    places = {option: names.index(name) for option, name in settings.label_columns.items()}
+    references = [names.index(column) for _, column in settings.references]
     for batch in reader.batches():
-        original = batch.to_arrow()
-        columns = [labels(original, place, option) for option, place in places.items()]
-        said, spoken = columns if len(columns) == 2 else (columns[0], [""] * len(batch.texts))
-        rows = []
-        for text, written, language in zip(batch.texts, said, spoken, strict=True):
-            code = _code(text, written, settings, left_out)
-            if code is not None:
-                rows.append((text, code, language))
-        if rows:
-            texts, codes, languages = zip(*rows, strict=True)
-            arrays = [pa.array(codes, pa.string()), pa.array(languages, pa.string())]
-            yield ArrowBatch(texts, pa.RecordBatch.from_arrays(arrays, schema=ROWS))
+        original, first = batch.to_arrow(), left_out.rows + 1
+        by_option = {
+            option: labels(original, names.index(column), option)
+            for option, column in settings.label_columns.items()
+        }
+        stated = zip(batch.texts, by_option["--code-column"], strict=True)
+        codes = [_code(text, code, settings, left_out) for text, code in stated]
+        kept = [place for place, code in enumerate(codes) if code is not None]
+        if not kept:
+            continue
+        nothing = [""] * len(codes)
+        columns = [
+            pa.array(values).take(pa.array(kept)).cast(each.type)
+            for each, values in zip(
+                FIELDS,
+                [
+                    codes,
+                    by_option.get("--language-column", nothing),
+                    by_option.get("--source-column", nothing),
+                    range(first, first + len(codes)),
+                ],
+                strict=True,
+            )
+        ]
+        more = original.take(pa.array(kept)).select(references)
+        schema = pa.schema([*FIELDS, *more.schema])
+        rows = pa.RecordBatch.from_arrays([*columns, *more.columns], schema=schema)
+        yield ArrowBatch([batch.texts[place] for place in kept], rows)
 
 
-def _code(text: str, said: str, settings: EvaluationSettings, left_out: LeftOut) -> str | None:
+def _code(text: str, stated: str, settings: EvaluationSettings, left_out: LeftOut) -> str | None:
     """Return a row's code, None if the row is left out; count it either way."""
     left_out.rows += 1
     if not text:
         left_out.without_text += 1
         return None
-    if not said:
+    if not stated:
         left_out.without_code += 1
         return None
-    code = normalized(settings.system, said)
+    code = normalized(settings.system, stated)
     if code is None:
-        left_out.no_codes[said] += 1
+        left_out.no_codes[stated] += 1
     return code
+
+
+def _sample(rows: int, settings: EvaluationSettings) -> list[int] | None:
+    """Draw rows, each with the same probability.
+
+    A larger sample of the same table contains all rows of a smaller one, so that answers bought
+    for that are used again. The sample does not depend on the version of a library's generator.
+    """
+    if settings.sample is None or settings.sample >= rows:
+        return None
+    seed = str(settings.seed).encode()
+
+    def lot(place: int) -> bytes:
+        return blake2b(place.to_bytes(8, "big"), digest_size=16, key=seed[:64]).digest()
+
+    return sorted(heapq.nsmallest(settings.sample, range(rows), key=lot))

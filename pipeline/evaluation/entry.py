@@ -1,4 +1,4 @@
-"""The Python interface of an evaluation: for a frame, a table or a file."""
+"""The Python function `pipeline.evaluate`: for a frame, a table or a file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from pipeline.answers import System
 from pipeline.checks import check_flag
@@ -14,8 +15,8 @@ from pipeline.classification.frames import text_table
 from pipeline.classification.source import Data, open_table
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
+from pipeline.evaluation.dataset import SOURCE, check_columns
 from pipeline.evaluation.evaluation import Evaluation
-from pipeline.evaluation.labelled import check_columns
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.paid.purchase import Purchase
@@ -29,7 +30,7 @@ from pipeline.tables.texts import find_columns
 __all__ = ["evaluate"]
 
 Named: TypeAlias = str | PathLike[str] | PaidService
-"""Who is evaluated: ``engine``, ``lexical``, the folder of a model, or a paid service."""
+"""A candidate: ``engine``, ``lexical``, the folder of a model, or a paid service."""
 
 
 def evaluate(
@@ -39,10 +40,13 @@ def evaluate(
     text_columns: str | Sequence[str] = "description",
     code_column: str = "code",
     language_column: str | None = None,
+    source_column: str | None = None,
     subject: Named = "engine",
     against: Named | None = None,
     sample: int | None = None,
     seed: int = 0,
+    suspects: bool = False,
+    reference_columns: str | Sequence[str] = (),
     jobs: int = 1,
     csv: CsvOptions | None = None,
     progress: bool = False,
@@ -55,15 +59,20 @@ def evaluate(
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
         text_columns: the column (or columns, joined by ". ") that hold the text.
         code_column: the column that holds the right code.
-        language_column: a column that names the language, to tell them apart.
-        subject: who is evaluated: ``engine``, ``lexical`` (the titles alone), the folder of a
+        language_column: a column that names the language, for figures by language.
+        source_column: a column that names the source, for the calibration by source; by default
+            ``source``, if there is one.
+        subject: the candidate: ``engine``, ``lexical`` (the titles alone), the folder of a
             model, or a `PaidService`, whose answers are bought, kept and never bought twice.
-        against: another one, evaluated on the same rows; one of the two may be paid.
-        sample: draw so many rows at random; None for all.
-        seed: which rows those are.
+        against: a second candidate for the same rows; one of the two may be paid.
+        sample: how many rows to draw at random; None for all.
+        seed: which rows are drawn.
+        suspects: whether to list the rows whose code is most likely wrong, as ``suspects`` of
+            the result. For texts that the model was trained on, the list misses wrong codes.
+        reference_columns: columns that identify a row in that list.
         jobs: how many processes the embedded engine uses.
-        csv: how a CSV file is written, where that is not found out right.
-        progress: True shows bars.
+        csv: how a CSV file is written, where the detection is wrong.
+        progress: True shows progress bars.
 
     Raises:
         SettingsError: an argument is wrong.
@@ -72,44 +81,39 @@ def evaluate(
         ParkedError: the purchase stopped before its end; the same call continues.
     """
     try:
-        return _evaluate(
-            data,
-            system=system,
-            text_columns=text_columns,
-            code_column=code_column,
-            language_column=language_column,
-            subject=subject,
-            against=against,
-            sample=sample,
-            seed=seed,
-            jobs=jobs,
-            csv=csv,
-            progress=progress,
+        check_flag("progress", progress)
+        check_flag("suspects", suspects)
+        references = (reference_columns,) if isinstance(reference_columns, str) else ()
+        settings = EvaluationSettings(
+            system,
+            Settings(text_columns=text_columns).text_columns,  # type: ignore[arg-type]
+            code_column,
+            language_column,
+            sample,
+            seed,
+            jobs,
+            source_column,
+            suspects,
+            references or tuple(reference_columns),
         )
+        subjects = _subjects(subject, against, settings.system)
+        reader = _reader(data, settings, csv)
+        name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
+
+        def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
+            return Purchase(service, asked, identity, bar if progress else silent)
+
+        shown = bar if progress else silent
+        found = evaluated(reader, name, settings, subjects, open_purchase, shown)
+        if isinstance(found, Stopped):
+            raise _ended(found)
+        return found
     except PipelineError as error:
         raise in_python(error) from None
 
 
-def _evaluate(
-    data: Data,
-    *,
-    system: System,
-    text_columns: Any,
-    code_column: str,
-    language_column: str | None,
-    subject: Named,
-    against: Named | None,
-    sample: int | None,
-    seed: int,
-    jobs: int,
-    csv: CsvOptions | None,
-    progress: bool,
-) -> Evaluation:
-    check_flag("progress", progress)
-    settings = EvaluationSettings(
-        system, _names(text_columns), code_column, language_column, sample, seed, jobs
-    )
-    subjects = [_subject(each, settings.system) for each in (subject, against) if each is not None]
+def _subjects(subject: Named, against: Named | None, system: System) -> list[Subject]:
+    subjects = [_subject(each, system) for each in (subject, against) if each is not None]
     if sum(isinstance(each, Paid) for each in subjects) > 1:
         raise SettingsError(
             "Both subjects are paid services.",
@@ -119,20 +123,11 @@ def _evaluate(
         raise SettingsError(
             "subject and against are the same.", "against must be another one, or None."
         )
-
-    def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
-        return Purchase(service, asked, identity, bar if progress else silent)
-
-    reader = _reader(data, settings, csv)
-    name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
-    found = evaluated(reader, name, settings, subjects, open_purchase, bar if progress else silent)
-    if isinstance(found, Stopped):
-        raise _ended(found)
-    return found
+    return subjects
 
 
 def _ended(found: Stopped) -> BaseException:
-    """Return what an evaluation ended with before its end."""
+    """Return the exception for an evaluation that stopped before its end."""
     parked = found.parked
     if parked.exit_code == 130:
         return KeyboardInterrupt()
@@ -141,16 +136,12 @@ def _ended(found: Stopped) -> BaseException:
     return ParkedError(parked.message, parked.hint, parked.exit_code, found.paid.confirmed_usd)
 
 
-def _names(columns: Any) -> tuple[str, ...]:
-    return Settings(text_columns=columns).text_columns
-
-
 def _subject(named: Any, system: System) -> Subject:
     if isinstance(named, PaidService):
         return Paid(named)
     if not isinstance(named, str | PathLike) or is_address(str(named)):
         raise SettingsError(
-            "The subject of an evaluation is neither a word, a folder nor a PaidService.",
+            "The subject of an evaluation is not a name, a folder or a PaidService.",
             'Give "engine", "lexical", the path of a model, or '
             'pipeline.PaidService("https://service.example").',
         )
@@ -160,11 +151,17 @@ def _subject(named: Any, system: System) -> Subject:
 def _reader(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) -> Reader:
     if not isinstance(data, pd.DataFrame):
         return open_table(data, settings.asked, csv=csv)[0].reader
-    wanted = [*settings.text_columns, settings.code_column, settings.language_column]
-    columns = tuple(dict.fromkeys(name for name in wanted if name is not None))
     names = [str(label) for label in data.columns]
-    find_columns(names, settings.text_columns, "The frame")  # an error names all columns there are
+    named = [*settings.label_columns.values(), *settings.reference_columns]
+    source = [SOURCE] if settings.source_column is None and _has_sources(data) else []
+    columns = tuple(dict.fromkeys([*settings.text_columns, *named, *source]))
+    find_columns(names, settings.text_columns, "The frame")  # an error lists all columns
     check_columns(names, settings, "The frame")
     there = [place for place, name in enumerate(names) if name in columns]
     table = text_table(data.iloc[:, there].reset_index(drop=True), Settings(text_columns=columns))
     return ArrowReader(table, settings.text_columns)
+
+
+def _has_sources(data: pd.DataFrame) -> bool:
+    sources = data.loc[:, [str(label) == SOURCE for label in data.columns]]
+    return sources.shape[1] == 1 and infer_dtype(sources.iloc[:, 0], skipna=True) == "string"

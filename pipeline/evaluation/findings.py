@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from pipeline.evaluation.dataset import LeftOut
-from pipeline.evaluation.json_types import comparison_dict, figures_dict
+from pipeline.evaluation.json_types import comparison_dict, encoded, figures_dict
 from pipeline.evaluation.metrics import Figures, told_depths
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.shares import Share
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.evaluation.verdict import verdict
-from pipeline.money import plain
 from pipeline.paid.result import Paid
 
 __all__ = ["Cost", "Evaluated", "Findings"]
@@ -35,11 +36,6 @@ class Cost:
     paid: Paid
     answers: int
     answers_usd: Decimal | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON types; money as text."""
-        usd = None if self.answers_usd is None else plain(self.answers_usd)
-        return {"answers": self.answers, "answers_usd": usd, "paid": self.paid.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,7 @@ class Evaluated:
             "model_sha256": self.model_sha256,
             **figures_dict(self.figures),
             "failed": self.failed,
-            "cost": self.cost and self.cost.to_dict(),
+            "cost": encoded(self.cost),
         }
 
 
@@ -90,6 +86,8 @@ class Findings:
         left_out: what all rows of the table are, and which are not evaluated.
         subjects: who was evaluated, one or two.
         comparison: what two subjects differ in; None for one.
+        suspects: the rows whose code is most likely wrong, the most suspicious first; None unless
+            they were asked for.
     """
 
     settings: EvaluationSettings
@@ -99,6 +97,7 @@ class Findings:
     left_out: LeftOut
     subjects: Sequence[Evaluated]
     comparison: Comparison | None = None
+    suspects: pa.Table | None = None
 
     @property
     def rows(self) -> int:
@@ -143,6 +142,7 @@ class Findings:
             "verdict": self.verdict,
             "subjects": [subject.to_dict() for subject in self.subjects],
             "comparison": self.comparison and comparison_dict(self.comparison),
+            "suspects": None if self.suspects is None else len(self.suspects),
         }
 
     def to_json(self) -> str:

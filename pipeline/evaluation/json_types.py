@@ -1,94 +1,94 @@
-"""The figures as JSON types, in the shape that the README describes."""
+"""Turns the figures into JSON types, in the shape that docs/how-to/evaluate.md describes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
-from pipeline.evaluation.metrics import Bin, Figures, LanguageFigures, Point
+from pipeline.evaluation.labels import Depth
+from pipeline.evaluation.metrics import Figures, GroupFigures
 from pipeline.evaluation.shares import Share
-from pipeline.evaluation.significance import Comparison, Difference
+from pipeline.evaluation.significance import Comparison
 from pipeline.money import plain
 
-__all__ = ["comparison_dict", "figures_dict"]
+__all__ = ["comparison_dict", "encoded", "figures_dict"]
+
+
+def encoded(value: Any) -> Any:
+    """Return a value as JSON types: money as text, a share with its interval."""
+    match value:
+        case None | str() | int() | float():
+            return value
+        case Decimal():
+            return plain(value)
+        case Depth():
+            return value.name
+        case Share():
+            low, high = value.interval
+            return {"hits": value.hits, "share": value.value, "low": low, "high": high}
+        case Mapping():
+            names = (f"top_{key}" if isinstance(key, int) else key for key in value)
+            return dict(zip(names, map(encoded, value.values()), strict=True))
+        case Sequence():
+            return [encoded(each) for each in value]
+        case _:
+            return {each.name: encoded(getattr(value, each.name)) for each in fields(value)}
 
 
 def figures_dict(figures: Figures) -> dict[str, Any]:
-    """Return the figures of one subject."""
+    """Return the figures of one candidate."""
+    found: dict[str, Any] = encoded(figures)
+    del found["depths"], found["bins"]
     return {
-        "rows": figures.rows,
-        "unanswered": figures.unanswered.to_dict(),
-        "statuses": dict(figures.statuses),
+        **found,
         "accuracy": {
-            found.depth.name: {"digits": max(0, found.depth.digits) or None, **_top(found.top)}
-            for found in figures.depths
+            each.depth.name: {"digits": max(0, each.depth.digits) or None, **encoded(each.top)}
+            for each in figures.depths
         },
-        "calibration_error": figures.calibration_error,
-        "odd_confidences": figures.odd_confidences,
-        "reliability": [_bin(each) for each in figures.bins],
-        "curve": [_point(each) for each in figures.curve],
-        "confused": {
-            name: [asdict(pair) for pair in pairs] for name, pairs in figures.confused.items()
-        },
-        "languages": [_language(each) for each in figures.languages],
+        "reliability": [
+            {
+                "from": each.low,
+                "to": each.high,
+                "rows": each.right.rows,
+                "confidence": each.confidence,
+                "right": encoded(each.right),
+            }
+            for each in figures.bins
+        ],
+        "curve": [{**encoded(each), "rows": each.right.rows} for each in figures.curve],
+        "languages": [_group("language", each) for each in figures.languages],
+        "sources": [_group("source", each) for each in figures.sources],
+        "worst_source": figures.worst_source and _group("source", figures.worst_source),
     }
 
 
 def comparison_dict(comparison: Comparison) -> dict[str, Any]:
-    """Return what two subjects, "a" and "b", differ in."""
-    usd, by_code = comparison.usd, comparison.usd_per_code
+    """Return what two candidates, "a" and "b", differ in."""
+    flips = comparison.flips
     return {
         "better": comparison.better,
-        "differences": [_difference(each) for each in comparison.differences],
+        "flips": {**encoded(flips), "neither": flips.neither, "rate": encoded(flips.rate)},
+        "differences": [
+            {
+                "depth": each.depth.name,
+                "top": each.top,
+                "a_alone": each.only_a,
+                "b_alone": each.only_b,
+                "difference": each.value,
+                "low": each.interval[0],
+                "high": each.interval[1],
+                "p": each.p,
+            }
+            for each in comparison.differences
+        ],
         "paid": comparison.paid,
-        "answers_usd": None if usd is None else plain(usd),
-        "usd_per_right_code": None if by_code is None else plain(by_code),
+        "answers_usd": encoded(comparison.usd),
+        "usd_per_right_code": encoded(comparison.usd_per_code),
     }
 
 
-def _top(top: Mapping[int, Share]) -> dict[str, Any]:
-    return {f"top_{most}": share.to_dict() for most, share in top.items()}
-
-
-def _bin(found: Bin) -> dict[str, Any]:
-    return {
-        "from": found.low,
-        "to": found.high,
-        "rows": found.right.rows,
-        "confidence": found.confidence,
-        "right": found.right.to_dict(),
-    }
-
-
-def _point(found: Point) -> dict[str, Any]:
-    return {
-        "percent": found.percent,
-        "rows": found.right.rows,
-        "confidence": found.confidence,
-        "right": found.right.to_dict(),
-    }
-
-
-def _language(found: LanguageFigures) -> dict[str, Any]:
-    return {
-        "language": found.language,
-        "rows": found.unanswered.rows,
-        **_top(found.top),
-        "broad": found.broad.to_dict(),
-        "unanswered": found.unanswered.to_dict(),
-    }
-
-
-def _difference(found: Difference) -> dict[str, Any]:
-    low, high = found.interval
-    return {
-        "depth": found.depth.name,
-        "top": found.top,
-        "a_alone": found.only_a,
-        "b_alone": found.only_b,
-        "difference": found.value,
-        "low": low,
-        "high": high,
-        "p": found.p,
-    }
+def _group(kind: str, group: GroupFigures) -> dict[str, Any]:
+    found: dict[str, Any] = encoded(group)
+    return {kind: found.pop("name"), "rows": group.rows, **found.pop("top"), **found}

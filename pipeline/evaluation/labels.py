@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipeline.answers import System
 from pipeline.codes.levels import cut, levels_above, stem
 
-__all__ = ["EXACT", "STATED", "Depth", "broad", "depths"]
+__all__ = ["EXACT", "STATED", "Depth", "broad", "depths", "is_bare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +50,8 @@ def depths(system: System) -> Sequence[Depth]:
 def broad(system: System) -> Depth:
     """Return the level of two digits: division, group, segment or sector."""
     return next(depth for depth in depths(system) if depth.digits == 2)
+
+
+def is_bare(system: System, code: str) -> bool:
+    """Tell whether a code states a division or segment and no more."""
+    return len(stem(system, code)) <= 2

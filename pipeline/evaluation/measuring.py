@@ -1,39 +1,38 @@
-"""Works out the figures of one subject from what was kept of its answers."""
+"""Computes the figures of one candidate from what was kept of its answers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from pipeline.answers import System
 from pipeline.codes import CodeTable
-from pipeline.codes.levels import cut, full_code
+from pipeline.codes.levels import LEVELS, cut, full_code, level
 from pipeline.engine.model.calibration import BINS, calibration_error
-from pipeline.evaluation.labels import EXACT, Depth, broad
+from pipeline.evaluation.labels import EXACT, STATED, Depth, broad, is_bare
 from pipeline.evaluation.metrics import (
     TOPS,
     Bin,
     DepthFigures,
     Figures,
-    LanguageFigures,
+    GroupFigures,
+    Headline,
     Pair,
     Point,
 )
 from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.shares import Share
 
-__all__ = ["figures"]
+__all__ = ["figures", "headline"]
 
 PAIRS = 20
 """Confused pairs that are kept at each level."""
 
-LANGUAGES = 40
-"""Languages that are told apart, those with most rows; the others are counted together."""
-
-COVERED = tuple(range(1, 101))
-"""Per cent of the rows, the most confident ones, at which the accuracy is told."""
+GROUPS = 40
+"""Languages or sources with figures of their own; the rarer ones are counted together."""
 
 _Bools = npt.NDArray[np.bool_]
 _Floats = npt.NDArray[np.float64]
@@ -41,22 +40,51 @@ _Ranks = npt.NDArray[np.uint8]
 
 
 def figures(scores: Scores, table: CodeTable) -> Figures:
-    """Work out the figures of one subject."""
+    """Return the figures of one candidate."""
     ranks = {depth: np.array(found, np.uint8) for depth, found in scores.ranks.items()}
     right = ranks[EXACT] == 1
     confidence = np.array(scores.confidence, np.float64)
+    wrong = (ranks[STATED] != 1).tolist()
     return Figures(
         rows=len(right),
-        unanswered=Share(sum(scores.unanswered), len(right)),
+        headline=headline(scores.system, scores.labels, scores.best),
+        unanswered=Share(scores.best.count(""), len(right)),
         statuses=dict(scores.statuses.most_common()),
+        answer_levels=_answer_levels(scores),
         depths=[DepthFigures(depth, _top(found)) for depth, found in ranks.items()],
         calibration_error=calibration_error(confidence, right),
         odd_confidences=scores.odd_confidences,
         bins=_bins(confidence, right),
         curve=_curve(confidence, right),
-        confused=_confused(scores, table),
-        languages=_languages(scores, ranks) if set(scores.tongues) - {""} else (),
+        confused=_confused(scores, wrong, table),
+        languages=_groups(scores.languages, scores, ranks),
+        sources=_groups(scores.sources, scores, ranks),
     )
+
+
+def headline(system: System, labels: Sequence[str], best: Sequence[str]) -> Headline | None:
+    """Return the three figures that come first; None for systems without general codes.
+
+    Args:
+        system: whose codes they are.
+        labels: the code that is stated for each text.
+        best: the best code of each text; "" where there is none.
+    """
+    level = broad(system).name
+    if level not in ("division", "segment"):
+        return None
+    rows = list(zip(labels, best, strict=True))
+    specific = [label == code for label, code in rows if not is_bare(system, label)]
+    stated = [STATED.rank(system, label, [code]) == 1 for label, code in rows]
+    bare = [is_bare(system, code) for code in best if code]
+    return Headline(level, *(Share(sum(each), len(each)) for each in (specific, stated, bare)))
+
+
+def _answer_levels(scores: Scores) -> dict[str, int]:
+    """Count the best codes of each level, from the top; not those whose form is wrong."""
+    counts = Counter(level(scores.system, code) for code in scores.best if code)
+    order = {name: digits for digits, name in LEVELS[scores.system].items()}
+    return dict(sorted(counts.items(), key=lambda found: order.get(found[0], 9)))
 
 
 def _top(ranks: _Ranks) -> dict[int, Share]:
@@ -78,63 +106,69 @@ def _curve(confidence: _Floats, right: _Bools) -> list[Point]:
     order = np.argsort(-confidence, kind="stable")
     hits, least = np.cumsum(right[order]), confidence[order]
     points = []
-    for percent in COVERED:
+    for percent in range(1, 101):
         rows = max(1, len(right) * percent // 100)
         share = Share(int(hits[rows - 1]), rows)
         points.append(Point(percent, float(least[rows - 1]), share))
     return points
 
 
-def _confused(scores: Scores, table: CodeTable) -> dict[str, list[Pair]]:
-    """Return the pairs at the level of two digits and at the full code."""
+def _confused(scores: Scores, wrong: Sequence[bool], table: CodeTable) -> dict[str, list[Pair]]:
+    """Return the confused pairs at the level of two digits and at the full code."""
     system, level = scores.system, broad(scores.system)
-
-    def general(code: str) -> str:
-        return full_code(system, cut(system, code, level.digits))
-
-    def itself(code: str) -> str:
-        return code
-
-    return {
-        level.name: _pairs(scores, table, general),
-        EXACT.name: _pairs(scores, table, itself),
-    }
-
-
-def _pairs(scores: Scores, table: CodeTable, shown: Callable[[str], str]) -> list[Pair]:
-    counts: Counter[tuple[str, str]] = Counter()
-    for (truth, answer), rows in scores.confused.items():
-        counts[shown(truth), shown(answer)] += rows
-    wrong = [(pair, rows) for pair, rows in counts.items() if pair[0] != pair[1]]
-    wrong.sort(key=lambda found: (-found[1], found[0]))
+    rows = zip(scores.labels, scores.best, wrong, strict=True)
+    pairs = Counter((label, best) for label, best, is_wrong in rows if best and is_wrong)
 
     def title(code: str) -> str:
         return table.titles.get(code) or scores.titles.get(code, "")
 
+    return {
+        level.name: _pairs(pairs, lambda code: full_code(system, cut(system, code, 2)), title),
+        EXACT.name: _pairs(pairs, str, title),
+    }
+
+
+def _pairs(
+    confused: Mapping[tuple[str, str], int],
+    shown: Callable[[str], str],
+    title: Callable[[str], str],
+) -> list[Pair]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for (label, answer), rows in confused.items():
+        counts[shown(label), shown(answer)] += rows
+    wrong = [(pair, rows) for pair, rows in counts.items() if pair[0] != pair[1]]
+    wrong.sort(key=lambda found: (-found[1], found[0]))
     return [
-        Pair(truth, title(truth), answer, title(answer), rows)
-        for (truth, answer), rows in wrong[:PAIRS]
+        Pair(label, title(label), answer, title(answer), rows)
+        for (label, answer), rows in wrong[:PAIRS]
     ]
 
 
-def _languages(scores: Scores, ranks: Mapping[Depth, _Ranks]) -> list[LanguageFigures]:
-    spoken = np.array(scores.languages, np.intp)
-    counts = np.bincount(spoken, minlength=len(scores.tongues))
-    names = sorted(scores.tongues, key=lambda name: (-counts[scores.tongues[name]], name))
-    groups: list[tuple[str | None, _Bools]] = [
-        (name, spoken == scores.tongues[name]) for name in names[:LANGUAGES]
-    ]
-    if names[LANGUAGES:]:
-        rare = np.isin(spoken, [scores.tongues[name] for name in names[LANGUAGES:]])
-        groups.append((None, rare))
-    unanswered = np.array(scores.unanswered, np.bool_)
-    level = ranks[broad(scores.system)]
-    return [
-        LanguageFigures(
-            name,
-            _top(ranks[EXACT][rows]),
-            _top(level[rows])[1],
-            Share(int(unanswered[rows].sum()), int(rows.sum())),
-        )
-        for name, rows in groups
-    ]
+def _groups(
+    names: Sequence[str], scores: Scores, ranks: Mapping[Depth, _Ranks]
+) -> Sequence[GroupFigures]:
+    """Return the figures by language or source; none where the table names none."""
+    counts = Counter(names)
+    if not set(counts) - {""}:
+        return ()
+    order = sorted(counts, key=lambda name: (-counts[name], name))
+    place = {name: min(number, GROUPS) for number, name in enumerate(order)}
+    group = np.array([place[name] for name in names])
+    kept = [*order[:GROUPS], None] if len(order) > GROUPS else order
+    return [_group(name, group == number, scores, ranks) for number, name in enumerate(kept)]
+
+
+def _group(
+    name: str | None, rows: _Bools, scores: Scores, ranks: Mapping[Depth, _Ranks]
+) -> GroupFigures:
+    confidence = np.array(scores.confidence, np.float64)[rows]
+    unanswered = np.array([not code for code in scores.best])[rows]
+    exact, broadly = ranks[EXACT][rows], ranks[broad(scores.system)][rows]
+    return GroupFigures(
+        name,
+        _top(exact),
+        _top(broadly)[1],
+        Share(int(unanswered.sum()), len(exact)),
+        float(confidence.mean()),
+        calibration_error(confidence, exact == 1),
+    )

@@ -9,11 +9,13 @@ from pipeline.evaluation.labels import STATED, Depth
 from pipeline.evaluation.shares import Share
 
 __all__ = [
+    "SOURCE_ROWS",
     "TOPS",
     "Bin",
     "DepthFigures",
     "Figures",
-    "LanguageFigures",
+    "GroupFigures",
+    "Headline",
     "Pair",
     "Point",
     "told_depths",
@@ -21,6 +23,9 @@ __all__ = [
 ]
 
 TOPS = (1, 5, 10)
+
+SOURCE_ROWS = 200
+"""The fewest rows of a source whose calibration error is judged; that of fewer is mostly chance."""
 
 FEWEST_TOLD = 3
 """Pairs that are told even if each came once."""
@@ -78,54 +83,96 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageFigures:
-    """The rows of one language; "" where none is named, None for the rarest together.
+class GroupFigures:
+    """The rows of one language or one source.
 
     Attributes:
-        language: as the table names it.
+        name: as the table states it, "" where it states none; None for the rarest together.
         top: see `DepthFigures`; of the full code.
-        broad: rows whose first code is right in its first two digits.
+        broad: rows whose best code is right in its first two digits.
         unanswered: rows without a code.
+        confidence: the mean confidence of the best codes.
+        calibration_error: see `Figures`.
     """
 
-    language: str | None
+    name: str | None
     top: Mapping[int, Share]
     broad: Share
     unanswered: Share
+    confidence: float
+    calibration_error: float
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.unanswered.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The three figures that come first, for the systems whose codes may be general.
+
+    A CPV label such as 45000000 states a division and no more, so an exact match on it says
+    little: a candidate that always gives bare divisions gets it right.
+
+    Attributes:
+        level: the most general level: ``division`` (CPV) or ``segment`` (UNSPSC).
+        specific: of the rows whose label is deeper than that level, those whose best code is
+            exactly right.
+        stated: of all rows, those whose best code is right as far as the label states.
+        bare: of the answered rows, those whose best code is a bare division or segment.
+    """
+
+    level: str
+    specific: Share
+    stated: Share
+    bare: Share
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How good a subject is on some rows.
+    """How good a candidate is on some rows.
 
     Attributes:
-        rows: the rows.
-        unanswered: those of them without a code.
-        statuses: what became of them, as in the output of ``run``.
+        rows: how many there are.
+        headline: the figures that come first; None for PSC and NAICS.
+        unanswered: the rows without a code.
+        statuses: how many rows have each status, as in the output of ``run``.
+        answer_levels: how many of the best codes are of each level, from the top.
         depths: from the full code up to the first level.
-        calibration_error: expected calibration error of the first code, over ten bins.
-        odd_confidences: first codes whose confidence is no fraction from 0 to 1.
+        calibration_error: expected calibration error of the best code, over ten bins.
+        odd_confidences: best codes whose confidence is no fraction from 0 to 1.
         bins: the tenths of the scale of confidence.
         curve: the accuracy of the most confident rows.
-        confused: by the name of a level, the pairs that were confused most.
-        languages: those with most rows first; none if the table does not tell.
+        confused: by the name of a level, the pairs confused most often.
+        languages: those with most rows first; none without a column that names them.
+        sources: the same by source.
     """
 
     rows: int
+    headline: Headline | None
     unanswered: Share
     statuses: Mapping[str, int]
+    answer_levels: Mapping[str, int]
     depths: Sequence[DepthFigures]
     calibration_error: float
     odd_confidences: int
     bins: Sequence[Bin]
     curve: Sequence[Point]
     confused: Mapping[str, Sequence[Pair]]
-    languages: Sequence[LanguageFigures]
+    languages: Sequence[GroupFigures]
+    sources: Sequence[GroupFigures]
 
     @property
     def right(self) -> Mapping[int, Share]:
         """How often the full code is among the first 1, 5 and 10."""
         return self.depths[0].top
+
+    @property
+    def worst_source(self) -> GroupFigures | None:
+        """The source with the largest calibration error, of those with `SOURCE_ROWS` or more."""
+        large = [each for each in self.sources if each.rows >= SOURCE_ROWS and each.name]
+        return max(large, key=lambda each: each.calibration_error, default=None)
 
     def at(self, depth: Depth) -> Mapping[int, Share]:
         """Return how often the right code, as deep as this, is among the first 1, 5 and 10."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,9 +13,11 @@ from pipeline.charts import environment
 from pipeline.errors import OutputError
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
-from pipeline.evaluation.metrics import LanguageFigures, told_pairs
+from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, told_pairs
 from pipeline.evaluation.plots import accuracy_by_level, confidence_and_accuracy, surest_rows
-from pipeline.evaluation.text import left_out_lines, tongue
+from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.shares import Share
+from pipeline.evaluation.text import flip_line, group_name, headline_shares, left_out_lines
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.files.atomic import check_place, replace_text, translated
 from pipeline.files.regular import open_regular
@@ -42,10 +44,10 @@ class _Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tongue:
+class _Group:
     name: str
     rows: int
-    figures: Sequence[tuple[str, LanguageFigures]]
+    figures: Sequence[tuple[str, GroupFigures]]
 
 
 def page(found: Findings) -> str:
@@ -66,7 +68,10 @@ def page(found: Findings) -> str:
             broad=broad(found.settings.system).name,
             broadest=subjects[0].depths[-1].depth.name,
             differences=list(_differences(found)),
-            tongues=_tongues(named),
+            headlines=_headlines(found),
+            flips=found.comparison and flip_line(found.comparison.flips),
+            groups=_groups(named, found.settings),
+            source_rows=SOURCE_ROWS,
             notes=list(_notes(found)),
         )
     )
@@ -144,18 +149,33 @@ def _differences(found: Findings) -> Iterator[_Difference]:
         )
 
 
-def _tongues(named: Sequence[tuple[str, Evaluated]]) -> list[_Tongue]:
-    """Return the languages, each with the figures of all subjects; they saw the same rows."""
-    known: Sequence[Mapping[str | None, LanguageFigures]] = [
-        {each.language: each for each in subject.figures.languages} for _, subject in named
-    ]
+def _headlines(found: Findings) -> list[tuple[str, Sequence[Share]]]:
+    """Return the names of the figures that come first, each with those of all candidates."""
+    figures = [subject.figures.headline for subject in found.subjects]
+    shares = [headline_shares(each) for each in figures if each is not None]
+    return [(name, [each[name] for each in shares]) for name in (shares[0] if shares else ())]
+
+
+def _groups(
+    named: Sequence[tuple[str, Evaluated]], settings: EvaluationSettings
+) -> Iterator[tuple[str, str | None, list[_Group]]]:
+    """Yield the figures by language and by source; all candidates saw the same rows."""
+    subjects = [(key, subject.figures) for key, subject in named]
+    by_language = [(key, figures.languages) for key, figures in subjects]
+    by_source = [(key, figures.sources) for key, figures in subjects]
+    for kind, column, each in (
+        ("language", settings.language_column, by_language),
+        ("source", settings.source_column, by_source),
+    ):
+        if each[0][1]:
+            yield kind, column, _side_by_side(each)
+
+
+def _side_by_side(groups: Sequence[tuple[str, Sequence[GroupFigures]]]) -> list[_Group]:
+    by_name = [(key, {each.name: each for each in own}) for key, own in groups]
     return [
-        _Tongue(
-            tongue(each.language),
-            each.unanswered.rows,
-            [(key, of[each.language]) for (key, _), of in zip(named, known, strict=True)],
-        )
-        for each in named[0][1].figures.languages
+        _Group(group_name(each.name), each.rows, [(key, own[each.name]) for key, own in by_name])
+        for each in groups[0][1]
     ]
 
 

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TypeAlias
 
+import pyarrow as pa
+
 from pipeline.answers import Matcher
 from pipeline.codes import CodeTable, load
+from pipeline.errors import SettingsError
 from pipeline.evaluation.candidates import Embedded, Paid, Subject
+from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
-from pipeline.evaluation.labelled import Labelled, labelled
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, compare
+from pipeline.evaluation.suspects import Suspects
 from pipeline.money import total
 from pipeline.paid.identity import of_contents
 from pipeline.paid.purchase import Purchase
@@ -60,7 +64,7 @@ def evaluated(
     subjects: Sequence[Subject],
     open_purchase: OpenPurchase,
     progress: Progress,
-    told: Callable[[Labelled], None] = lambda _: None,
+    on_rows: Callable[[Labelled], None] = lambda _: None,
 ) -> Evaluation | Stopped:
     """Evaluate one subject, or two on the same rows.
 
@@ -71,33 +75,43 @@ def evaluated(
         subjects: who is evaluated; at most one of them is paid, and it comes last in time.
         open_purchase: opens the purchase of a paid one.
         progress: shows how far the scoring of a free one is.
-        told: what was found out about the rows, before anybody is asked.
+        on_rows: called with the rows before the first candidate is asked.
 
     Raises:
         InputError: the table cannot be read, or has no row with a text and a code.
         InputChangedError: it changed meanwhile.
-        SettingsError: a learned model was replaced meanwhile.
+        SettingsError: a learned model was replaced meanwhile, or suspects are asked for and there
+            are two candidates.
         LedgerError: the ledger cannot be used, or another run buys with the same key.
     """
+    if settings.suspects and len(subjects) > 1:
+        raise SettingsError(
+            "The suspicious rows of two candidates were asked for.",
+            "Evaluate one of them with --suspects.",
+        )
     codes = load(settings.system)
     rows = labelled(reader, settings, codes, name)
-    told(rows)
+    on_rows(rows)
+    suspects = Suspects(codes) if settings.suspects else None
     scored: dict[Subject, _Scored] = {}
     for subject in sorted(subjects, key=lambda subject: isinstance(subject, Paid)):
         match subject:
             case Embedded():
-                matcher = subject.matcher(settings.system, settings.jobs)
-                scored[subject] = _Scored(_scores(rows, matcher, progress))
+                matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
+                scored[subject] = _Scored(_scores(rows, matcher, progress, suspects))
             case Paid(service):
-                found = _bought(rows, service, open_purchase, progress)
+                found = _bought(rows, service, open_purchase, progress, suspects)
                 if isinstance(found, Stopped):
                     return found
                 scored[subject] = found
     rows.check_unchanged()
-    return _evaluation(rows, name, codes, [(subject, scored[subject]) for subject in subjects])
+    in_order = [(subject, scored[subject]) for subject in subjects]
+    return _evaluation(rows, name, codes, in_order, suspects)
 
 
-def _scores(rows: Labelled, matcher: Matcher, progress: Progress) -> Scores:
+def _scores(
+    rows: Labelled, matcher: Matcher, progress: Progress, suspects: Suspects | None
+) -> Scores:
     scores = Scores(rows.settings.system)
     waiting: deque[ArrowBatch] = deque()  # read ahead by a matcher that works on several at once
 
@@ -109,14 +123,21 @@ def _scores(rows: Labelled, matcher: Matcher, progress: Progress) -> Scores:
     with progress(rows.rows) as advance:
         for answers in matcher.answers(texts()):
             batch = waiting.popleft()
-            truths, languages = (column.to_pylist() for column in batch.batch.columns)
-            scores.add(answers[rows.settings.system], truths, languages)
-            advance(len(truths))
+            found = answers[rows.settings.system]
+            codes, languages, sources = (column.to_pylist() for column in batch.batch.columns[:3])
+            scores.add(found, codes, languages, sources)
+            if suspects is not None:
+                suspects.add(found, batch)
+            advance(len(codes))
     return scores
 
 
 def _bought(
-    rows: Labelled, service: PaidService, open_purchase: OpenPurchase, progress: Progress
+    rows: Labelled,
+    service: PaidService,
+    open_purchase: OpenPurchase,
+    progress: Progress,
+    suspects: Suspects | None,
 ) -> _Scored | Stopped:
     """Buy what the ledger cannot answer yet, and score the answers."""
     asked = rows.settings.asked
@@ -126,7 +147,7 @@ def _bought(
         parked = purchase.buy(rows.batches(), purchase.estimate())
         if parked:
             return Stopped(purchase.paid(), parked)
-        scores = _scores(rows, purchase.matcher, progress)
+        scores = _scores(rows, purchase.matcher, progress, suspects)
         cost = _cost(rows, purchase)
         purchase.close_job()
     return _Scored(scores, cost)
@@ -145,8 +166,14 @@ def _cost(rows: Labelled, purchase: Purchase) -> Cost:
 
 
 def _evaluation(
-    rows: Labelled, name: str, codes: CodeTable, scored: Sequence[tuple[Subject, _Scored]]
+    rows: Labelled,
+    name: str,
+    codes: CodeTable,
+    scored: Sequence[tuple[Subject, _Scored]],
+    suspects: Suspects | None,
 ) -> Evaluation:
+    schema = rows.reader.schema
+    references = pa.schema([schema.field(column) for _, column in rows.settings.references])
     return Evaluation(
         settings=rows.settings,
         table=name,
@@ -155,6 +182,7 @@ def _evaluation(
         left_out=rows.left_out,
         subjects=[_subject(subject, found, codes) for subject, found in scored],
         comparison=_comparison([found for _, found in scored]),
+        suspects=None if suspects is None else suspects.table(references),
     )
 
 

@@ -10,12 +10,25 @@ from pipeline.checks import option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.settings import MAX_TOP, Settings, parse_systems
 
-__all__ = ["EvaluationSettings"]
+__all__ = ["OWN_COLUMNS", "EvaluationSettings"]
+
+OWN_COLUMNS = (
+    "row",
+    "text",
+    "stated_code",
+    "stated_title",
+    "stated_confidence",
+    "likelier_code",
+    "likelier_title",
+    "confidence",
+    "words",
+)
+"""The columns of the list of suspicious rows, beside the reference columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSettings:
-    """What to ask of which rows.
+    """Which rows are evaluated, and how.
 
     Attributes:
         system: whose codes they are.
@@ -23,8 +36,12 @@ class EvaluationSettings:
         code_column: the column that holds the right code.
         language_column: the column that names the language, if there is one.
         sample: how many rows are drawn; None for all.
-        seed: which rows those are: the same seed draws the same rows of the same table.
+        seed: which rows are drawn: the same seed draws the same rows of the same table.
         jobs: how many processes the embedded engine uses.
+        source_column: the column that names the source; None for a text column ``source``, if
+            there is one.
+        suspects: whether to list the rows whose code is most likely wrong.
+        reference_columns: columns that identify a row in that list, such as a notice number.
     """
 
     system: System
@@ -34,6 +51,9 @@ class EvaluationSettings:
     sample: int | None = None
     seed: int = 0
     jobs: int = 1
+    source_column: str | None = None
+    suspects: bool = False
+    reference_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         (system,) = parse_systems([self.system] if isinstance(self.system, str) else self.system)
@@ -44,25 +64,40 @@ class EvaluationSettings:
         if self.sample is not None:
             object.__setattr__(self, "sample", whole_number("sample", self.sample, 1))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
-        _column("code_column", self.code_column)
-        if self.language_column is not None:
-            _column("language_column", self.language_column)
+        object.__setattr__(self, "reference_columns", tuple(self.reference_columns))
+        for name in ("code_column", "language_column", "source_column"):
+            if name == "code_column" or getattr(self, name) is not None:
+                _check_column(name, getattr(self, name))
+        for column in self.reference_columns:
+            _check_column("reference_column", column)
+            if column in OWN_COLUMNS:
+                raise SettingsError(
+                    f"The list of suspicious rows has its own column {column!r}.",
+                    "Rename the reference column (--reference-column).",
+                )
 
     @property
     def label_columns(self) -> dict[str, str]:
-        """The columns of the codes and, if there is one, of the languages, by their options."""
-        columns = {"--code-column": self.code_column}
-        if self.language_column is not None:
-            columns["--language-column"] = self.language_column
-        return columns
+        """The columns of the codes, languages and sources that there are, by their options."""
+        columns = {
+            "--code-column": self.code_column,
+            "--language-column": self.language_column,
+            "--source-column": self.source_column,
+        }
+        return {option: column for option, column in columns.items() if column is not None}
+
+    @property
+    def references(self) -> list[tuple[str, str]]:
+        """The option and the name of each reference column."""
+        return [("--reference-column", column) for column in self.reference_columns]
 
     @property
     def asked(self) -> Settings:
-        """The same as a job's settings: as many matches as there can be, for one system."""
+        """The settings of a job that answers these rows, with as many matches as possible."""
         return Settings((self.system,), self.text_columns, top=MAX_TOP, jobs=self.jobs)
 
 
-def _column(name: str, value: Any) -> None:
+def _check_column(name: str, value: Any) -> None:
     if not isinstance(value, str) or not value:
         hint = f"{name} must name a column ({option_name(name)} NAME)."
         raise SettingsError(f"{name} is {value!r}.", hint)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 __all__ = ["Share", "Z"]
 
@@ -41,8 +40,3 @@ class Share:
         low = 0.0 if not self.hits else max(0.0, middle - half)
         high = 1.0 if self.hits == self.rows else min(1.0, middle + half)
         return low, high
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON types."""
-        low, high = self.interval
-        return {"hits": self.hits, "share": self.value, "low": low, "high": high}

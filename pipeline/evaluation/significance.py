@@ -11,12 +11,12 @@ from typing import Literal
 import numpy as np
 from scipy.stats import binomtest
 
-from pipeline.evaluation.labels import EXACT, Depth
+from pipeline.evaluation.labels import EXACT, STATED, Depth
 from pipeline.evaluation.metrics import TOPS
 from pipeline.evaluation.scores import Scores
-from pipeline.evaluation.shares import Z
+from pipeline.evaluation.shares import Share, Z
 
-__all__ = ["Comparison", "Difference", "compare"]
+__all__ = ["Comparison", "Difference", "Flips", "compare"]
 
 SURE = 0.05
 """A smaller p is called a difference."""
@@ -68,17 +68,49 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Flips:
+    """How many best codes differ between two candidates, and what that buys.
+
+    A row is better if the second candidate alone is right as far as the label states, and worse
+    if the first alone is.
+
+    Attributes:
+        rows: the rows.
+        changed: those whose best codes differ.
+        better: the changed rows that are better.
+        worse: the changed rows that are worse.
+    """
+
+    rows: int
+    changed: int
+    better: int
+    worse: int
+
+    @property
+    def neither(self) -> int:
+        """The changed rows that are neither better nor worse."""
+        return self.changed - self.better - self.worse
+
+    @property
+    def rate(self) -> Share:
+        """The flip rate: the share of the rows that changed."""
+        return Share(self.changed, self.rows)
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What two subjects differ in.
 
     Attributes:
         differences: at every depth, among the first 1, 5 and 10; that of the full code first.
+        flips: how many best codes change from the first candidate to the second.
         usd: what the answers of the paid subject cost, US dollars; None if none is paid, or a
             price is unknown.
         paid: which of the two is paid.
     """
 
     differences: Sequence[Difference]
+    flips: Flips
     usd: Decimal | None = None
     paid: Literal["a", "b"] | None = None
 
@@ -120,7 +152,14 @@ def compare(
         for depth in sorted(a.ranks, key=lambda depth: depth != EXACT)
         for top in TOPS
     ]
-    return Comparison(differences, usd, paid)
+    return Comparison(differences, _flips(a, b), usd, paid)
+
+
+def _flips(a: Scores, b: Scores) -> Flips:
+    changed = np.array([old != new for old, new in zip(a.best, b.best, strict=True)])
+    was, is_now = (np.array(scores.ranks[STATED], np.uint8) == 1 for scores in (a, b))
+    better, worse = (is_now & ~was)[changed].sum(), (was & ~is_now)[changed].sum()
+    return Flips(len(changed), int(changed.sum()), int(better), int(worse))
 
 
 def _difference(a: Scores, b: Scores, depth: Depth, top: int) -> Difference:

@@ -6,19 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.metrics import TOPS, LanguageFigures, told_depths, told_pairs
+from pipeline.evaluation.metrics import (
+    SOURCE_ROWS,
+    TOPS,
+    GroupFigures,
+    Headline,
+    told_depths,
+    told_pairs,
+)
+from pipeline.evaluation.shares import Share
+from pipeline.evaluation.significance import Flips
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.money import plain
 from pipeline.text_table import aligned
 
-__all__ = ["left_out_lines", "lines", "tongue"]
+__all__ = ["flip_line", "group_name", "headline_shares", "left_out_lines", "lines"]
 
 NAMED = 10
 """Odd codes that are named, of each kind."""
 
 SUBJECTS = ("A", "B")
 PAIRS = 6
-LANGUAGES = 12
+GROUPS = 12
 SURE = (10, 25, 50, 75, 100)
 """Per cent of the rows at which the accuracy is printed; the page has all of the curve."""
 
@@ -34,6 +43,9 @@ def lines(found: Findings) -> Iterator[str]:
         yield ""
         yield subject.name if found.comparison is None else f"{key}: {subject.name}"
         yield from _subject(subject)
+    if found.suspects is not None:
+        yield ""
+        yield _suspects(found)
     yield ""
     yield found.verdict
 
@@ -66,7 +78,32 @@ def _named(codes: Mapping[str, int]) -> str:
     return named + (f" and {len(most) - NAMED:,} more" if len(most) > NAMED else "")
 
 
+def _suspects(found: Findings) -> str:
+    """Count the suspicious rows, and say what the figure is worth."""
+    return (
+        f"suspicious labels: {rows(len(found.suspects or ()))}. If the model was trained on these "
+        "texts, it agrees with their labels too often: train it on other rows to find more."
+    )
+
+
+def headline_shares(found: Headline) -> dict[str, Share]:
+    """Return the three figures that come first, by what they are called."""
+    return {
+        f"exactly right, label deeper than a {found.level}": found.specific,
+        "right as far as the label states": found.stated,
+        f"best code is a bare {found.level}": found.bare,
+    }
+
+
 def _subject(subject: Evaluated) -> Iterator[str]:
+    figures = subject.figures
+    if figures.headline is not None:
+        cells = [
+            [name, percent(share.value), within(share), f"{share.rows:,}"]
+            for name, share in headline_shares(figures.headline).items()
+        ]
+        yield from aligned(["", "share", "95 % interval", "rows"], cells, numbers=3)
+        yield ""
     header = ["right code", "first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
     yield from aligned(
         header,
@@ -77,15 +114,20 @@ def _subject(subject: Evaluated) -> Iterator[str]:
                 within(each.top[1]),
                 *(percent(each.top[top].value) for top in TOPS[1:]),
             ]
-            for each in told_depths(subject.figures)
+            for each in told_depths(figures)
         ],
         numbers=4,
     )
+    answered = sum(figures.answer_levels.values())
+    if answered:
+        levels = [f"{name} {percent(n / answered)}" for name, n in figures.answer_levels.items()]
+        yield f"levels of the best codes: {', '.join(levels)}"
     yield from _answered(subject)
     yield ""
     yield from _confidence(subject)
     yield from _confused(subject)
-    yield from _languages(subject.figures.languages)
+    yield from _groups("language", figures.languages)
+    yield from _groups("source", figures.sources)
 
 
 def _answered(subject: Evaluated) -> Iterator[str]:
@@ -108,6 +150,12 @@ def _confidence(subject: Evaluated) -> Iterator[str]:
     right = ["right first", *(percent(curve[percent_].value) for percent_ in SURE)]
     yield from aligned(header, [right], numbers=len(SURE))
     yield f"confidence is off by {figures.calibration_error:.3f} (expected calibration error)"
+    worst = figures.worst_source
+    if worst is not None:
+        yield (
+            f"confidence is off by {worst.calibration_error:.3f} for {readable(worst.name or '')} "
+            f"({rows(worst.rows)}), the worst source with {SOURCE_ROWS} rows or more"
+        )
     if figures.odd_confidences:
         said = rows(figures.odd_confidences)
         yield f"confidence that is no fraction from 0 to 1, and was cut: {said}"
@@ -128,28 +176,30 @@ def _confused(subject: Evaluated) -> Iterator[str]:
             yield from aligned(["rows", "right", f"({level})", "answered", ""], cells)
 
 
-def _languages(languages: Sequence[LanguageFigures]) -> Iterator[str]:
-    if not languages:
+def _groups(kind: str, groups: Sequence[GroupFigures]) -> Iterator[str]:
+    if not groups:
         return
     cells = [
         [
-            tongue(each.language),
-            f"{each.unanswered.rows:,}",
+            group_name(each.name),
+            f"{each.rows:,}",
             *(percent(each.top[top].value) for top in TOPS),
             percent(each.unanswered.value),
+            percent(each.confidence),
+            f"{each.calibration_error:.3f}",
         ]
-        for each in languages[:LANGUAGES]
+        for each in groups[:GROUPS]
     ]
-    header = ["language", "rows", "first", "among 5", "among 10", "no answer"]
+    header = [kind, "rows", "first", "among 5", "among 10", "no answer", "confidence", "off by"]
     yield ""
-    yield from aligned(header, cells, numbers=5)
-    if len(languages) > LANGUAGES:
-        yield f"and {len(languages) - LANGUAGES} more (--json and --page have them)"
+    yield from aligned(header, cells, numbers=7)
+    if len(groups) > GROUPS:
+        yield f"and {len(groups) - GROUPS} more (--json and --page have them)"
 
 
-def tongue(language: str | None) -> str:
-    """Name a language."""
-    return "others" if language is None else readable(language) or "not named"
+def group_name(name: str | None) -> str:
+    """Return the name of a language or source."""
+    return "others" if name is None else readable(name) or "not named"
 
 
 def _differences(found: Findings) -> Iterator[str]:
@@ -168,3 +218,14 @@ def _differences(found: Findings) -> Iterator[str]:
         )
     header = ["right code first", *SUBJECTS, "points", "95 % interval", "McNemar"]
     yield from aligned(header, cells, numbers=5)
+    if found.comparison is not None:
+        yield flip_line(found.comparison.flips)
+
+
+def flip_line(flips: Flips) -> str:
+    """Say how many best codes change from A to B, and what that buys."""
+    return (
+        f"flip rate: {percent(flips.rate.value)} of the best codes change from A to B: "
+        f"{flips.better:,} for the better, {flips.worse:,} for the worse, {flips.neither:,} "
+        "neither (as far as the label states)"
+    )

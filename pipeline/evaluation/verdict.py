@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.evaluation.metrics import Figures
+from pipeline.evaluation.metrics import Figures, Headline
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.evaluation.wording import p_value, percent, points, price, rows
 
@@ -21,12 +21,23 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
     """
     if comparison is None:
         (one,) = figures
+        if one.headline is not None and one.headline.specific.rows:
+            return _headline(names[0], one.headline)
         right = one.right
         return (
             f"{_capital(names[0])} gives the right code first for {percent(right[1].value)} of "
             f"{rows(one.rows)}, and has it among its first ten for {percent(right[10].value)}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
+
+
+def _headline(name: str, found: Headline) -> str:
+    return (
+        f"{_capital(name)} is exactly right for {percent(found.specific.value)} of "
+        f"{rows(found.specific.rows)} whose label is deeper than a {found.level}, and right as "
+        f"far as the label states for {percent(found.stated.value)} of {rows(found.stated.rows)}; "
+        f"{percent(found.bare.value)} of its codes are a bare {found.level}."
+    )
 
 
 def _difference(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison) -> str:

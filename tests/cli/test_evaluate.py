@@ -36,7 +36,8 @@ def test_the_engine_is_evaluated_where_no_other_is_named(
     assert command("evaluate", labelled, *CPV, "--language-column", "lang") == 0
     said = capsys.readouterr().out
     assert said.startswith(f"cpv, 6 rows of {labelled}\n")
-    assert "embedded engine\nright code" in said
+    assert "embedded engine\n" in said
+    assert "best code is a bare division" in said
     assert "\nde " in said
     assert "not in the code table, but right at its levels: 1 row: 45999999 (1)" in said
     assert "left out because their code is none: 1 row: road (1)" in said
@@ -47,7 +48,7 @@ def test_titles_alone_are_evaluated_and_right_as_far_as_the_truth_goes_is_told(
 ) -> None:
     assert command("evaluate", labelled, *CPV, "--engine", "lexical") == 0
     said = capsys.readouterr().out
-    assert "lexical engine\nright code" in said
+    assert "lexical engine\n" in said
     assert "as far as stated" in said
 
 
@@ -135,6 +136,25 @@ def test_a_page_is_written_beside_what_is_printed(
     assert verdict.replace(" %", "\N{NO-BREAK SPACE}%") in page.read_text("utf-8")
 
 
+def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_changes_it(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [("Strassenbau", "03111000", "de"), ("works of any kind", "45000000", "en")]
+    path, listed = csv_file(tmp_path / "t.csv", rows), tmp_path / "suspects.csv"
+    asked = ("evaluate", path, *CPV, "--suspects", listed, "--reference-column", "lang")
+    for _ in range(2):
+        assert command(*asked) == 0
+    header, row = listed.read_text("utf-8").splitlines()
+    assert header.startswith("row,lang,text,stated_code,")
+    assert row.startswith("1,de,Strassenbau,03111000,Seeds,")
+    listed.write_text("mine")
+    capsys.readouterr()
+    assert command(*asked) == 2
+    assert "--suspects FILE" in capsys.readouterr().err
+    assert listed.read_text() == "mine"
+    assert command(*asked, "--overwrite") == 0
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -146,6 +166,10 @@ def test_a_page_is_written_beside_what_is_printed(
         (["--model", "model", "--compare", "engine", "lexical"], "each say what to evaluate"),
         (["--model", "model", "--base-url", "http://localhost:9"], "each say what to evaluate"),
         (["--model", "nowhere"], "nowhere is no model"),
+        (["--suspects", "mine.csv", "--compare", "engine", "lexical"], "Evaluate one of them"),
+        (["--suspects", "labelled.csv"], "is the input"),
+        (["--suspects", "mine"], "does not say whether to write CSV or Parquet"),
+        (["--suspects", "s.csv", "--reference-column", "id"], "--reference-column"),
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),
         (["--text-column", "text"], "--text-column"),

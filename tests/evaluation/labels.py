@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, Failed, Match, Matched, System
 from pipeline.codes import load
-from pipeline.evaluation.dataset import LeftOut
+from pipeline.evaluation.dataset import Labelled, LeftOut, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Evaluated
-from pipeline.evaluation.labelled import Labelled, labelled
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.settings import EvaluationSettings
@@ -54,11 +53,16 @@ def answer(*codes: str, confidence: float = 0.5) -> Answer:
 
 
 def scored(
-    answers: Sequence[Answer], truths: Sequence[str], tongues: str = "", system: System = "cpv"
+    answers: Sequence[Answer],
+    labels: Sequence[str],
+    languages: Sequence[str] = "",
+    system: System = "cpv",
+    sources: Sequence[str] = "",
 ) -> Scores:
-    """Return scores; each letter of the tongues is a row's language."""
+    """Return scores; each letter of the languages and of the sources is a row's."""
+    nothing = [""] * len(labels)
     scores = Scores(system)
-    scores.add(answers, truths, list(tongues) or [""] * len(truths))
+    scores.add(answers, labels, list(languages) or nothing, list(sources) or nothing)
     return scores
 
 

@@ -48,8 +48,8 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"subject": "https://service.example"}, "nor a PaidService"),
-        ({"subject": 7}, "nor a PaidService"),
+        ({"subject": "https://service.example"}, "not a name, a folder or a PaidService"),
+        ({"subject": 7}, "not a name, a folder or a PaidService"),
         ({"subject": "nobody"}, "There is nothing to evaluate"),
         ({"against": "engine"}, "against must be another one"),
         ({"code_column": "truth"}, "truth"),
@@ -80,3 +80,43 @@ def test_two_services_are_refused() -> None:
     services = [pipeline.PaidService(f"https://{name}.example", api_key="") for name in "ab"]
     with pytest.raises(pipeline.SettingsError, match="Evaluate each by itself"):
         pipeline.evaluate(frame(), system="cpv", subject=services[0], against=services[1])
+
+
+def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() -> None:
+    rows = [
+        ("n1", "Strassenbau", "45233120"),
+        ("n2", "office chairs", "45000000"),
+        ("n3", "Strassenbau", "03111000"),
+        ("n4", "", "03111000"),
+        ("n5", "Strassenbau", "45000000"),
+    ]
+    data = pd.DataFrame(rows, columns=["notice", "description", "code"])
+    found = pipeline.evaluate(data, system="cpv", suspects=True, reference_columns="notice")
+    assert found.suspects is not None
+    listed = found.suspects.to_pylist()
+    assert [(each["row"], each["notice"]) for each in listed] == [(3, "n3"), (2, "n2")]
+    assert listed[0]["stated_title"] == "Seeds"
+    assert listed[0]["likelier_code"].startswith("4523")
+    assert listed[0]["words"] == "Strassenbau"
+    assert "suspicious labels: 2 rows" in str(found)
+    assert pipeline.evaluate(data, system="cpv").suspects is None
+
+
+def test_a_reference_column_cannot_have_the_name_of_a_column_of_the_list() -> None:
+    with pytest.raises(pipeline.SettingsError, match="its own column 'words'"):
+        pipeline.evaluate(frame(), system="cpv", suspects=True, reference_columns=["words"])
+
+
+def test_suspicious_rows_of_two_candidates_are_refused() -> None:
+    with pytest.raises(pipeline.SettingsError, match="Evaluate one of them"):
+        pipeline.evaluate(frame(), system="cpv", against="lexical", suspects=True)
+
+
+def test_a_source_column_is_found_by_its_name_if_it_holds_text() -> None:
+    data = frame().assign(source=["a", "b"] * 4 + ["a"])
+    (one,) = pipeline.evaluate(data, system="cpv").subjects
+    assert [each.name for each in one.figures.sources] == ["a", "b"]
+    (one,) = pipeline.evaluate(data.assign(source=1), system="cpv").subjects
+    assert one.figures.sources == ()
+    (one,) = pipeline.evaluate(data, system="cpv", source_column="lang").subjects
+    assert [each.name for each in one.figures.sources] == ["en", "de", ""]

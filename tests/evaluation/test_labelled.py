@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.errors import InputChangedError, InputError, SettingsError
-from pipeline.evaluation.labelled import Labelled, labelled
+from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowReader, open_reader
 from tests.evaluation.labels import ROWS, csv_file, read, table

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pipeline.codes import load
-from pipeline.evaluation.measuring import figures
-from pipeline.evaluation.metrics import told_depths, told_pairs
+from pipeline.evaluation.measuring import figures, headline
+from pipeline.evaluation.metrics import Headline, told_depths, told_pairs
+from pipeline.evaluation.shares import Share
 from tests.evaluation.labels import REFUSED, answer, scored
 
 TRUTHS = [
@@ -110,7 +111,7 @@ def test_pairs_that_came_once_are_told_only_where_there_are_no_others() -> None:
 
 
 def test_languages_are_told_apart_those_with_most_rows_first() -> None:
-    told = [(each.language, each.unanswered.rows) for each in FOUND.languages]
+    told = [(each.name, each.unanswered.rows) for each in FOUND.languages]
     assert told == [("a", 4), ("b", 4), ("c", 2)]
     a, b, c = FOUND.languages
     assert [a.top[1].hits, b.top[1].hits, c.top[1].hits] == [2, 1, 0]
@@ -120,13 +121,34 @@ def test_languages_are_told_apart_those_with_most_rows_first() -> None:
 
 def test_the_rarest_of_very_many_languages_are_counted_together() -> None:
     names = [f"language {number:02}" for number in range(45)]
-    scores = scored([answer("45000000")] * 90, ["45000000"] * 90)
-    scores.tongues = {name: number for number, name in enumerate(names)}
-    for row in range(90):
-        scores.languages[row] = row % 45
+    scores = scored([answer("45000000")] * 90, ["45000000"] * 90, names * 2)
     languages = figures(scores, load("cpv")).languages
     assert len(languages) == 41
-    assert (languages[-1].language, languages[-1].unanswered.rows) == (None, 10)
+    assert (languages[-1].name, languages[-1].unanswered.rows) == (None, 10)
+
+
+def test_three_figures_come_first_for_systems_with_general_codes() -> None:
+    assert FOUND.headline == Headline("division", Share(2, 8), Share(4, 10), Share(3, 8))
+    assert FOUND.answer_levels == {"division": 3, "class": 2, "category": 1, "subcategory": 2}
+    labels, best = ["72000000", "72101500"], ["72101500", "72000000"]
+    assert headline("unspsc", labels, best) == Headline(
+        "segment", Share(0, 1), Share(1, 2), Share(1, 2)
+    )
+    assert headline("psc", ["Y1LB"], ["Y1LB"]) is None
+    assert headline("naics", ["236220"], ["236220"]) is None
+
+
+def test_calibration_is_measured_by_source_and_the_worst_needs_enough_rows() -> None:
+    answers = [answer("45000000", confidence=0.6)] * 300 + [
+        answer("39000000", confidence=0.4)
+    ] * 100
+    sources = ["large"] * 300 + ["small"] * 100
+    found = figures(scored(answers, ["45000000"] * 400, sources=sources), load("cpv"))
+    large, small = found.sources
+    assert (large.name, large.rows, small.rows) == ("large", 300, 100)
+    assert large.calibration_error == pytest.approx(0.4)
+    assert small.confidence == pytest.approx(0.4)
+    assert found.worst_source == large
 
 
 def test_without_a_column_there_are_no_languages() -> None:

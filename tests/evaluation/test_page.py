@@ -53,7 +53,8 @@ def test_the_page_is_well_formed_and_complete_in_itself(subjects: list[tuple[str
 def test_the_page_says_what_was_found() -> None:
     found = evaluation(ONE)
     text = page(found)
-    assert "gives the right code first for 30.0\N{NO-BREAK SPACE}% of 10 rows" in text
+    assert "right as far as the label states for 40.0\N{NO-BREAK SPACE}% of 10 rows" in text
+    assert "Exactly right, label deeper than a division" in text
     for said in ("embedded engine", "tenders.csv", "as far as stated", "Construction work"):
         assert said in text
     assert f"{found.subjects[0].figures.calibration_error:.3f}" in text
@@ -89,13 +90,13 @@ def test_two_subjects_stand_side_by_side_with_the_verdict() -> None:
     assert "Side by side" in text
     assert len(drawings(text)) == 4  # a plot of reliability each
     assert text.count("What is taken for what") == 2
+    assert "Flip rate: 80.0\N{NO-BREAK SPACE}% of the best codes change from A to B" in text
 
 
 def test_what_a_table_or_a_service_says_cannot_become_markup() -> None:
     bad = '<script>alert("x")</script>'
     answers = [answer("45000000"), answer(bad)]
-    scores = scored(answers, ["45000000", "39000000"], system="cpv")
-    scores.tongues = {bad: 0}
+    scores = scored(answers, ["45000000", "39000000"], [bad] * 2)
     text = page(evaluation((bad, scores), table=bad))
     assert "<script" not in text
     assert "&lt;script&gt;" in text
@@ -138,3 +139,9 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
     assert shown.startswith("<iframe")
     assert "<html" not in shown
     assert "&lt;html" in shown
+
+
+def test_the_page_has_the_calibration_by_source() -> None:
+    text = page(evaluation(("engine", scored(ANSWERS, TRUTHS, sources="aaaaabbbbb"))))
+    assert "By source" in text
+    assert "By language" not in text

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.evaluation.labels import EXACT
 from pipeline.evaluation.scores import Scores
-from pipeline.evaluation.significance import Comparison, Difference, compare
+from pipeline.evaluation.significance import Comparison, Difference, Flips, compare
 from tests.evaluation.labels import answer, scored
 
 
@@ -19,6 +19,10 @@ def subject(right: str) -> Scores:
 
 def differing(only_a: int, only_b: int, rows: int = 200) -> Difference:
     return Difference(EXACT, 1, rows, only_a, only_b)
+
+
+def comparison(only_a: int, only_b: int, *price: object) -> Comparison:
+    return Comparison([differing(only_a, only_b)], Flips(200, 0, 0, 0), *price)  # type: ignore[arg-type]
 
 
 def test_rows_are_compared_one_by_one() -> None:
@@ -50,16 +54,30 @@ def test_turning_subjects_round_turns_the_interval_round() -> None:
 
 
 def test_who_is_better_is_decided_by_the_test() -> None:
-    assert Comparison([differing(2, 12)]).better == "b"
-    assert Comparison([differing(12, 2)]).better == "a"
-    assert Comparison([differing(4, 8)]).better is None
-    assert Comparison([differing(0, 0)]).better is None
+    assert comparison(2, 12).better == "b"
+    assert comparison(12, 2).better == "a"
+    assert comparison(4, 8).better is None
+    assert comparison(0, 0).better is None
 
 
 def test_a_right_code_more_costs_what_all_answers_cost_by_the_codes_gained() -> None:
     usd = Decimal("0.021")
-    assert Comparison([differing(10, 52)], usd, "b").usd_per_code == Decimal("0.0005")
-    assert Comparison([differing(52, 10)], usd, "a").usd_per_code == Decimal("0.0005")
-    assert Comparison([differing(52, 10)], usd, "b").usd_per_code is None
-    assert Comparison([differing(10, 10)], usd, "b").usd_per_code is None
-    assert Comparison([differing(10, 52)]).usd_per_code is None
+    assert comparison(10, 52, usd, "b").usd_per_code == Decimal("0.0005")
+    assert comparison(52, 10, usd, "a").usd_per_code == Decimal("0.0005")
+    assert comparison(52, 10, usd, "b").usd_per_code is None
+    assert comparison(10, 10, usd, "b").usd_per_code is None
+    assert comparison(10, 52).usd_per_code is None
+
+
+def test_changed_codes_are_better_worse_or_neither_as_far_as_the_label_states() -> None:
+    labels = ["45000000", "45233140", "45233140", "39112000", "39112000", "03111000"]
+    old = ["45233140", "45000000", "45233140", "90910000", "39112000", ""]
+    new = ["45210000", "45233140", "39000000", "79000000", "39112000", "03111000"]
+    a, b = (
+        scored([answer(code) if code else answer() for code in codes], labels)
+        for codes in (old, new)
+    )
+    flips = compare(a, b).flips
+    assert flips == Flips(rows=6, changed=5, better=2, worse=1)
+    assert flips.neither == 2
+    assert flips.rate.value == pytest.approx(5 / 6)

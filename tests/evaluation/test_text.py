@@ -12,8 +12,14 @@ from tests.evaluation.test_page import ONE, TWO
 def test_one_subject_is_printed_as_a_table() -> None:
     lines = str(evaluation(ONE)).splitlines()
     assert lines[0] == "cpv, 10 rows of tenders.csv"
-    assert lines[2:5] == [
+    assert [line.split("  ")[0] for line in lines[2:7]] == [
         "embedded engine",
+        "",
+        "exactly right, label deeper than a division",
+        "right as far as the label states",
+        "best code is a bare division",
+    ]
+    assert lines[8:10] == [
         "right code         first   95 % interval  among 5  among 10",
         "full code         30.0 %  10.8 to 60.3 %   40.0 %    50.0 %",
     ]
@@ -65,8 +71,20 @@ def test_the_json_has_all_figures() -> None:
     assert (one["failed"], two["failed"]) == (1, 0)
     assert len(one["reliability"]) == 10
     assert len(one["curve"]) == 100
+    assert one["headline"]["specific"]["hits"] == 2
+    assert one["answer_levels"]["division"] == 3
+    assert one["worst_source"] is None
+    assert found["comparison"]["flips"]["changed"] == 8
     first = found["comparison"]["differences"][0]
     assert (first["depth"], first["top"]) == ("full code", 1)
     assert (first["a_alone"], first["b_alone"]) == (2, 1)
     assert found["comparison"]["better"] is None
     assert found["verdict"] == evaluation(ONE, TWO).verdict
+
+
+def test_the_worst_source_is_named_if_it_has_enough_rows() -> None:
+    right, wrong = answer("45000000", confidence=0.9), answer("39000000", confidence=0.9)
+    answers = [right] * 250 + [wrong] * 200 + [wrong]
+    scores = scored(answers, ["45000000"] * 451, sources=["x"] * 250 + ["y"] * 200 + ["z"])
+    said = str(evaluation(("engine", scores)))
+    assert "off by 0.900 for y (200 rows), the worst source with 200 rows or more" in said

@@ -8,6 +8,7 @@ from pipeline.codes import load
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.significance import compare
 from pipeline.evaluation.verdict import verdict
+from tests.evaluation.labels import answer, scored
 from tests.evaluation.test_significance import subject
 
 NAMES = ["embedded engine", "https://service.example"]
@@ -26,6 +27,16 @@ def test_one_subject_is_told_by_its_first_code_and_its_first_ten() -> None:
     assert verdict(NAMES[:1], [found], None) == (
         "Embedded engine gives the right code first for 50.0 % of 4 rows, and has it among its "
         "first ten for 50.0 %."
+    )
+
+
+def test_general_codes_are_judged_by_three_figures() -> None:
+    labels = ["45000000", "45233140", "45233140", "39112000"]
+    answers = [answer("45233140"), answer("45233140"), answer("45000000"), answer()]
+    assert verdict(NAMES[:1], [figures(scored(answers, labels), load("cpv"))], None) == (
+        "Embedded engine is exactly right for 33.3 % of 3 rows whose label is deeper than a "
+        "division, and right as far as the label states for 50.0 % of 4 rows; 33.3 % of its codes "
+        "are a bare division."
     )
 
 

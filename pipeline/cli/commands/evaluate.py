@@ -33,12 +33,14 @@ from pipeline.evaluation import (
     Stopped,
     Subject,
     check_page,
+    check_suspects,
     evaluated,
     is_address,
     left_out_lines,
     model,
     offline,
     write_page,
+    write_suspects,
 )
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
@@ -66,6 +68,9 @@ class _Options(PaidOptions, DialectOptions):
     seed: int
     jobs: int
     page: Path | None
+    source_column: str | None
+    suspects: Path | None
+    reference_columns: tuple[str, ...]
     overwrite: bool
     as_json: bool
 
@@ -75,6 +80,11 @@ class _Options(PaidOptions, DialectOptions):
 @click.option("--system", required=True, type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @labelled_columns
 @click.option("--language-column", help="A column with the language, for figures by language.")
+@click.option(
+    "--source-column",
+    help="A column with the source, for the calibration by source.  "
+    "[default: source, if there is one]",
+)
 @click.option(
     "--model",
     "model_folder",
@@ -103,7 +113,19 @@ class _Options(PaidOptions, DialectOptions):
 @click.option(
     "--page", type=click.Path(path_type=Path), help="Write a page with the plots: FILE.html."
 )
-@click.option("--overwrite", is_flag=True, help="Replace a page that this tool did not write.")
+@click.option(
+    "--suspects",
+    type=click.Path(path_type=Path),
+    help="Write the rows whose code is most likely wrong to a CSV or Parquet FILE, the most "
+    "suspicious first. For texts that the model was trained on, it misses wrong codes.",
+)
+@click.option(
+    "--reference-column",
+    "reference_columns",
+    multiple=True,
+    help="With --suspects: a column to copy into FILE, such as a notice number; repeatable.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files that this tool did not write.")
 @input_format()
 @dialect_options()
 @as_json(what="figures")
@@ -125,9 +147,14 @@ def evaluate(**values: Any) -> int:
         sample=options.sample,
         seed=options.seed,
         jobs=options.jobs,
+        source_column=options.source_column,
+        suspects=options.suspects is not None,
+        reference_columns=options.reference_columns,
     )
     if options.page is not None:
         check_page(options.page, options.overwrite)
+    if options.suspects is not None:
+        check_suspects(options.suspects, options.labelled, options.overwrite)
     found = _evaluated(settings, _subjects(options), options)
     if isinstance(found, Stopped):
         say(_stopped(found, options.as_json))
@@ -136,6 +163,9 @@ def evaluate(**values: Any) -> int:
     if options.page is not None:
         write_page(options.page, found)
         log.info("page: %s", options.page)
+    if options.suspects is not None:
+        write_suspects(options.suspects, options.labelled, options.overwrite, found)
+        log.info("suspicious rows: %s", options.suspects)
     return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
 
 

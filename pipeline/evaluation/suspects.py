@@ -1,0 +1,164 @@
+"""Finds the rows of a labelled table whose code is most likely wrong, and writes them to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.answers import Answer, Explained, Match, Matched
+from pipeline.classification.sink import FileSink
+from pipeline.codes import CodeTable, normalized
+from pipeline.errors import OutputError
+from pipeline.evaluation.findings import Findings
+from pipeline.evaluation.labels import STATED
+from pipeline.evaluation.settings import OWN_COLUMNS
+from pipeline.settings import SURE
+from pipeline.tables import ArrowBatch, ArrowReader, NewColumn, output_format_of
+
+__all__ = ["Suspects", "check_suspects", "write_suspects"]
+
+NUMBERS = ("stated_confidence", "confidence")
+FIELDS = [
+    pa.field(name, pa.float64() if name in NUMBERS else pa.string()) for name in OWN_COLUMNS[1:]
+]
+
+
+RECORDED = ("system", "edition", "table", "table_sha256", "sample", "seed", "rows", "suspects")
+"""What the manifest says of the evaluation."""
+
+
+@dataclass(slots=True)
+class Suspects:
+    """Collects the rows whose best code contradicts the stated one.
+
+    A row is listed if the confidence of its best code is at least `SURE`, and neither code
+    contains the other: a division does not contradict a code in it. Rows are ordered by how much
+    more confident the candidate is of its code than of the stated one, which is the margin of
+    confident learning (C. G. Northcutt et al., Journal of Artificial Intelligence Research 70,
+    2021).
+
+    Attributes:
+        codes: the code table of the system.
+        found: the rows so far.
+    """
+
+    codes: CodeTable
+    found: list[pa.RecordBatch] = field(default_factory=list)
+
+    def add(self, answers: Sequence[Answer | None], batch: ArrowBatch) -> None:
+        """Add the suspicious ones of some rows."""
+        rows, places = [], []
+        stated = batch.batch.column(0).to_pylist()
+        for place, (answer, code) in enumerate(zip(answers, stated, strict=True)):
+            row = self._row(answer, code) if isinstance(answer, Matched) else None
+            if row is not None:
+                rows.append({"text": batch.texts[place], **row})
+                places.append(place)
+        if rows:
+            kept = batch.batch.take(pa.array(places)).select(range(3, batch.batch.num_columns))
+            new = pa.RecordBatch.from_pylist(rows, pa.schema(FIELDS))
+            schema = pa.schema([*kept.schema, *FIELDS])
+            self.found.append(
+                pa.RecordBatch.from_arrays([*kept.columns, *new.columns], schema=schema)
+            )
+
+    def table(self, references: pa.Schema) -> pa.Table:
+        """Return the suspicious rows, the most suspicious first.
+
+        Args:
+            references: the reference columns; they follow the row number.
+        """
+        schema = pa.schema([pa.field("row", pa.int64()), *references, *FIELDS])
+        table = pa.Table.from_batches(self.found, schema)
+        stated, likelier = (table.column(at).to_pylist() for at in (-5, -2))
+        margins = [more - less for more, less in zip(likelier, stated, strict=True)]
+        order = sorted(range(len(margins)), key=lambda place: -margins[place])
+        return table.take(pa.array(order, pa.int64()))
+
+    def _row(self, answer: Matched, stated: str) -> dict[str, Any] | None:
+        """Return what is written of a row; None if its code is not suspicious."""
+        system = self.codes.system
+        if not answer.matches or answer.matches[0].confidence < SURE[system]:
+            return None
+        best = answer.matches[0]
+        likelier = self._code(best)
+        if STATED.rank(system, stated, [likelier]) or STATED.rank(system, likelier, [stated]):
+            return None
+        agreeing = [
+            match.confidence
+            for match in answer.matches
+            if STATED.rank(system, stated, [self._code(match)])
+        ]
+        return {
+            "stated_code": stated,
+            "stated_title": self.codes.titles.get(stated, ""),
+            "stated_confidence": round(sum(agreeing), 4),
+            "likelier_code": likelier,
+            "likelier_title": self.codes.titles.get(likelier, best.title),
+            "confidence": best.confidence,
+            "words": answer.why if isinstance(answer, Explained) else "",
+        }
+
+    def _code(self, match: Match) -> str:
+        return normalized(self.codes.system, match.code) or match.code
+
+
+def check_suspects(path: Path, source: Path, overwrite: bool) -> None:
+    """Find out before the work whether the file may be written.
+
+    Raises:
+        OutputError: its place is unusable, or holds a file that this tool did not write.
+    """
+    with _option_named():
+        _target(path, source, overwrite).check()
+
+
+def write_suspects(path: Path, source: Path, overwrite: bool, found: Findings) -> None:
+    """Write the suspicious rows, with a manifest beside the file.
+
+    Args:
+        path: of the file, CSV or Parquet.
+        source: the labelled table, which is never replaced.
+        overwrite: whether a file that this tool did not write may be replaced.
+        found: what an evaluation with suspects found.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    table = found.suspects
+    if table is None:
+        return
+    own = table.num_columns - len(FIELDS)
+    reader = ArrowReader(table.select(range(own)), ())
+    about = {name: value for name, value in found.to_dict().items() if name in RECORDED}
+    with _option_named(), _target(path, source, overwrite).draft(reader, FIELDS) as draft:
+        start = 0
+        for batch in reader.batches():
+            rows = table.slice(start, len(batch.texts))
+            columns = zip(FIELDS, rows.columns[own:], strict=True)
+            draft.writer.write(
+                batch, [NewColumn(each.name, each.type, it.to_pylist()) for each, it in columns]
+            )
+            start += len(batch.texts)
+        draft.writer.close({})
+        draft.commit({"tool": "tender-pipeline", **about})
+
+
+def _target(path: Path, source: Path, overwrite: bool) -> FileSink:
+    return FileSink(path, output_format_of(path), overwrite, source)
+
+
+@contextmanager
+def _option_named() -> Iterator[None]:
+    """Name the option of this file in the errors of an output."""
+    try:
+        yield
+    except OutputError as error:
+        hint = error.hint.replace("--output PATH", "--suspects FILE")
+        hint = hint.replace(", or say so with --output-format csv", "")
+        raise OutputError(error.message, hint) from error
