@@ -1,33 +1,22 @@
-"""The embedded engine as a matcher: whole batches at once, over as many processes as asked."""
+"""The embedded engine as a matcher: answers whole batches, in as many processes as asked."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from typing import TypeAlias
-
-from loky import ProcessPoolExecutor
 
 from pipeline.answers import BatchAnswers, Explained, Matched, System
 from pipeline.engine.model import ModelFolder
 from pipeline.engine.model.encoder import portions
 from pipeline.engine.rankers import Ranker, ranker
-from pipeline.errors import EngineError
+from pipeline.processes import in_processes
 from pipeline.settings import EngineName, Settings
 
 __all__ = ["Engine", "embedded"]
 
-AHEAD = 2
-"""Batches that wait for each process: enough to keep it busy, few enough to hold."""
-
-IDLE = 60.0
-"""Seconds without work after which a process ends, lest those of a killed run stay."""
-
-
 _Asked: TypeAlias = tuple[System, EngineName, ModelFolder | None]
-"""What `ranker` is asked for."""
+"""The arguments of `ranker`."""
 
 
 class Engine:
@@ -36,10 +25,10 @@ class Engine:
     Args:
         systems: the systems to answer for.
         top: how many matches an answer has at most.
-        jobs: how many processes work; one means this one.
-        models: models that answer in place of those that are shipped.
-        engine: by what the systems are answered; see `ranker`.
-        explain: whether answers say what spoke for them.
+        jobs: the number of processes; one means this one.
+        models: models to use in place of the shipped ones.
+        engine: how codes are ranked; see `ranker`.
+        explain: whether answers name the words that count for the best code.
     """
 
     def __init__(
@@ -53,8 +42,7 @@ class Engine:
     ) -> None:
         by_system = models or {}
         self._systems = tuple((system, engine, by_system.get(system)) for system in systems)
-        self._top = top
-        self._explain = explain
+        self._answer = partial(_answer, self._systems, top, explain)
         self._jobs = jobs
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
@@ -64,36 +52,16 @@ class Engine:
             EngineError: a worker process died.
         """
         if self._jobs == 1:
-            for texts in batches:
-                yield _answer(self._systems, texts, self._top, self._explain)
-        else:
-            yield from self._in_parallel(batches)
-
-    def _in_parallel(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+            yield from map(self._answer, batches)
+            return
         for asked in self._systems:
-            # Of this nothing is known, so all that may be needed is built here, and once.
+            # An unknown text makes the ranker build everything that the processes share.
             ranker(*asked).rank(["?"], 1)
-        waiting: deque[Future[BatchAnswers]] = deque()
-        executor = ProcessPoolExecutor(max_workers=self._jobs, timeout=IDLE)
-        try:
-            for texts in batches:
-                batch = (self._systems, texts, self._top, self._explain)
-                waiting.append(executor.submit(_answer, *batch))
-                if len(waiting) > AHEAD * self._jobs:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        except BrokenProcessPool as error:
-            raise EngineError(
-                "A worker process of the engine died, most often because memory ran out.",
-                "Run again with fewer processes: --jobs 1.",
-            ) from error
-        finally:
-            executor.shutdown(wait=True, kill_workers=True)
+        yield from in_processes(self._answer, batches, self._jobs, "A worker process of the engine")
 
 
 def embedded(settings: Settings, models: Mapping[System, ModelFolder]) -> Engine:
-    """Return the engine that a job asks for, with the models that its settings name."""
+    """Return the engine for a job, with the models that its settings name."""
     return Engine(
         settings.systems,
         settings.matches_wanted,
@@ -105,13 +73,13 @@ def embedded(settings: Settings, models: Mapping[System, ModelFolder]) -> Engine
 
 
 def _answer(
-    systems: Sequence[_Asked], texts: Sequence[str], top: int, explain: bool
+    systems: Sequence[_Asked], top: int, explain: bool, texts: Sequence[str]
 ) -> BatchAnswers:
-    """Answer one batch; a text that stands in it several times is ranked once."""
+    """Answer one batch; a text that occurs several times is ranked once."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     by_text: dict[System, dict[str, Matched]] = {asked[0]: {} for asked in systems}
     for some in portions(distinct):
-        # All the systems of some texts before the next, so that what they share is found once.
+        # All systems for some texts before the next texts: the systems share the cleaned text.
         for asked in systems:
             found = _matched(ranker(*asked), some, top, explain)
             by_text[asked[0]].update(zip(some, found, strict=True))

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import TypeAlias
 
-from loky import ProcessPoolExecutor
-
-from pipeline.errors import EngineError
 from pipeline.money import plain
 from pipeline.paid.client.replies import Received
 from pipeline.paid.ledger import CallEnded
@@ -28,6 +22,7 @@ from pipeline.paid.ledger.checks import (
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import amount, read_books
 from pipeline.paid.policy import judge
+from pipeline.processes import in_processes
 
 __all__ = ["Extent", "extent", "problems"]
 
@@ -37,9 +32,6 @@ COUNTS = """
 """
 
 RESPONSES_AT_ONCE = 2_000
-
-AHEAD = 2
-"""Portions that wait for each process: enough to keep it busy, few enough for the memory."""
 
 LASTING = """
     SELECT attempt_id, state, attempts.status, cost_usd, body
@@ -115,28 +107,11 @@ def _misread(snapshot: Snapshot, jobs: int, advance: Callable[[int], object]) ->
     """
     rows = snapshot.rows(LASTING)
     portions: Iterator[list[_Kept]] = iter(lambda: list(islice(rows, RESPONSES_AT_ONCE)), [])
-    for read, problems in map(_read, portions) if jobs == 1 else _in_parallel(portions, jobs):
+    worker = "A process that reads responses"
+    found = map(_read, portions) if jobs == 1 else in_processes(_read, portions, jobs, worker)
+    for read, problems in found:
         yield from problems
         advance(read)
-
-
-def _in_parallel(portions: Iterable[list[_Kept]], jobs: int) -> Iterator[tuple[int, list[str]]]:
-    waiting: deque[Future[tuple[int, list[str]]]] = deque()
-    executor = ProcessPoolExecutor(max_workers=jobs)
-    try:
-        for portion in portions:
-            waiting.append(executor.submit(_read, portion))
-            if len(waiting) > AHEAD * jobs:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise EngineError(
-            "A process that reads responses died, probably because memory ran out.",
-            "Run again with fewer processes: --jobs 1.",
-        ) from error
-    finally:
-        executor.shutdown(wait=True, kill_workers=True)
 
 
 def _read(portion: list[_Kept]) -> tuple[int, list[str]]:

@@ -10,6 +10,7 @@ from pipeline.answers import Matched, System
 from pipeline.codes import load
 from pipeline.engine import Engine, engine, ranker
 from pipeline.errors import EngineError
+from pipeline.processes import AHEAD
 
 BATCHES = [
     ["wheat farming", "", "steel bridges"],
@@ -99,7 +100,7 @@ def test_two_processes_read_only_a_few_batches_ahead_and_may_be_left_early() -> 
     batches = Counted(BATCHES)
     answers = Engine(["naics"], jobs=2).answers(batches)
     assert len(list(islice(answers, 3))) == 3
-    assert batches.taken <= 3 + engine.AHEAD * 2
+    assert batches.taken <= 3 + AHEAD * 2
     del answers  # this closes the generator and ends its processes
 
 
