@@ -1,4 +1,4 @@
-"""The embedded engine: classifies texts offline, by learned models or the titles of the codes."""
+"""The embedded engine: classifies texts offline, by learned models or by the codes' titles."""
 
 from pipeline.engine.engine import Engine, embedded
 from pipeline.engine.rankers import Ranker, ranker

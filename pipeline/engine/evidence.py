@@ -1,4 +1,4 @@
-"""Tells texts of which something is known from noise, whose parts are known by accident alone."""
+"""Measures how much of a text is known, to tell texts from noise such as random letters."""
 
 from __future__ import annotations
 
@@ -15,37 +15,38 @@ from pipeline.engine.text.cleaning import said
 __all__ = ["GRAM", "STOCK_NUMBER", "Knows", "names", "shares_known"]
 
 Knows: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.bool_]]
-"""Tells which of some names are known: of words (``=road``) and of parts of them (``<road``)."""
+"""Returns which names are known: names of words (``=road``) and of their parts (``<road``)."""
 
 GRAM = 5
-"""Characters of a part. Of shorter ones any row of letters has some that are known."""
+"""Characters of a part. Shorter parts are known by accident in any string of letters."""
 
 MAX_WORDS = 250
 
 STOCK_NUMBER = re.compile(r"(?<!\d)\d{4}-?\d{2}-?\d{3}-?\d{4}(?!\d)")
-"""NATO stock numbers, which begin with the supply class: all there is to know of an item."""
+"""NATO stock numbers. They begin with the supply class, so they say what is bought."""
 
 WORD = re.compile(r"(?<![^\W_])[^\W\d_]{2,60}(?![^\W_])")
-"""Words that touch no digits, as those of references and UUIDs do."""
+"""Words without adjacent digits, which references and UUIDs have."""
 
 SHORT = 2
-"""Letters: nearly all words of two are known, whatever they are. Where there are longer words or
-digits they tell nothing; alone they may mean something (IT)."""
+"""Letters: nearly all words of two are known by accident, so they count only in a text without
+longer words or digits, where they may mean something (IT)."""
 
 DIGIT = re.compile(r"\d")
 
 
 def names(word: str) -> tuple[str, ...]:
-    """Return what a word is known by: itself, then its parts with its borders marked."""
+    """Return the names of a word: the word itself, then its parts with its borders marked."""
     marked = f"<{word}>"
     parts = (marked[start : start + GRAM] for start in range(len(marked) - GRAM + 1))
     return (f"={word}", *parts)
 
 
 def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
-    """Return how much of each text's words is known, from 0 to 1.
+    """Return the share of each text's words that is known, from 0 to 1.
 
-    A word counts by its length: as a whole if it is known, else so far as its parts are.
+    A word is weighted by its length. An unknown word counts by the share of its parts that are
+    known.
     """
     found = [_words(text) for text in texts]
     distinct = list(dict.fromkeys(word for words in found for word in words or ()))
@@ -54,7 +55,7 @@ def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
 
 
 def _words(text: str) -> list[str] | None:
-    """Return the words that say what is wanted; None where a stock number does."""
+    """Return the words that say what is bought; None for a text with a stock number."""
     wanted = said(text)
     if STOCK_NUMBER.search(wanted):
         return None

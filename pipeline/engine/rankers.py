@@ -1,4 +1,4 @@
-"""Which ranker answers for a system: by a learned model, or by the titles of the codes."""
+"""Loads the ranker of a system: by a learned model, or by the titles of the codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ranker(Protocol):
         ...
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
-        """Say in words what spoke for the code that was the best of each text; "" for nothing."""
+        """Return the words of each text that count for a code, as one string; "" for none."""
         ...
 
 
@@ -33,12 +33,12 @@ class Ranker(Protocol):
 def ranker(
     system: System, engine: EngineName = "learned", model: ModelFolder | None = None
 ) -> Ranker:
-    """Return the ranker of a system; it is loaded once a process.
+    """Return the ranker of a system; each process loads it once.
 
     Args:
         system: whose codes to rank.
         engine: ``learned`` answers by a model; ``lexical`` by titles alone.
-        model: a model of that system in place of the one that is shipped.
+        model: a model to use in place of the shipped one.
 
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.engine.lexical.buying_words import BUYING_WORDS
 from pipeline.engine.lexical.features import (
     FEATURES,
     HALF_AT_WORD,
@@ -14,7 +15,6 @@ from pipeline.engine.lexical.features import (
     term_counts,
     words,
 )
-from pipeline.engine.text.buying_words import BUYING_WORDS
 from pipeline.engine.text.cleaning import MAX_CHARS
 
 

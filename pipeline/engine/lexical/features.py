@@ -23,13 +23,13 @@ FEATURES = 1 << 20
 GRAM_LENGTHS = (4, 5)
 
 MAX_WORDS = 400
-"""A text says what it wants in its first words; what follows in a long notice is terms."""
+"""Words of a text that are read: a long notice begins with what is bought, the rest is terms."""
 
 HALF_AT_WORD = 20
-"""The word at this place counts half as much as the first."""
+"""The position of the word that counts half as much as the first."""
 
 LIGHTER = 0.25
-"""How much a word counts that does not say what is wanted; see `buying_words`."""
+"""The weight of a word that does not say what is bought; see `buying_words`."""
 
 WORD = re.compile(r"[^\W\d_]{2,60}")
 
@@ -40,11 +40,11 @@ def words(text: str) -> list[str]:
 
 
 def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.csr_matrix:
-    """Count features of what says what is wanted, earlier words more than later ones.
+    """Count the features of cleaned texts; earlier words have more weight than later ones.
 
     Args:
-        texts: what to count in.
-        lighter: words that count `LIGHTER` times as much as others.
+        texts: the texts.
+        lighter: words whose weight is multiplied by `LIGHTER`.
 
     Returns:
         One row a text, `FEATURES` columns, float32.
@@ -54,7 +54,7 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
     weights: list[float] = []
     ends = [0]
     for text in texts:
-        for place, word in enumerate(_telling_words(text)):
+        for place, word in enumerate(_wanted_words(text)):
             columns.append(vocabulary.setdefault(word, len(vocabulary)))
             weight = HALF_AT_WORD / (HALF_AT_WORD + place)
             weights.append(weight * LIGHTER if word in lighter else weight)
@@ -69,8 +69,7 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
     return sparse.csr_matrix((counts.data, columns, counts.indptr), (len(texts), FEATURES))
 
 
-def _telling_words(text: str) -> list[str]:
-    """Return the words of what says what is wanted."""
+def _wanted_words(text: str) -> list[str]:
     return WORD.findall(said(text))[:MAX_WORDS]
 
 
@@ -98,8 +97,8 @@ def _features(word: str) -> Columns:
 
 
 def parts(text: str, lighter: Container[str] = ()) -> Parts:
-    """Take a text apart: what `term_counts` counts of it, and from which word."""
-    found = _telling_words(text)
+    """Return the words of a text with the features that `term_counts` counts for each."""
+    found = _wanted_words(text)
     features = [_features(word) for word in found]
     weights = HALF_AT_WORD / (HALF_AT_WORD + np.arange(len(found)))
     weights *= [LIGHTER if word in lighter else 1.0 for word in found]

@@ -1,4 +1,4 @@
-"""The titles of a system as a matrix, built once and kept for the next run."""
+"""The titles of a system as a sparse matrix, cached in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Hashes = np.ndarray[tuple[int], np.dtype[np.uint32]]
 
 FORM = 5
-"""Raised when the arrays or the way they are computed change."""
+"""Version of the arrays; increase it when they or their computation change."""
 
 ARRAYS = ("weights", "places", "ends", "rarity", "named", "codes")
 
@@ -41,9 +41,9 @@ class Index:
 
     Attributes:
         titles: features x codes, the weight of a feature in a code's titles.
-        rarity: the weight of each feature in a text, more the fewer codes have it.
-        named: what the titles' words are known by, ascending CRC-32: the features are too few to
-            tell a word from noise.
+        rarity: the weight of each feature in a text, larger for a feature of fewer codes.
+        named: the CRC-32 of the names of the titles' words, ascending; see
+            `pipeline.engine.evidence`. The hashed features cannot tell a word from noise.
     """
 
     titles: sparse.csr_matrix
@@ -51,7 +51,7 @@ class Index:
     named: Hashes
 
     def knows(self, names: Sequence[str]) -> Bools:
-        """Tell which words and parts of words stand in titles; see `pipeline.engine.evidence`."""
+        """Return which names are those of words in titles; see `pipeline.engine.evidence`."""
         wanted = _hashes(names)
         place = np.minimum(np.searchsorted(self.named, wanted), len(self.named) - 1)
         known: Bools = self.named[place] == wanted
@@ -59,10 +59,10 @@ class Index:
 
 
 def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:
-    """Weigh the features of every title, in every language there is.
+    """Weight the features of all titles in all languages.
 
-    A code's weight for a feature is the largest that any language gives it, so each language is
-    compared on its own and a text need not say which it is in.
+    A code's weight for a feature is the largest of all languages. So each language is compared by
+    itself, and the language of a text need not be known.
     """
     counts = [term_counts(titles) for titles in titles_by_language]
     present = sum(matrix.sign() for matrix in counts).tocsr()
@@ -77,7 +77,7 @@ def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:
 
 
 def weighted(counts: sparse.csr_matrix, rarity: Floats) -> sparse.csr_matrix:
-    """Return rows of unit length: damped counts, rare features weighing more."""
+    """Return rows of unit length: damped counts, with more weight for rare features."""
     weights = counts.copy()
     weights.data = np.log1p(counts.data) * rarity[counts.indices]
     lengths = np.diff(weights.indptr)
@@ -88,10 +88,10 @@ def weighted(counts: sparse.csr_matrix, rarity: Floats) -> sparse.csr_matrix:
 
 
 def kept_index(table: CodeTable) -> Index:
-    """Return the index of a table from the user's cache folder, building it the first time.
+    """Return the index of a table from the user's cache folder; build it the first time.
 
-    The arrays are memory-mapped: several processes share them. A cache that cannot be read or
-    written is done without.
+    The arrays are memory-mapped, so that processes share them. Without a usable cache folder the
+    index is built in memory.
     """
     titles = titles_by_language(table)
     try:
@@ -101,12 +101,12 @@ def kept_index(table: CodeTable) -> Index:
     try:
         return _load(folder)
     except (OSError, ValueError, EOFError):
-        shutil.rmtree(folder, ignore_errors=True)  # a damaged one would be in the way of the new
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged folder would block the new one
         index = build_index(titles)
     try:
         _save(index, folder)
     except OSError as error:
-        log.debug("the index of %s is not kept: %s", table.system, error)
+        log.debug("the index of %s is not cached: %s", table.system, error)
     return index
 
 
@@ -144,7 +144,7 @@ def _checksum(arrays: Mapping[str, Any]) -> int:
 
 
 def _save(index: Index, folder: Path) -> None:
-    """Write the arrays beside their place and move them there at once."""
+    """Write the arrays to a temporary folder and move it into place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
     arrays = {

@@ -1,4 +1,4 @@
-"""Ranks codes by how much of a text's wording stands in their titles and the titles above them."""
+"""Ranks codes by how well a text matches their titles and those of related codes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from scipy import sparse
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
 from pipeline.engine.evidence import shares_known
+from pipeline.engine.lexical.buying_words import BUYING_WORDS
 from pipeline.engine.lexical.features import parts, term_counts, words
 from pipeline.engine.lexical.index import Index, weighted
 from pipeline.engine.text.attribution import Reasons, named, strongest
-from pipeline.engine.text.buying_words import BUYING_WORDS
 
 __all__ = ["LexicalRanker"]
 
@@ -24,26 +24,27 @@ Places = np.ndarray[tuple[int, int], np.dtype[np.intp]]
 Scores = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 
 FROM_ABOVE = 0.2
-"""Share of an ancestor's score that a code gets, again for each level between them."""
+"""Share of an ancestor's score that a code gets, multiplied for each level between them."""
 
 FROM_BELOW = 0.2
-"""Share of a descendant's score that a code gets, again for each level between them, divided by
-the root of how many descendants the code has: else a segment with thousands wins every text."""
+"""Share of a descendant's score that a code gets, multiplied for each level between them and
+divided by the root of its number of descendants: else a segment with thousands always wins."""
 
 SCORES_AT_ONCE = 4_000_000
 """Texts times codes scored in one matrix; bounds the memory."""
 
 BLOCK = 256
-"""Codes of which only the highest score is looked at first, in tables of very many."""
+"""Codes in a block of a large table; at first only the highest score of each block counts."""
 
 LEAST_KNOWN = 0.1
-"""A text of whose words less stands in the titles gets no match: the same hashed parts as some
-title's are no evidence. So are 0 to 4 of 1,000 labelled texts by CPV's titles, which are in 23
-languages, and of made-up noise 88 % of rows of letters, 86 % of rows of keys, 99 % of UUIDs."""
+"""The least share of a text's words that titles must have; a text with less gets no match, because
+equal hashed parts are no evidence. With the CPV titles, in 23 languages, that excludes 0 to 4 of
+1,000 labelled texts, and of generated noise 88 % of strings of letters, 86 % of strings of adjacent
+keys and 99 % of UUIDs."""
 
-# Logistic regression of "the first code is the buyer's" on the best score and its lead over the
-# second, over 24,000 labelled tenders, 6,000 of each system; expected calibration error there
-# .011 to .033.
+# Logistic regression of "the best code is the buyer's" on the best score and its lead over the
+# second, fitted on 24,000 labelled tenders, 6,000 of each system; expected calibration error on
+# them: .011 to .033.
 INTERCEPT, PER_SCORE, PER_LEAD = -3.61, 2.56, 4.00
 
 
@@ -58,17 +59,17 @@ class LexicalRanker:
         self._kinship = _kinship(table)[assignable]
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        """Return the best codes of each text, best first; none where nothing speaks for any."""
+        """Return the best codes of each text, best first; none for a text that matches no title."""
         queries = weighted(_counts(tuple(texts)), self._index.rarity)
         step = max(1, SCORES_AT_ONCE // self._index.titles.shape[1])
         ranked: list[tuple[Match, ...]] = []
         for start in range(0, len(texts), step):
             ranked += self._rank(self._scores(queries[start : start + step]), top)
         known = shares_known(texts, self._index.knows) >= LEAST_KNOWN
-        return [found if told else () for found, told in zip(ranked, known, strict=True)]
+        return [found if enough else () for found, enough in zip(ranked, known, strict=True)]
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
-        """Name the words of each text that stand in the titles of a code or of its kin."""
+        """Return the words of each text that are in the titles of a code or of its relatives."""
         queries = weighted(_counts(tuple(texts)), self._index.rarity)
         queries.sort_indices()
         return [
@@ -87,7 +88,7 @@ class LexicalRanker:
         return {code: place for place, code in enumerate(self._codes)}
 
     def _scores(self, queries: sparse.csr_matrix) -> Scores:
-        """Return how much speaks for each assignable code: texts x codes."""
+        """Return the score of each assignable code: texts x codes."""
         own = (queries @ self._index.titles).toarray()
         return np.ascontiguousarray((self._kinship @ own.T).T)
 
@@ -119,9 +120,9 @@ def _confidence(score: float, lead: float) -> float:
 
 
 def _best(scores: Scores, count: int) -> tuple[Places, Scores]:
-    """Return (where each row's highest scores stand, those), highest first, of equals the first.
+    """Return (the columns of each row's highest scores, the scores), highest first.
 
-    A place behind the last one has the score 0.
+    Of equal scores, the first column comes first. A column past the last one has the score 0.
     """
     if scores.shape[1] > BLOCK * count:
         return _best_of_blocks(scores, count)
@@ -130,7 +131,7 @@ def _best(scores: Scores, count: int) -> tuple[Places, Scores]:
 
 
 def _best_of_blocks(scores: Scores, count: int) -> tuple[Places, Scores]:
-    """Do what `_best` does; the best lie in the blocks with the highest peaks."""
+    """Do the same as `_best`: the best codes are in the blocks with the highest peaks."""
     texts, codes = scores.shape
     blocks = -(-codes // BLOCK)
     padded = np.zeros((texts, blocks * BLOCK), np.float32)
@@ -145,8 +146,8 @@ def _best_of_blocks(scores: Scores, count: int) -> tuple[Places, Scores]:
 
 def _sorted_best(scores: Scores, count: int) -> Places:
     count = min(count, scores.shape[1])
-    # The bits of floats that are not negative sort like the floats; the place in the low half
-    # makes every key distinct, so that no tie is left to chance.
+    # The bits of non-negative floats sort like the floats. The column in the low half makes every
+    # key distinct, so that ties are resolved in a fixed order.
     keys = scores.view(np.uint32).astype(np.int64) << 32
     keys -= np.arange(scores.shape[1])
     some = np.argpartition(keys, -count, axis=1)[:, -count:]
@@ -155,7 +156,7 @@ def _sorted_best(scores: Scores, count: int) -> Places:
 
 
 def _kinship(table: CodeTable) -> sparse.csr_matrix:
-    """Return codes x codes: what share of the column's score the row's code gets."""
+    """Return codes x codes: the share of the column's score that the row's code gets."""
     place = {code: number for number, code in enumerate(table.titles)}
     below = Counter(above for code in place for above in table.ancestors(code))
     rows: list[int] = []

@@ -1,1 +1,1 @@
-"""What of a text is meant: cleaning, negation, and which words spoke for a code."""
+"""Prepares texts: cleaning, negation, and the attribution of a code to words."""

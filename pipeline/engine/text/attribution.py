@@ -1,4 +1,4 @@
-"""Which words of a text spoke for a code: what its features did, shared out among its words."""
+"""Attributes a code to the words of a text, from the contributions of the text's features."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ __all__ = ["Parts", "Reasons", "named", "strongest"]
 Array: TypeAlias = npt.NDArray[Any]
 
 Reasons: TypeAlias = tuple[tuple[str, float], ...]
-"""Words as the text writes them, strongest first, and each one's share of all that spoke for."""
+"""Words as the text writes them, strongest first, each with its share of the positive pull."""
 
 MOST = 5
 LEAST = 0.05
-"""So many words are named at most, and none that spoke less than this share."""
+"""The most words that are named, and the least share that a named word has."""
 
 WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
 class Parts(NamedTuple):
-    """A text taken apart; what is counted of it is the sum of the weights by feature.
+    """The words of a text and the features that they make; weights add up by feature.
 
     Attributes:
         words: its words in their order, folded.
-        features: a feature that is counted.
-        owners: the place of the word that the feature comes from; one of a pair stands twice.
-        weights: how much of the feature comes from there.
+        features: the feature of each part; a feature may occur several times.
+        owners: the position of the word that the part comes from; a pair of words has two parts.
+        weights: how much of the feature comes from that word.
     """
 
     words: list[str]
@@ -47,14 +47,14 @@ class Parts(NamedTuple):
 def strongest(
     text: str, parts: Parts, features: Array, pulls: Array, fold: Callable[[str], list[str]]
 ) -> Reasons:
-    """Return the words that spoke most for a code.
+    """Return the words that count most for a code.
 
     Args:
         text: the text.
-        parts: the same, taken apart.
-        features: the features that the engine knows in it, ascending.
-        pulls: how much each of them spoke for the code, or against it.
-        fold: makes words of a text as they stand in ``parts``.
+        parts: its words and features.
+        features: the features in it that the engine knows, ascending.
+        pulls: how much each of them adds to the code's score; negative if it counts against it.
+        fold: splits a text into words as they are in ``parts``.
     """
     by_word: dict[str, float] = defaultdict(float)
     for word, pull in zip(parts.words, _shared_out(parts, features, pulls).tolist(), strict=True):
@@ -76,7 +76,7 @@ def named(reasons: Reasons) -> str:
 
 
 def _shared_out(parts: Parts, features: Array, pulls: Array) -> Array:
-    """Return the pull of each word: its part of what each of its features pulls."""
+    """Return the pull of each word: its part of the pull of each of its features."""
     if not len(features):
         return np.zeros(len(parts.words))
     place = np.minimum(np.searchsorted(features, parts.features), len(features) - 1)
@@ -88,7 +88,7 @@ def _shared_out(parts: Parts, features: Array, pulls: Array) -> Array:
 
 
 def _spellings(text: str, wanted: set[str], fold: Callable[[str], list[str]]) -> dict[str, str]:
-    """Return how a text first writes some of its words; it is read until all are found."""
+    """Return the first spelling of some words in a text; reading stops when all are found."""
     found: dict[str, str] = {}
     seen: set[str] = set()
     for match in WORD.finditer(unicodedata.normalize("NFC", html.unescape(text[:MAX_CHARS]))):

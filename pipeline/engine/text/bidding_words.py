@@ -1,6 +1,6 @@
-"""The words of bidding and awarding, and those that every text has, in nine languages.
+"""The words of bidding and awarding, and function words, in nine languages.
 
-All of them as `pipeline.engine.text.cleaning` reads texts: without case and accents.
+They are written as `pipeline.engine.text.cleaning` reads texts: without case and accents.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ __all__ = ["PROCEDURE", "SUPPORT"]
 
 
 def _words(lines: str) -> frozenset[str]:
-    """Return the words of lines, without the names of languages, which end in a colon."""
+    """Return the words of some lines, without the languages' names, which end in a colon."""
     return frozenset(word for word in lines.split() if not word.endswith(":"))
 
 
@@ -90,7 +90,7 @@ PROCEDURE = _words(
       voorwaarden vragen
     """
 )
-"""A sentence of little else says how to bid and nothing of what is wanted."""
+"""A sentence of little else says how to bid, not what is bought."""
 
 SUPPORT = _words(
     """
@@ -123,4 +123,4 @@ SUPPORT = _words(
       zijn
     """
 )
-"""These speak neither for nor against a sentence."""
+"""Function words; they do not count when a sentence is judged."""

@@ -1,6 +1,6 @@
-"""The phrases by which notices say how to bid rather than what is wanted.
+"""The boilerplate patterns: phrases of notices that say how to bid, not what is bought.
 
-All of them as `pipeline.engine.text.cleaning` reads texts: without case and accents.
+They are written as `pipeline.engine.text.cleaning` reads texts: without case and accents.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["FORMULA", "OPENING", "POSTAL", "REFERENCE", "SUBJECT"]
 
 
 def _any_of(lines: str) -> str:
-    """Return the alternation of patterns that stand one a line; lines of `#` say whose they are."""
+    """Return the alternation of patterns, one a line; a line with `#` is a comment."""
     patterns = [line.strip() for line in lines.splitlines()]
     return "|".join(line for line in patterns if line and not line.startswith("#"))
 
@@ -35,7 +35,7 @@ REFERENCE = re.compile(
     """,
     re.VERBOSE,
 )
-"""Numbers of notices, dates, amounts and telephones: unlike stock numbers they say nothing.
+"""Notice numbers, dates, amounts and telephone numbers: they do not say what is bought.
 
 Every part is bounded, so that the search is linear in the text.
 """
@@ -54,7 +54,7 @@ OPENING = re.compile(
     """,
     re.VERBOSE,
 )
-"""Where boilerplate begins though no full stop stands before it."""
+"""Phrases that begin boilerplate even without a full stop before them."""
 
 FORMULA = re.compile(
     r"\W(?:"
@@ -139,10 +139,10 @@ FORMULA = re.compile(
     )
     + ")"
 )
-"""A sentence in which one of these stands, after a space, says how to bid."""
+"""A sentence with one of these, after a space, says how to bid."""
 
 POSTAL = re.compile(r"\W*\d{1,5} [^\n]{3,80}, [a-z]{2}\.? \d{5}(?:-\d{4})?\W*\Z")
-"""A line that is a postal address of the United States and nothing else."""
+"""A line that is only a postal address of the United States."""
 
 SUBJECT = re.compile(
     _any_of(
@@ -167,4 +167,4 @@ SUBJECT = re.compile(
     """
     )
 )
-"""A sentence in which one of these stands says what is wanted too, whatever else it says."""
+"""A sentence with one of these also says what is bought, whatever else it says."""

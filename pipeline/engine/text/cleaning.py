@@ -1,4 +1,4 @@
-"""Finds the part of a notice that says what is wanted, so that boilerplate does not drown it."""
+"""Removes boilerplate from a notice and keeps the part that says what is bought."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE
 __all__ = ["MAX_CHARS", "meaning", "readable", "said"]
 
 MAX_CHARS = 100_000
-"""Nothing behind this place of a text is looked at, so that a huge cell costs little."""
+"""Characters of a text that are read, so that a huge cell costs little."""
 
 TITLE = 160
-"""Characters: a single line no longer than this is a title; no boilerplate is looked for in it."""
+"""Characters: a single line up to this length is a title and has no boilerplate."""
 
 ENOUGH = 4_000
-"""Characters that say what is wanted; no more are looked for."""
+"""Characters without boilerplate after which the search stops."""
 
 LONGEST = 250
-"""Characters of a sentence; longer ones are lists, tables and lost full stops, and are cut."""
+"""Characters of a sentence; longer ones are lists, tables or lack full stops, and are cut."""
 
 BRIEF = 120
-"""Characters of a sentence that a formula makes boilerplate whatever else it says."""
+"""Characters up to which a sentence with a formula is boilerplate, whatever else it says."""
 
 FEW = 3
-"""So many words of bidding are no accident."""
+"""The fewest words of bidding that make a sentence boilerplate."""
 
 HINTED = 0.2
 HOLLOW = 0.6
-"""A sentence says how to bid if this share of its own words does, with a formula and without."""
+"""The share of bidding words that makes a sentence boilerplate: with a formula, and without."""
 
 HIDDEN = re.compile(r"<(?:style|script)\b[^<>]*>[^<]*", re.IGNORECASE)
 BLOCK = re.compile(r"</?(?:p|br|div|li|tr|td|th|h\d|ul|ol|table)\b[^<>]*>", re.IGNORECASE)
@@ -46,17 +46,17 @@ WORD = re.compile(r"[^\W\d_]{2,60}")
 DIGITS = re.compile(r"\d\d")
 
 KEPT = 512
-"""Texts whose meaning is remembered: more than are scored at once, so that it is found once."""
+"""Texts whose cleaned form is cached: more than are scored at once, for several systems."""
 
 
 @lru_cache(maxsize=KEPT)
 def said(text: str) -> str:
-    """Return what a text says is wanted, without case and accents."""
+    """Return the part of a text that says what is bought, without case and accents."""
     return meaning(readable(text))
 
 
 def readable(text: str) -> str:
-    """Return a text without case, accents, HTML and addresses; its lines stay apart."""
+    """Return a text without case, accents, HTML and addresses; it keeps its line breaks."""
     text = text[:MAX_CHARS]
     if "<" in text or "&" in text:
         text = html.unescape(text)  # first: feeds escape their tags
@@ -72,32 +72,32 @@ def readable(text: str) -> str:
 
 
 def meaning(text: str) -> str:
-    """Return the sentences that say what is wanted, without numbers that say nothing.
+    """Return the sentences that say what is bought, without reference numbers and the like.
 
-    If those are but a word, the others follow, so that a text with words always keeps some.
+    If they have only a word, the other sentences follow: a text with words always keeps some.
 
     Args:
         text: as `readable` returns it.
     """
     if len(text) > TITLE or "\n" in text:
-        text = _telling(text)
+        text = _without_boilerplate(text)
     if DIGITS.search(text):
         without = REFERENCE.sub(" ", text)
         text = without if WORD.search(without) else text
     return text
 
 
-def _telling(text: str) -> str:
-    telling, others, length = [], [], 0
+def _without_boilerplate(text: str) -> str:
+    wanted, others, length = [], [], 0
     for sentence in _sentences(text):
-        if _says_how_to_bid(sentence):
+        if _is_boilerplate(sentence):
             others.append(sentence)
         else:
-            telling.append(sentence)
+            wanted.append(sentence)
             length += len(sentence)
         if length > ENOUGH:
             break
-    found = "\n".join(telling)
+    found = "\n".join(wanted)
     return found if len(WORD.findall(found)) > 1 else "\n".join([found, *others])
 
 
@@ -110,8 +110,7 @@ def _sentences(text: str) -> Iterator[str]:
                 yield from PIECE.findall(sentence)
 
 
-def _says_how_to_bid(sentence: str) -> bool:
-    """Return whether a formula of notices or hardly any words but those of bidding stand in it."""
+def _is_boilerplate(sentence: str) -> bool:
     formula = FORMULA.search(f" {sentence}") is not None
     if formula and len(sentence) <= BRIEF:
         return not SUBJECT.search(sentence)

@@ -1,4 +1,4 @@
-"""Finds what a text excludes: it speaks for other codes than what the text is about."""
+"""Finds the exclusions in a text, such as "except food": they do not say what is bought."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ WORDS = (
     *("a excepcion", "com excecao", "eccetto", "tranne", "ad eccezione", "behalve"),
     *("uitgezonderd", "met uitzondering", "z wyjatkiem", "oprocz", "s vyjimkou", "cu exceptia"),
 )
-"""What begins an exception, as `features.tokens` spells it: lower case, without accents."""
+"""The words that begin an exclusion, in lower case and without accents."""
 
 IN_BRACKETS = ("excl", "exclus", "excluded", "excludes", "hors", "ohne", "escluso", "esclusa")
-"""What begins one at the start of a bracket; elsewhere it may well mean something else."""
+"""The words that begin one at the start of a bracket; elsewhere they may mean something else."""
 
 REACH = 60
 REACH_IN_BRACKETS = 200
-"""Characters that an exception extends to, if its clause goes on or its bracket is not closed."""
+"""Characters that an exclusion has at most, in a clause and in a bracket."""
 
 EXCEPTION = re.compile(
     rf"(?<=\()\s*(?:{'|'.join(WORDS + IN_BRACKETS)})\b"
     rf"([^()]{{0,{REACH_IN_BRACKETS}}}(?:\([^()]*\)[^()]{{0,{REACH_IN_BRACKETS}}})*)"
     rf"|\b(?:{'|'.join(WORDS)})\b([^.;:()]{{0,{REACH}}}(?:(?<=\w)\w+)?)"
 )
-"""At the start of a bracket all of it, with brackets within; elsewhere the rest of the clause."""
+"""At the start of a bracket, the whole bracket; elsewhere, the rest of the clause."""
 
 
 def clauses(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield what a text says, in its order, and whether each part of it is excluded.
+    """Yield the parts of a text in their order, each with whether it is excluded.
 
     Args:
         text: in lower case, without accents.

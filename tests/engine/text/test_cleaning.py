@@ -152,13 +152,13 @@ def test_no_sentence_is_longer_than_the_patterns_that_are_tried_on_it_may_see() 
 
 def test_no_more_is_read_than_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    judged = noise._says_how_to_bid
+    judged = noise._is_boilerplate
 
     def judging(sentence: str) -> bool:
         seen.append(sentence)
         return judged(sentence)
 
-    monkeypatch.setattr(noise, "_says_how_to_bid", judging)
+    monkeypatch.setattr(noise, "_is_boilerplate", judging)
     meaning("Drums and cymbals for the band. " * 3_000)
     assert sum(map(len, seen)) <= ENOUGH + LONGEST
     assert len(readable("drums " * 10_000_000)) <= MAX_CHARS

@@ -1,4 +1,4 @@
-"""Words that say that something is bought, not what: they stand in every kind of tender."""
+"""Words that say that something is bought, but not what: every kind of tender has them."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ _BY_LANGUAGE = {
 }
 
 BUYING_WORDS = frozenset(word for text in _BY_LANGUAGE.values() for word in words(text))
-"""As `words` gives them, in the languages that CPV has titles in."""
+"""In the form that `words` returns, in the languages of the CPV titles."""
