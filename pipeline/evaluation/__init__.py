@@ -1,4 +1,4 @@
-"""How good the codes are: evaluates the engine, models and paid services on labelled tables."""
+"""Measures how good codes are: the engine, models and paid services on labelled tables."""
 
 from pipeline.evaluation.candidates import Embedded, Paid, Subject, is_address, model, offline
 from pipeline.evaluation.dataset import Labelled

@@ -1,4 +1,4 @@
-"""Who is evaluated: the embedded engine, its titles alone, a learned model, or a paid service."""
+"""What can be evaluated: the embedded engine, the titles alone, a model, or a paid service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Embedded:
 
     Attributes:
         engine: ``learned`` answers as ``run`` does, ``lexical`` by the titles of the codes alone.
-        model: a learned model that answers in place of the shipped one.
+        model: a learned model to use in place of the shipped one.
     """
 
     engine: EngineName = "learned"
@@ -30,7 +30,7 @@ class Embedded:
 
     @property
     def name(self) -> str:
-        """What it is called in a report."""
+        """Its name in a report."""
         if self.model is not None:
             return f"model {self.model.path.name or self.model.path}"
         return "embedded engine" if self.engine == "learned" else "lexical engine"
@@ -53,7 +53,7 @@ class Paid:
 
     @property
     def name(self) -> str:
-        """What it is called in a report."""
+        """Its name in a report."""
         return str(self.service.base_url)
 
 
@@ -61,16 +61,16 @@ Subject: TypeAlias = Embedded | Paid
 
 
 def offline(word: str, system: System) -> Embedded:
-    """Return the subject that a word names: ``engine``, ``lexical`` or a model's folder.
+    """Return the candidate of a name: ``engine``, ``lexical`` or a model's folder.
 
     Raises:
-        SettingsError: it is none of them, or the model is of another system or damaged.
+        SettingsError: the name is unknown, or the model is of another system or damaged.
     """
     if word in ("engine", "lexical"):
         return Embedded("learned" if word == "engine" else "lexical")
     if not Path(word).is_dir():
         raise SettingsError(
-            f"There is nothing to evaluate by the name {word!r}.",
+            f"Unknown candidate: {word!r}.",
             "Name engine, lexical, the folder of a model (./engine for one of that name) or the "
             "address of a service, which begins with http:// or https://.",
         )
@@ -78,14 +78,14 @@ def offline(word: str, system: System) -> Embedded:
 
 
 def model(folder: Path, system: System) -> Embedded:
-    """Return a learned model as a subject, after having loaded it once.
+    """Return a learned model as a candidate; it is loaded once to check it.
 
     Raises:
-        SettingsError: it is none, damaged, or of another system.
+        SettingsError: the folder holds no model, a damaged one, or one of another system.
     """
     return Embedded(model=opened([str(folder)], [system])[system])
 
 
 def is_address(word: str) -> bool:
-    """Tell whether a word names a service."""
+    """Return whether a word is the address of a service."""
     return "://" in word

@@ -74,6 +74,12 @@ class Labelled:
         """How many rows are evaluated."""
         return self.left_out.usable if self.chosen is None else len(self.chosen)
 
+    @property
+    def references(self) -> pa.Schema:
+        """The reference columns, as the table has them."""
+        schema = self.reader.schema
+        return pa.schema([schema.field(column) for _, column in self.settings.references])
+
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the rows: their texts, and as columns the code, language, source and row number.
 
@@ -168,24 +174,19 @@ def _usable(
             option: labels(original, names.index(column), option)
             for option, column in settings.label_columns.items()
         }
-        stated = zip(batch.texts, by_option["--code-column"], strict=True)
-        codes = [_code(text, code, settings, left_out) for text, code in stated]
+        codes = [
+            _code(text, stated, settings, left_out)
+            for text, stated in zip(batch.texts, by_option["--code-column"], strict=True)
+        ]
         kept = [place for place, code in enumerate(codes) if code is not None]
         if not kept:
             continue
         nothing = [""] * len(codes)
+        stated = [by_option.get(f"--{name}-column", nothing) for name in ("language", "source")]
+        numbers = range(first, first + len(codes))
         columns = [
-            pa.array(values).take(pa.array(kept)).cast(each.type)
-            for each, values in zip(
-                FIELDS,
-                [
-                    codes,
-                    by_option.get("--language-column", nothing),
-                    by_option.get("--source-column", nothing),
-                    range(first, first + len(codes)),
-                ],
-                strict=True,
-            )
+            pa.array([values[place] for place in kept], each.type)
+            for each, values in zip(FIELDS, [codes, *stated, numbers], strict=True)
         ]
         more = original.take(pa.array(kept)).select(references)
         schema = pa.schema([*FIELDS, *more.schema])

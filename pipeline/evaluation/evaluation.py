@@ -1,4 +1,4 @@
-"""What `pipeline.evaluate` returns: the findings, for people, for programs and as a page."""
+"""The result of `pipeline.evaluate`: the findings as text, as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ FRAME = '<iframe title="Evaluation" srcdoc="{}" style="width:100%;height:80vh;bo
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Findings):
-    """How good one subject is on a labelled table, or two of them on the same rows.
+    """The figures of one candidate on a labelled table, or of two on the same rows.
 
-    Its text is what the command line prints; in a notebook it shows its page.
+    ``str`` returns what the command line prints; a notebook shows the page.
     """
 
     def to_html(self) -> str:
-        """Return a page with the figures and their plots, complete in itself."""
+        """Return a self-contained page with the figures and their charts."""
         return page(self)
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""What an evaluation found: who was evaluated on which rows, with all figures."""
+"""The findings of an evaluation: the rows, the candidates and all figures."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Cost:
     """What the answers of a paid service cost.
 
     Attributes:
-        paid: what this evaluation paid; answers owned before cost it nothing.
-        answers: the distinct answers that stood in for the rows.
-        answers_usd: their prices added, whenever they were bought, US dollars; None if the
-            response of one stated no price.
+        paid: what this evaluation paid; answers bought before cost nothing.
+        answers: the number of distinct answers.
+        answers_usd: the sum of their prices, whenever they were bought, US dollars; None if a
+            response stated no price.
     """
 
     paid: Paid
@@ -40,14 +40,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """One subject and how good it is.
+    """One candidate with its figures.
 
     Attributes:
-        name: what it is called.
+        name: its name in reports.
         kind: what it is.
         figures: how good it is.
-        cost: what its answers cost; None for what is free.
-        model_sha256: the checksum of the learned model, if it is one.
+        cost: what its answers cost; None for a free candidate.
+        model_sha256: the checksum of a learned model.
     """
 
     name: str
@@ -76,16 +76,16 @@ class Evaluated:
 
 @dataclass(frozen=True, repr=False)
 class Findings:
-    """How good one subject is on a labelled table, or two of them on the same rows.
+    """The figures of one candidate on a labelled table, or of two on the same rows.
 
     Attributes:
         settings: the system, the columns and the sample.
-        table: what the table is called.
+        table: the table's name.
         table_sha256: of its bytes; "" for a table in memory.
-        edition: the edition of the system's codes.
-        left_out: what all rows of the table are, and which are not evaluated.
-        subjects: who was evaluated, one or two.
-        comparison: what two subjects differ in; None for one.
+        edition: the edition of the code table.
+        left_out: counts of the rows that were not evaluated.
+        subjects: the candidates, one or two.
+        comparison: how two candidates differ; None for one.
         suspects: the rows whose code is most likely wrong, the most suspicious first; None unless
             they were asked for.
     """
@@ -106,14 +106,14 @@ class Findings:
 
     @property
     def verdict(self) -> str:
-        """The outcome in one sentence, or two where a price has to be told."""
+        """The outcome in one sentence, or two with a price."""
         names = [subject.name for subject in self.subjects]
         return verdict(names, [subject.figures for subject in self.subjects], self.comparison)
 
     def differences(self) -> Iterator[tuple[Difference, list[Share]]]:
-        """Yield how two subjects differ in first codes, with the share of each that is right.
+        """Yield how two candidates differ in best codes, with the share of each that is right.
 
-        Only at the depths that are worth telling; nothing of one subject.
+        Only the depths to show; nothing for one candidate.
         """
         figures = [subject.figures for subject in self.subjects]
         told = {found.depth for each in figures for found in told_depths(each)}
@@ -122,7 +122,7 @@ class Findings:
                 yield difference, [each.at(difference.depth)[1] for each in figures]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as JSON types; money as text. The README describes them."""
+        """Return the figures as JSON types, as docs/how-to/evaluate.md describes; money as text."""
         left_out: Mapping[str, Any] = {
             "without_text": self.left_out.without_text,
             "without_code": self.left_out.without_code,

@@ -1,4 +1,4 @@
-"""When an answer is right: exactly, as far as stated, or at a level."""
+"""Says when an answer is right, and to what depth of the code."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Depth:
     """How much of a code must be right.
 
     Attributes:
-        name: as it is shown and stands in the JSON.
-        digits: how many leading digits count; 0 for the whole code, -1 for as many as the right
-            code states.
+        name: its name in reports and in the JSON.
+        digits: how many leading digits count; 0 for the whole code, -1 for as many as the label
+            states.
     """
 
     name: str
     digits: int
 
     def rank(self, system: System, truth: str, answers: Sequence[str]) -> int:
-        """Return the place of the first answer that is right so far, from 1; 0 without one."""
+        """Return the rank of the first answer that is right to this depth, from 1; 0 if none is."""
         if self.digits == 0:
             return answers.index(truth) + 1 if truth in answers else 0
         digits = len(stem(system, truth)) if self.digits < 0 else self.digits
@@ -38,11 +38,11 @@ class Depth:
 
 EXACT = Depth("full code", 0)
 STATED = Depth("as far as stated", -1)
-"""45000000 states a division, and any code of division 45 is right; 45233140 states more."""
+"""A label 45000000 states a division: any code of division 45 is right."""
 
 
 def depths(system: System) -> Sequence[Depth]:
-    """Return what is measured, from the whole code up to the first level."""
+    """Return the depths that are measured, from the whole code up to the first level."""
     levels = [Depth(name, digits) for digits, name in levels_above(system).items()]
     return [EXACT, STATED, *reversed(levels)]
 
@@ -53,5 +53,5 @@ def broad(system: System) -> Depth:
 
 
 def is_bare(system: System, code: str) -> bool:
-    """Tell whether a code states a division or segment and no more."""
+    """Return whether a code is a bare CPV division or UNSPSC segment."""
     return len(stem(system, code)) <= 2

@@ -1,4 +1,4 @@
-"""The figures of one subject: how often it is right, how well it knows that, where it errs."""
+"""The figures of one candidate: accuracy, calibration, confusions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOURCE_ROWS = 200
 """The fewest rows of a source whose calibration error is judged; that of fewer is mostly chance."""
 
 FEWEST_TOLD = 3
-"""Pairs that are told even if each came once."""
+"""Pairs that are shown even if each occurs once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Bin:
     """The rows whose confidence lies in one tenth of the scale.
 
     Attributes:
-        low: where the tenth begins.
-        high: where it ends.
-        confidence: the rows' mean; None without rows.
-        right: how many of their first codes are right.
+        low: the lower end of the tenth.
+        high: its upper end.
+        confidence: the rows' mean confidence; None without rows.
+        right: the rows whose best code is right.
     """
 
     low: float
@@ -61,9 +61,9 @@ class Point:
     """The most confident rows.
 
     Attributes:
-        percent: how many in a hundred they are.
-        confidence: the least of them.
-        right: how many of their first codes are right.
+        percent: their share of all rows.
+        confidence: the lowest confidence among them.
+        right: the rows whose best code is right.
     """
 
     percent: int
@@ -73,7 +73,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A right code, the wrong one that came first instead, and how often."""
+    """A right code, the wrong best code that rows got instead, and how many rows."""
 
     truth: str
     truth_title: str
@@ -180,12 +180,12 @@ class Figures:
 
 
 def told_depths(figures: Figures) -> list[DepthFigures]:
-    """Return what is worth telling: as far as stated only where a right code states less."""
+    """Return the depths to show: "as far as stated" only if it differs from the full code."""
     full = figures.depths[0]
     return [found for found in figures.depths if found.depth != STATED or found.top != full.top]
 
 
 def told_pairs(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
-    """Return the pairs worth telling: what came once is hardly a habit, so few of those."""
+    """Return the pairs to show: those that occur more than once, or a few of the others."""
     habits = [pair for pair in pairs[:most] if pair.rows > 1]
     return habits if len(habits) >= FEWEST_TOLD else pairs[: min(most, FEWEST_TOLD)]

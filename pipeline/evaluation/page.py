@@ -1,4 +1,4 @@
-"""The page of an evaluation: one file with its plots, that needs no network and runs nothing."""
+"""The page of an evaluation: one HTML file with its charts, without scripts or network."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from pipeline.money import plain
 __all__ = ["check_page", "page", "write_page"]
 
 MARK = "<!-- an evaluation by tender-pipeline -->"
-"""Stands in the first lines of every page, so that one can be replaced by the next."""
+"""The mark of a page of this tool, which the next one may replace."""
 
 OPTION = "--page FILE.html"
 
 HEAD = 200
-"""Bytes of a file in which the mark is looked for."""
+"""Bytes of a file that are searched for the mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +81,20 @@ def check_page(path: Path, overwrite: bool) -> None:
     """Find out before the work whether a page may be written.
 
     Raises:
-        OutputError: it may not, or its place holds another file.
+        OutputError: its place is unusable, or holds a file that this tool did not write.
     """
     check_place(path.resolve())
     if path.is_dir():
         raise OutputError(f"{path} is a folder.", "Give the page a name: --page FILE.html.")
     if path.exists() and not overwrite and not _is_ours(path):
         raise OutputError(
-            f"{path} is there already, and no page of this tool.",
+            f"{path} exists, and this tool did not write it.",
             "Choose another name (--page FILE.html), or replace it with --overwrite.",
         )
 
 
 def write_page(path: Path, found: Findings) -> None:
-    """Put the page in its place, at once.
+    """Write the page atomically.
 
     Raises:
         OutputError: it cannot be written.
@@ -191,13 +191,13 @@ def _notes(found: Findings) -> Iterator[str]:
             yield f"No answer from {subject.name}: {share} ({said}). It counts as wrong."
         if subject.figures.odd_confidences:
             odd = rows(subject.figures.odd_confidences)
-            yield f"Confidence of {subject.name} that is no fraction, and was cut: {odd}."
+            yield f"Confidence of {subject.name} outside 0 to 1, clipped: {odd}."
     yield (
-        "Right as far as stated means: a right code that ends with zeros states a division, a "
-        "group or a class, and every code below that is right too. At a level the leading digits "
-        "are compared, as they are; NAICS sectors such as 31-33 are one."
+        "Right as far as the label states: a label that ends with zeros states a division, a group "
+        "or a class, and every code below it is right too. At a level, the leading digits are "
+        "compared; a NAICS sector such as 31-33 is one."
     )
     yield (
         "Intervals of shares are Wilson's, those of differences Agresti and Min's, both at 95 %. "
-        "They hold for tenders like these; a table of other tenders may be easier or harder."
+        "They hold for tenders like these; other tenders may be easier or harder."
     )

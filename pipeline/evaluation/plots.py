@@ -1,4 +1,4 @@
-"""The charts of the page: turns figures into the numbers and labels that are drawn."""
+"""The charts of the page: passes figures to `pipeline.charts` as numbers and labels."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""One evaluation from beginning to end: read, (buy,) score, and compare."""
+"""Runs an evaluation: reads the table, buys answers if needed, scores and compares."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import TypeAlias
-
-import pyarrow as pa
 
 from pipeline.answers import Matcher
 from pipeline.codes import CodeTable, load
@@ -35,12 +34,12 @@ from pipeline.tables import ArrowBatch, Reader
 __all__ = ["OpenPurchase", "Stopped", "evaluated"]
 
 OpenPurchase: TypeAlias = Callable[[PaidService, Settings, str], Purchase]
-"""Opens the purchase of an evaluation: how to buy, what to ask, what it is known by."""
+"""Opens the purchase of an evaluation, given the service, the settings and the job's identity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """An evaluation that parked while it bought; done again, it goes on.
+    """An evaluation that parked while it bought answers; the same command continues it.
 
     Attributes:
         paid: what it has cost so far.
@@ -66,22 +65,22 @@ def evaluated(
     progress: Progress,
     on_rows: Callable[[Labelled], None] = lambda _: None,
 ) -> Evaluation | Stopped:
-    """Evaluate one subject, or two on the same rows.
+    """Evaluate one candidate, or two on the same rows.
 
     Args:
         reader: reads the labelled table.
-        name: what the table is called.
+        name: the table's name in the report.
         settings: its columns, its system and the sample.
-        subjects: who is evaluated; at most one of them is paid, and it comes last in time.
-        open_purchase: opens the purchase of a paid one.
-        progress: shows how far the scoring of a free one is.
+        subjects: the candidates; at most one of them is paid, and it is asked last.
+        open_purchase: opens the purchase of the paid one.
+        progress: shows the progress of the scoring.
         on_rows: called with the rows before the first candidate is asked.
 
     Raises:
         InputError: the table cannot be read, or has no row with a text and a code.
-        InputChangedError: it changed meanwhile.
-        SettingsError: a learned model was replaced meanwhile, or suspects are asked for and there
-            are two candidates.
+        InputChangedError: the table changed during the evaluation.
+        SettingsError: a learned model was replaced during the evaluation, or suspects are asked
+            for and there are two candidates.
         LedgerError: the ledger cannot be used, or another run buys with the same key.
     """
     if settings.suspects and len(subjects) > 1:
@@ -93,27 +92,36 @@ def evaluated(
     rows = labelled(reader, settings, codes, name)
     on_rows(rows)
     suspects = Suspects(codes) if settings.suspects else None
+    score = partial(_scores, rows, progress, suspects)
     scored: dict[Subject, _Scored] = {}
     for subject in sorted(subjects, key=lambda subject: isinstance(subject, Paid)):
         match subject:
             case Embedded():
                 matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
-                scored[subject] = _Scored(_scores(rows, matcher, progress, suspects))
+                scored[subject] = _Scored(score(matcher))
             case Paid(service):
-                found = _bought(rows, service, open_purchase, progress, suspects)
+                found = _bought(rows, service, open_purchase, score)
                 if isinstance(found, Stopped):
                     return found
                 scored[subject] = found
     rows.check_unchanged()
-    in_order = [(subject, scored[subject]) for subject in subjects]
-    return _evaluation(rows, name, codes, in_order, suspects)
+    return Evaluation(
+        settings=rows.settings,
+        table=name,
+        table_sha256=reader.opened_fingerprint,
+        edition=codes.edition,
+        left_out=rows.left_out,
+        subjects=[_evaluated(subject, scored[subject], codes) for subject in subjects],
+        comparison=_comparison(*(scored[subject] for subject in subjects)),
+        suspects=None if suspects is None else suspects.table(rows.references),
+    )
 
 
 def _scores(
-    rows: Labelled, matcher: Matcher, progress: Progress, suspects: Suspects | None
+    rows: Labelled, progress: Progress, suspects: Suspects | None, matcher: Matcher
 ) -> Scores:
     scores = Scores(rows.settings.system)
-    waiting: deque[ArrowBatch] = deque()  # read ahead by a matcher that works on several at once
+    waiting: deque[ArrowBatch] = deque()  # a matcher in several processes reads batches ahead
 
     def texts() -> Iterator[Sequence[str]]:
         for batch in rows.batches():
@@ -136,10 +144,9 @@ def _bought(
     rows: Labelled,
     service: PaidService,
     open_purchase: OpenPurchase,
-    progress: Progress,
-    suspects: Suspects | None,
+    score: Callable[[Matcher], Scores],
 ) -> _Scored | Stopped:
-    """Buy what the ledger cannot answer yet, and score the answers."""
+    """Buy the answers that the ledger lacks, and score all answers."""
     asked = rows.settings.asked
     known_by = f"evaluation {of_contents(asked, rows.batches())}"
     with open_purchase(service, asked, sha256(known_by.encode()).hexdigest()) as purchase:
@@ -147,10 +154,9 @@ def _bought(
         parked = purchase.buy(rows.batches(), purchase.estimate())
         if parked:
             return Stopped(purchase.paid(), parked)
-        scores = _scores(rows, purchase.matcher, progress, suspects)
-        cost = _cost(rows, purchase)
+        scored = _Scored(score(purchase.matcher), _cost(rows, purchase))
         purchase.close_job()
-    return _Scored(scores, cost)
+    return scored
 
 
 def _cost(rows: Labelled, purchase: Purchase) -> Cost:
@@ -165,31 +171,9 @@ def _cost(rows: Labelled, purchase: Purchase) -> Cost:
     return Cost(purchase.paid(), len(prices), usd)
 
 
-def _evaluation(
-    rows: Labelled,
-    name: str,
-    codes: CodeTable,
-    scored: Sequence[tuple[Subject, _Scored]],
-    suspects: Suspects | None,
-) -> Evaluation:
-    schema = rows.reader.schema
-    references = pa.schema([schema.field(column) for _, column in rows.settings.references])
-    return Evaluation(
-        settings=rows.settings,
-        table=name,
-        table_sha256=rows.reader.opened_fingerprint,
-        edition=codes.edition,
-        left_out=rows.left_out,
-        subjects=[_subject(subject, found, codes) for subject, found in scored],
-        comparison=_comparison([found for _, found in scored]),
-        suspects=None if suspects is None else suspects.table(references),
-    )
-
-
-def _comparison(scored: Sequence[_Scored]) -> Comparison | None:
-    if len(scored) < 2:
+def _comparison(a: _Scored, b: _Scored | None = None) -> Comparison | None:
+    if b is None:
         return None
-    a, b = scored
     if a.cost is not None:
         return compare(a.scores, b.scores, a.cost.answers_usd, "a")
     if b.cost is not None:
@@ -197,7 +181,7 @@ def _comparison(scored: Sequence[_Scored]) -> Comparison | None:
     return compare(a.scores, b.scores)
 
 
-def _subject(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
+def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
     known = figures(found.scores, codes)
     if isinstance(subject, Paid):
         return Evaluated(subject.name, "service", known, found.cost)

@@ -1,4 +1,4 @@
-"""What one evaluation does with a labelled table, with its checks in one place."""
+"""The settings of an evaluation, with their checks."""
 
 from __future__ import annotations
 

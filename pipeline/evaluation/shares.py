@@ -1,4 +1,4 @@
-"""A share of rows with its interval: what a sample says of the whole."""
+"""A share of rows with its confidence interval."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Z = 1.959963984540054
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many rows.
+    """The share of some rows that have a property.
 
     Attributes:
-        hits: the rows that have something.
-        rows: all of them.
+        hits: the rows that have it.
+        rows: all rows.
     """
 
     hits: int

@@ -1,4 +1,4 @@
-"""Compares two subjects on the same rows: by how much, how surely, and at what price."""
+"""Compares two candidates on the same rows: the differences, their significance, the price."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from pipeline.evaluation.shares import Share, Z
 __all__ = ["Comparison", "Difference", "Flips", "compare"]
 
 SURE = 0.05
-"""A smaller p is called a difference."""
+"""The significance level: a difference with a smaller p counts."""
 
 _DIVISION = Context(prec=6, rounding=ROUND_HALF_EVEN)
-"""A price by the piece is worked out and not paid: six digits of it are plenty."""
+"""A price per code is computed, not paid, so six digits are enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """By how much the second subject is more often right than the first, on the same rows.
+    """How much more often the second candidate is right than the first, on the same rows.
 
     Attributes:
-        depth: how deep a code must be right.
+        depth: how much of a code must be right.
         top: among how many answers it must be.
         rows: the rows.
-        only_a: those for which the first subject alone is right.
-        only_b: those for which the second alone is.
+        only_a: the rows for which only the first candidate is right.
+        only_b: the rows for which only the second is.
     """
 
     depth: Depth
@@ -45,15 +45,15 @@ class Difference:
 
     @property
     def value(self) -> float:
-        """The difference of the shares, above 0 where the second subject is better."""
+        """The difference of the shares; positive if the second candidate is better."""
         return (self.only_b - self.only_a) / self.rows
 
     @property
     def interval(self) -> tuple[float, float]:
         """The interval of Agresti and Min at 95 % (Statistics in Medicine 24, 2005).
 
-        It is the normal one after half a row was added to each of the four kinds of rows, which
-        keeps it honest where they hardly differ.
+        It is the normal interval after half a row is added to each of the four kinds of rows,
+        which keeps it valid when the candidates hardly differ.
         """
         rows, more, less = self.rows + 2, self.only_b + 0.5, self.only_a + 0.5
         middle = (more - less) / rows
@@ -62,7 +62,7 @@ class Difference:
 
     @property
     def p(self) -> float:
-        """McNemar's exact test: how likely so uneven a split is if both are equally good."""
+        """McNemar's exact test: the probability of such a split if both are equally good."""
         differing = self.only_a + self.only_b
         return float(binomtest(self.only_b, differing).pvalue) if differing else 1.0
 
@@ -99,12 +99,12 @@ class Flips:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What two subjects differ in.
+    """How two candidates differ.
 
     Attributes:
         differences: at every depth, among the first 1, 5 and 10; that of the full code first.
         flips: how many best codes change from the first candidate to the second.
-        usd: what the answers of the paid subject cost, US dollars; None if none is paid, or a
+        usd: what the answers of the paid candidate cost, US dollars; None if neither is paid, or a
             price is unknown.
         paid: which of the two is paid.
     """
@@ -116,19 +116,19 @@ class Comparison:
 
     @property
     def first(self) -> Difference:
-        """The difference in first codes that are right in full; the verdict rests on it."""
+        """The difference in best codes that are exactly right; it decides the verdict."""
         return self.differences[0]
 
     @property
     def better(self) -> Literal["a", "b"] | None:
-        """Which subject is better, None where chance could have done it (p from 0.05)."""
+        """Which candidate is better; None if the difference is not significant."""
         if self.first.p >= SURE:
             return None
         return "b" if self.first.value > 0 else "a"
 
     @property
     def usd_per_code(self) -> Decimal | None:
-        """What one right code more costs, US dollars; None if the paid subject has none more."""
+        """The price of each additional right code, US dollars; None if the paid one has none."""
         more = self.first.only_b - self.first.only_a
         gained = more if self.paid == "b" else -more
         if self.usd is None or self.paid is None or gained <= 0:
@@ -139,13 +139,13 @@ class Comparison:
 def compare(
     a: Scores, b: Scores, usd: Decimal | None = None, paid: Literal["a", "b"] | None = None
 ) -> Comparison:
-    """Compare two subjects.
+    """Compare two candidates.
 
     Args:
-        a: how right the first is on some rows.
-        b: how right the second is on the same rows.
+        a: the scores of the first.
+        b: the scores of the second on the same rows.
         usd: what the answers of the paid one cost.
-        paid: which that is.
+        paid: which one is paid.
     """
     differences = [
         _difference(a, b, depth, top)

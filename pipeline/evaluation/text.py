@@ -1,4 +1,4 @@
-"""What an evaluation prints on a terminal."""
+"""The report that an evaluation prints on a terminal."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from pipeline.text_table import aligned
 __all__ = ["flip_line", "group_name", "headline_shares", "left_out_lines", "lines"]
 
 NAMED = 10
-"""Odd codes that are named, of each kind."""
+"""Malformed or unknown codes that are listed."""
 
 SUBJECTS = ("A", "B")
 PAIRS = 6
 GROUPS = 12
 SURE = (10, 25, 50, 75, 100)
-"""Per cent of the rows at which the accuracy is printed; the page has all of the curve."""
+"""The points of the accuracy curve that are printed, in per cent; the page has all."""
 
 
 def lines(found: Findings) -> Iterator[str]:
-    """Say what was found."""
+    """Yield the lines of the report."""
     yield _basis(found)
     yield from left_out_lines(found.left_out)
     if found.comparison is not None:
@@ -51,7 +51,6 @@ def lines(found: Findings) -> Iterator[str]:
 
 
 def _basis(found: Findings) -> str:
-    """Say which rows were evaluated."""
     drawn = ""
     if found.rows < found.left_out.usable:
         drawn = f", drawn from {found.left_out.usable:,} with seed {found.settings.seed}"
@@ -59,17 +58,17 @@ def _basis(found: Findings) -> str:
 
 
 def left_out_lines(left_out: LeftOut) -> Iterator[str]:
-    """Say which rows are left out, and which codes are odd."""
+    """Yield the counts of the rows that are skipped, and of the unknown codes."""
     if left_out.without_text:
-        yield f"left out for want of text: {rows(left_out.without_text)}"
+        yield f"skipped, no text: {rows(left_out.without_text)}"
     if left_out.without_code:
-        yield f"left out for want of a code: {rows(left_out.without_code)}"
+        yield f"skipped, no code: {rows(left_out.without_code)}"
     if left_out.no_codes:
         said = rows(left_out.no_codes.total())
-        yield f"left out because their code is none: {said}: {_named(left_out.no_codes)}"
+        yield f"skipped, malformed code: {said}: {_named(left_out.no_codes)}"
     if left_out.unknown:
         said = rows(left_out.unknown.total())
-        yield f"not in the code table, but right at its levels: {said}: {_named(left_out.unknown)}"
+        yield f"not in the code table, judged by level: {said}: {_named(left_out.unknown)}"
 
 
 def _named(codes: Mapping[str, int]) -> str:
@@ -79,7 +78,6 @@ def _named(codes: Mapping[str, int]) -> str:
 
 
 def _suspects(found: Findings) -> str:
-    """Count the suspicious rows, and say what the figure is worth."""
     return (
         f"suspicious labels: {rows(len(found.suspects or ()))}. If the model was trained on these "
         "texts, it agrees with their labels too often: train it on other rows to find more."
@@ -131,14 +129,13 @@ def _subject(subject: Evaluated) -> Iterator[str]:
 
 
 def _answered(subject: Evaluated) -> Iterator[str]:
-    """Say what had no answer and what the answers cost."""
     without = {name: count for name, count in subject.figures.statuses.items() if name != "ok"}
     if without:
         said = ", ".join(f"{name} {count:,}" for name, count in without.items())
         yield f"no answer: {percent(subject.figures.unanswered.value)} ({readable(said)})"
     if subject.cost is not None:
         usd = subject.cost.answers_usd
-        prices = "at prices that not all are known" if usd is None else f"worth {plain(usd)} USD"
+        prices = "at prices that are partly unknown" if usd is None else f"worth {plain(usd)} USD"
         yield f"{subject.cost.answers:,} answers {prices}"
         yield str(subject.cost.paid)
 
@@ -158,7 +155,7 @@ def _confidence(subject: Evaluated) -> Iterator[str]:
         )
     if figures.odd_confidences:
         said = rows(figures.odd_confidences)
-        yield f"confidence that is no fraction from 0 to 1, and was cut: {said}"
+        yield f"confidence outside 0 to 1, clipped: {said}"
 
 
 def _confused(subject: Evaluated) -> Iterator[str]:
@@ -223,7 +220,7 @@ def _differences(found: Findings) -> Iterator[str]:
 
 
 def flip_line(flips: Flips) -> str:
-    """Say how many best codes change from A to B, and what that buys."""
+    """Return how many best codes change from A to B, and what that buys, as a sentence."""
     return (
         f"flip rate: {percent(flips.rate.value)} of the best codes change from A to B: "
         f"{flips.better:,} for the better, {flips.worse:,} for the worse, {flips.neither:,} "

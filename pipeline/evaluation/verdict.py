@@ -1,4 +1,4 @@
-"""The outcome of an evaluation in a sentence or two."""
+"""Words the outcome of an evaluation in a sentence or two."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["verdict"]
 
 
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
-    """Say how good one subject is, or which of two is better and what that costs.
+    """Return how good one candidate is, or which of two is better and what that costs.
 
     Args:
-        names: of the subjects.
-        figures: of the subjects.
-        comparison: what two of them differ in.
+        names: of the candidates.
+        figures: of the candidates.
+        comparison: how two of them differ.
     """
     if comparison is None:
         (one,) = figures
@@ -48,20 +48,22 @@ def _difference(names: Sequence[str], figures: Sequence[Figures], comparison: Co
         same = f"are right for the same {shares[0]} of {rows(first.rows)}"
         return f"{_capital(names[0])} and {names[1]} {same}: neither is better."
     best, other = (1, 0) if first.value > 0 else (0, 1)
-    by = f"a difference of {abs(100 * first.value):.1f} points"
+    by = f"{abs(100 * first.value):.1f} points"
     if comparison.better is None:
         return (
-            f"Between {names[0]} ({shares[0]} right) and {names[1]} ({shares[1]}) nothing is "
-            f"decided: {by} on {on} may be chance ({_surely(first)})."
+            f"The difference between {names[0]} ({shares[0]} right) and {names[1]} "
+            f"({shares[1]} right) is not significant: {by} on {on} may be chance "
+            f"({_significance(first)})."
         )
     return (
         f"{_capital(names[best])} is better than {names[other]}: it gives the right code first for "
-        f"{shares[best]} instead of {shares[other]} of {on}, {by} ({_surely(first)})."
+        f"{shares[best]} instead of {shares[other]} of {on}, a difference of {by} "
+        f"({_significance(first)})."
     )
 
 
-def _surely(first: Difference) -> str:
-    """Tell the interval of a difference that is told without its sign, and McNemar's test."""
+def _significance(first: Difference) -> str:
+    """Return the interval of the absolute difference, and McNemar's test."""
     low, high = first.interval
     if first.value < 0:
         low, high = -high, -low
@@ -73,16 +75,16 @@ def _price(comparison: Comparison) -> str:
     if comparison.paid is None:
         return ""
     if comparison.usd is None:
-        return "What the paid answers cost is not known: not every response stated a price."
+        return "The cost of the paid answers is unknown: some responses stated no price."
     spent = price(comparison.usd)
     each = comparison.usd_per_code
     if each is None:
-        return f"The {spent} for the paid answers bought no right code more."
+        return f"The paid answers cost {spent} and brought no additional right code."
     if comparison.better is None:
-        return f"If the difference is real, one right code more costs about {price(each)}."
-    return f"One right code more costs {price(each)}: the paid answers cost {spent} in all."
+        return f"If the difference is real, each additional right code costs about {price(each)}."
+    return f"Each additional right code costs {price(each)}; all paid answers cost {spent}."
 
 
 def _capital(name: str) -> str:
-    """Return a name as it begins a sentence; an address and a model's name stay as they are."""
+    """Return a name with a capital for the start of a sentence; an address stays unchanged."""
     return name[:1].upper() + name[1:] if "://" not in name else name

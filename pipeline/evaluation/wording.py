@@ -1,4 +1,4 @@
-"""Shares, differences, chances and prices as people read them."""
+"""Formats shares, differences, probabilities and prices for people."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def points(difference: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Write a probability of chance: ``p = 0.031``, ``p < 0.0001``."""
+    """Write a probability: ``p = 0.031``, ``p < 0.0001``."""
     return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
 def price(amount: Decimal) -> str:
-    """Write an amount that was worked out: ``0.00052 USD``."""
+    """Write a computed amount: ``0.00052 USD``."""
     digits = f"{amount:.2g}" if amount < 1 else f"{amount:.2f}"
     return f"{plain(Decimal(digits))} USD"
 
@@ -44,7 +44,7 @@ def rows(number: int) -> str:
 
 
 def readable(text: str, most: int = 40) -> str:
-    """Return a text of the table or of a service as one short line without control characters.
+    """Return a foreign text as one short line without control characters.
 
     Args:
         text: anything.

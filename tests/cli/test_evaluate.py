@@ -39,8 +39,8 @@ def test_the_engine_is_evaluated_where_no_other_is_named(
     assert "embedded engine\n" in said
     assert "best code is a bare division" in said
     assert "\nde " in said
-    assert "not in the code table, but right at its levels: 1 row: 45999999 (1)" in said
-    assert "left out because their code is none: 1 row: road (1)" in said
+    assert "not in the code table, judged by level: 1 row: 45999999 (1)" in said
+    assert "skipped, malformed code: 1 row: road (1)" in said
 
 
 def test_titles_alone_are_evaluated_and_right_as_far_as_the_truth_goes_is_told(
@@ -60,7 +60,7 @@ def test_with_json_what_is_left_out_is_told_beside_it(
 ) -> None:
     assert command("evaluate", labelled, *CPV, "--json") == 0
     assert json.loads(capsys.readouterr().out)["left_out"]["no_codes"] == {"road": 1}
-    assert "left out because their code is none: 1 row: road (1)" in caplog.text
+    assert "skipped, malformed code: 1 row: road (1)" in caplog.text
 
 
 def test_a_table_without_names_has_numbers_for_columns(
@@ -173,7 +173,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),
         (["--text-column", "text"], "--text-column"),
-        (["--page", "mine.html"], "no page of this tool"),
+        (["--page", "mine.html"], "this tool did not write it"),
         (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),
     ],
 )

@@ -50,7 +50,7 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
     [
         ({"subject": "https://service.example"}, "not a name, a folder or a PaidService"),
         ({"subject": 7}, "not a name, a folder or a PaidService"),
-        ({"subject": "nobody"}, "There is nothing to evaluate"),
+        ({"subject": "nobody"}, "Unknown candidate"),
         ({"against": "engine"}, "against must be another one"),
         ({"code_column": "truth"}, "truth"),
         ({"text_columns": "text"}, "text"),

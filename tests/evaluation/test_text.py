@@ -55,11 +55,11 @@ def test_odd_codes_are_counted_and_the_most_frequent_named() -> None:
     unknown.update({"98999998": 1, "98999999": 1, "98999990": 1})
     lines = list(left_out_lines(LeftOut(300, 2, 1, Counter({"road": 3}), unknown)))
     assert lines[:3] == [
-        "left out for want of text: 2 rows",
-        "left out for want of a code: 1 row",
-        "left out because their code is none: 3 rows: road (3)",
+        "skipped, no text: 2 rows",
+        "skipped, no code: 1 row",
+        "skipped, malformed code: 3 rows: road (3)",
     ]
-    assert lines[3].startswith("not in the code table, but right at its levels: 147 rows: 45999990")
+    assert lines[3].startswith("not in the code table, judged by level: 147 rows: 45999990")
     assert lines[3].endswith("98999990 (1) and 2 more")
 
 

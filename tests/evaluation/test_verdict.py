@@ -46,7 +46,7 @@ def test_the_better_one_is_named_with_the_interval_and_the_test() -> None:
     assert "for 75.0 % instead of 25.0 % of the same 40 rows" in told
     assert "a difference of 50.0 points (95 % interval 31.8 to 63.4, p < 0.0001)." in told
     assert told.endswith(
-        "One right code more costs 0.0003 USD: the paid answers cost 0.006 USD in all."
+        "Each additional right code costs 0.0003 USD; all paid answers cost 0.006 USD."
     )
 
 
@@ -54,13 +54,15 @@ def test_the_interval_has_the_direction_of_the_sentence() -> None:
     told = said("1" * 30 + "0" * 10, "1" * 10 + "0" * 30, "0.006")
     assert told.startswith("Embedded engine is better than https://service.example")
     assert "a difference of 50.0 points (95 % interval 31.8 to 63.4, p < 0.0001)." in told
-    assert told.endswith("The 0.006 USD for the paid answers bought no right code more.")
+    assert told.endswith("The paid answers cost 0.006 USD and brought no additional right code.")
 
 
 def test_what_may_be_chance_is_called_so() -> None:
     told = said("1100", "1110", "0.004")
-    assert "nothing is decided: a difference of 25.0 points on the same 4 rows may be" in told
-    assert told.endswith("If the difference is real, one right code more costs about 0.004 USD.")
+    assert "is not significant: 25.0 points on the same 4 rows may be" in told
+    assert told.endswith(
+        "If the difference is real, each additional right code costs about 0.004 USD."
+    )
 
 
 def test_subjects_that_never_differ_are_equal() -> None:
