@@ -1,10 +1,10 @@
-"""How many calls a second go through to an unlimited local server: ours, and other ways to ask.
+"""Measures calls a second to an unlimited local server: a whole job, and other clients.
 
     python -m benchmarks.buying_speed [--calls 4000] [--workers 64] [--repeats 3]
 
-Ours is a whole job: a CSV file with as many distinct texts is read, planned, bought and written,
-with every attempt and answer in a new ledger. The others only ask, and keep code and price. All of
-them take turns against one server, a process of its own; what is printed is the median of the
+"Ours" is a whole job: a CSV file with distinct texts is read, planned, bought and written, with
+every attempt and answer in a new ledger. The others only send requests, and keep code and price.
+They take turns against one server in a separate process. The figures printed are medians of the
 turns, the processor time that client and server took, and how many times as fast ours is.
 """
 
@@ -50,7 +50,7 @@ from pipeline.tables import open_reader
 TASKS, THREADS = 50, 16
 KEY = "a-key-of-twenty-four-chars"
 DISK = "/var/tmp"
-"""/tmp is in memory on many machines, where a sync costs nothing."""
+"""A folder on a disk: /tmp is in memory on many machines, where a sync costs nothing."""
 
 BODY = json.dumps(
     {
@@ -79,7 +79,7 @@ BODY = json.dumps(
 
 
 def response(body: bytes) -> bytes:
-    """Return a whole response that carries a body."""
+    """Return a complete response with a body."""
     head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
     return f"{head}{len(body)}\r\n\r\n".encode() + body
 
@@ -88,7 +88,7 @@ RESPONSE = response(BODY)
 
 
 class Answering(asyncio.Protocol):
-    """Answers every POST alike; a GET is told how much processor time the server took."""
+    """Gives every POST the same answer; a GET returns the processor time of the server."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take a connection."""
@@ -97,7 +97,7 @@ class Answering(asyncio.Protocol):
         self._got = b""
 
     def data_received(self, data: bytes) -> None:
-        """Answer each request that is whole."""
+        """Answer each complete request."""
         self._got += data
         while (end := self._got.find(b"\r\n\r\n") + 4) > 3:
             _, _, length = self._got[:end].lower().partition(b"content-length:")
@@ -112,7 +112,7 @@ class Answering(asyncio.Protocol):
 
 
 def serve(port: Connection) -> None:
-    """Serve on a free port, and say which."""
+    """Serve on a free port, and send its number."""
 
     async def forever() -> None:
         server = await asyncio.get_running_loop().create_server(Answering, "127.0.0.1", 0)
@@ -124,7 +124,7 @@ def serve(port: Connection) -> None:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """Run the server in a process of its own; give its address."""
+    """Run the server in a separate process, and yield its address."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=serve, args=(there,), daemon=True)
@@ -138,7 +138,7 @@ def server() -> Iterator[str]:
 
 
 def server_seconds(base: str) -> float:
-    """Return the processor time that the server took so far."""
+    """Return the processor time of the server so far."""
     connection = http.client.HTTPConnection(base.removeprefix("http://"))
     connection.request("GET", "/")
     seconds = float(connection.getresponse().read())
@@ -147,7 +147,7 @@ def server_seconds(base: str) -> float:
 
 
 def ours(base: str, source: Path, workers: int, number: Iterator[int]) -> None:
-    """Do a whole job on a new ledger."""
+    """Run a whole job with a new ledger."""
     run = source.parent / f"run{next(number)}"
     settings = Settings(systems=("cpv",))
     service = PaidService(base, KEY, run / "ledger.db", rate="none", workers=workers)
@@ -160,7 +160,7 @@ def ours(base: str, source: Path, workers: int, number: Iterator[int]) -> None:
 
 
 def ours_unsynced(base: str, source: Path, workers: int, number: Iterator[int]) -> None:
-    """Do a whole job on a ledger that a power cut would damage: what durability costs."""
+    """Run a whole job with a ledger that does not sync, to measure the cost of durability."""
     connect = database._connect
 
     def careless(path: Path) -> Sqlite:
@@ -173,7 +173,7 @@ def ours_unsynced(base: str, source: Path, workers: int, number: Iterator[int]) 
 
 
 def kept(content: dict[str, object]) -> tuple[str, float]:
-    """Take what a script wants of a response: the first code and the price."""
+    """Return what a script keeps of a response: the best code and the price."""
     match content:
         case {
             "data": [{"code": str(code)}, *_],
@@ -215,7 +215,7 @@ def with_aiohttp(url: str, texts: Sequence[str]) -> None:
 
 
 def with_requests(url: str, texts: Sequence[str]) -> None:
-    """Ask with threads, each with a session of its own."""
+    """Ask with threads, each with its own session."""
     requests = importlib.import_module("requests")  # no dependency of ours
     own = threading.local()
 
@@ -231,7 +231,7 @@ def with_requests(url: str, texts: Sequence[str]) -> None:
 
 
 class Asking(asyncio.Protocol):
-    """Sends requests that are ready made, and reads nothing of the responses but their length."""
+    """Sends prepared requests, and reads only the length of the responses."""
 
     def __init__(self, requests: Iterator[bytes], done: asyncio.Future[None]) -> None:
         self._requests = requests
@@ -239,13 +239,13 @@ class Asking(asyncio.Protocol):
         self._missing = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Send the first request."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._ask()
 
     def data_received(self, data: bytes) -> None:
-        """Go on once the response is there."""
+        """Send the next request when the response is complete."""
         self._missing -= len(data)
         if not self._missing:
             self._ask()
@@ -261,7 +261,7 @@ class Asking(asyncio.Protocol):
 
 
 def bare(url: str, texts: Sequence[str]) -> None:
-    """Ask without any HTTP library: what the server can do at the least."""
+    """Ask without an HTTP library: a lower bound of what the server can do."""
     address = httpx.URL(url)
     host, port = address.host, address.port or 80
     head = f"POST {address.path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: "
@@ -279,7 +279,7 @@ def bare(url: str, texts: Sequence[str]) -> None:
 
 
 def measure(base: str, ask: Callable[[], None]) -> tuple[float, float, float]:
-    """Return the seconds that one turn takes, and the client's and the server's processor time."""
+    """Return the duration of one turn and the processor times of client and server, in seconds."""
     served, busy, started = server_seconds(base), time.process_time(), time.perf_counter()
     ask()
     seconds, used = time.perf_counter() - started, time.process_time() - busy
@@ -287,7 +287,7 @@ def measure(base: str, ask: Callable[[], None]) -> tuple[float, float, float]:
 
 
 def ways(base: str, source: Path, workers: int) -> dict[str, Callable[[], None]]:
-    """Return all that is compared, ours first."""
+    """Return everything that is compared, ours first."""
     url = match_url(canonical(base), "cpv")
     with source.open(encoding="utf-8", newline="") as file:
         texts = [row["description"] for row in csv.DictReader(file)]

@@ -1,4 +1,4 @@
-"""Clients that ask a server one call after the other, and what that took on both sides."""
+"""Clients that send one call after the other, measured on both sides."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["Turn", "asked", "payload"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How calls that were asked together were answered.
+    """The figures of calls that were sent together.
 
     Attributes:
         rate: answers a second.
-        p50: the median of the times that calls took, milliseconds.
-        p99: of 100 calls one took longer, milliseconds.
-        busy: the server's processor time a call, milliseconds.
+        p50: the median latency, milliseconds.
+        p99: the 99th percentile of the latency, milliseconds.
+        busy: the server's processor time for each call, milliseconds.
     """
 
     rate: float
@@ -43,13 +43,13 @@ def payload(text: str) -> bytes:
 def asked(
     base: str, process: int, key: str, calls: Sequence[tuple[System, str]], clients: int
 ) -> Turn:
-    """Let clients ask all the calls between them; each asks its next when it has its answer.
+    """Share calls among clients; each client sends its next call when it has an answer.
 
     Args:
-        base: where the server is.
-        process: its number.
-        key: what is sent with each call.
-        calls: what is asked.
+        base: the address of the server.
+        process: its process id.
+        key: the API key of each call.
+        calls: the system and the text of each call.
         clients: how many ask.
 
     Raises:
@@ -64,7 +64,7 @@ def asked(
 
 
 def _busy_s(process: int) -> float:
-    """Return the processor time that a process took so far, seconds."""
+    """Return the processor time of a process so far, in seconds."""
     fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,10 +1,9 @@
-"""How many texts a second the embedded engine answers on one core, system by system.
+"""Measures how many texts a second the embedded engine answers on one core, by system.
 
     python -m benchmarks.engine_speed [--texts 4000] [--repeats 5] [--engine learned]
 
-The texts are ranked in batches as a run ranks them, one system alone and then all four together,
-and one by one; what is printed is the median of the repeats. Set OPENBLAS_NUM_THREADS=1 for one
-core.
+The texts are ranked in batches as in a run, for one system and then for all four, and one by one.
+The figures printed are medians of the repeats. Set OPENBLAS_NUM_THREADS=1 for one core.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def _one_by_one(ranks: Ranker) -> Callable[[str], object]:
 def _rate(
     systems: Sequence[System], engine: EngineName, texts: Sequence[str], repeats: int
 ) -> float:
-    """Return how many texts a second get the codes of all the systems."""
+    """Return how many texts a second get codes of all systems."""
     answering = Engine(systems, 1, engine=engine)
     batches = [texts[at : at + BATCH_ROWS] for at in range(0, len(texts), BATCH_ROWS)]
     times = _seconds(lambda _: list(answering.answers(batches)), [""] * repeats)

@@ -1,4 +1,4 @@
-"""How well `train --only-history` learns a small history, on the Census index of NAICS 2022.
+"""Measures how well `train --only-history` learns the Census index of NAICS 2022.
 
     python -m benchmarks.history INDEX.csv [--text-column entry] [--code-column code] [--jobs 1]
 
@@ -31,7 +31,7 @@ SEED = 12345
 
 
 class Fold(NamedTuple):
-    """What one half taught about the other."""
+    """The figures of a model that was trained on one half, on the other half."""
 
     first: float
     among_ten: float
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _entries(path: Path, text: str, code: str) -> pa.Table:
-    """Return each entry once, with the code it has first."""
+    """Return each entry once, with its first code."""
     written = pyarrow.csv.ConvertOptions(column_types={text: pa.string(), code: pa.string()})
     # Entries may go over several lines.
     several = pyarrow.csv.ParseOptions(newlines_in_values=True)
@@ -78,7 +78,7 @@ def _halves(entries: pa.Table) -> tuple[pa.Table, pa.Table]:
 
 
 def _fold(taught: pa.Table, asked: pa.Table, jobs: str) -> Fold:
-    """Learn one half and ask for the other."""
+    """Train on one half and classify the other."""
     with tempfile.TemporaryDirectory() as name:
         history, questions, answers = (
             Path(name, f"{part}.parquet") for part in ("taught", "asked", "answered")

@@ -1,8 +1,8 @@
-"""Rows a second and peak memory of whole runs, each a process of its own.
+"""Measures rows a second and peak memory of whole runs, each in its own process.
 
     python -m benchmarks.job_speed [--rows 10000 100000] [--jobs 1 2] [--repeats 3]
 
-Every row has a text of its own, and all four systems are asked. What is printed is the median of
+Every row has a different text, and all four systems are asked. The figures printed are medians of
 the repeats; memory is the largest resident set of the process itself (not of its workers).
 """
 
@@ -22,7 +22,7 @@ from benchmarks.texts import made_texts
 
 
 def measure(source: Path, output: Path, jobs: int) -> tuple[float, float]:
-    """Return the seconds and the mebibytes that one run takes."""
+    """Return the duration in seconds and the peak memory in mebibytes of one run."""
     command = [sys.executable, "-m", "pipeline", "run", str(source), "--output", str(output)]
     started = time.perf_counter()
     process = subprocess.Popen(

@@ -1,10 +1,10 @@
-"""How long the ledger commands take on a large ledger, and how much memory.
+"""Measures the time and the memory of the ledger commands on a large ledger.
 
     python -m benchmarks.ledger_speed [--attempts 1000000] [--keep FOLDER]
 
-The ledger is made up: attempts of 90 days, four systems, two endpoints and ten jobs, of which one
+The ledger is generated: attempts of 90 days, four systems, two endpoints and ten jobs, of which one
 is open; 94 in 100 are answered with ten matches at one of about a hundred prices. Each command is
-a process of its own; what is printed is its wall time, its processor time and its largest size.
+a separate process. Its wall time, processor time and peak memory are printed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COMMANDS = (
 
 
 def make(path: Path, attempts: int) -> None:
-    """Write a ledger of made-up attempts."""
+    """Write a ledger of generated attempts."""
     chance = random.Random(1)
     with closing(Database(path)) as database:
         with database.transaction() as connection:
@@ -78,7 +78,7 @@ def make(path: Path, attempts: int) -> None:
 
 
 def closed(job: int) -> float | None:
-    """Return when a job closed."""
+    """Return the time when a job closed."""
     return None if job == JOBS else NOW
 
 
@@ -109,7 +109,7 @@ def row(
 
 
 def measured(folder: Path, *command: str) -> str:
-    """Run a command and say what it took."""
+    """Run a command and return its figures."""
     began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "pipeline", "ledger", *command, "--ledger", "ledger.db"],

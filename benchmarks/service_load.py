@@ -1,4 +1,4 @@
-"""What one process of the service carries, against its framework and its engine alone.
+"""Measures the load of one service process, against its framework and its engine alone.
 
     python -m benchmarks.service_load [--calls 3000] [--clients 64] [--repeats 5]
 
@@ -47,15 +47,15 @@ from pipeline.engine import Engine
 from pipeline.service import Accounts, server
 
 DISK = "/var/tmp"
-"""/tmp is in memory on many machines, where a sync costs nothing."""
+"""A folder on a disk: /tmp is in memory on many machines, where a sync costs nothing."""
 
 ALONE = 200
-"""Calls that are enough to tell how fast they are one by one."""
+"""The number of calls that are measured one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """How fast the engine was without a service: calls a second, milliseconds of work a call."""
+    """The speed of the engine without a service: calls a second, milliseconds of work a call."""
 
     rate: float
     busy: float
@@ -63,7 +63,7 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What is asked: every text of all the systems, before the next text."""
+    """The calls: each text for all systems, before the next text."""
 
     systems: tuple[System, ...]
     texts: Sequence[str]
@@ -74,7 +74,7 @@ class Work:
         return [(system, text) for text in self.texts for system in self.systems]
 
     def by_engine(self, at_once: int, most: int | None = None) -> Alone:
-        """Let the engine answer, so many calls at once."""
+        """Measure the engine with a number of calls at once."""
         engine, texts = Engine(self.systems, 10), self.texts[:most]
         step = max(1, at_once // len(self.systems))
         started, busy = time.perf_counter(), time.process_time()
@@ -100,7 +100,7 @@ class Running:
     key: str
 
     def asked(self, work: Work, clients: int) -> Turn:
-        """Let it answer calls."""
+        """Measure some calls."""
         return asked(self.base, self.process, self.key, work.calls, clients)
 
     def peak(self) -> float:
@@ -143,7 +143,7 @@ def serving(folder: Path) -> Iterator[Running]:
 
 
 def serve_alike(port: Connection, body: bytes) -> None:
-    """Answer every call with one body, and say where."""
+    """Answer every call with one body, and send the port."""
     app = FastAPI(openapi_url=None)
 
     @app.post("/api/{system}/match")
@@ -158,7 +158,7 @@ def serve_alike(port: Connection, body: bytes) -> None:
 
 @contextmanager
 def serving_alike(body: bytes) -> Iterator[Running]:
-    """Run the server that always says the same in a process of its own."""
+    """Run the server that always gives the same answer in a separate process."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=serve_alike, args=(there, body), daemon=True)
@@ -173,7 +173,7 @@ def serving_alike(body: bytes) -> Iterator[Running]:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One turn of all of them with the same calls."""
+    """One turn of all servers with the same calls."""
 
     service: Turn
     alike: Turn
@@ -182,7 +182,7 @@ class Compared:
 
 
 def compared(service: Running, alike: Running, work: Work, clients: int) -> Compared:
-    """Let each take its turn."""
+    """Measure each in turn."""
     return Compared(
         service.asked(work, clients),
         alike.asked(work, clients),
@@ -208,7 +208,7 @@ COLUMNS: Sequence[tuple[str, int, str, Callable[[Compared], float]]] = (
     ("by busy", 8, ".2f", lambda turn: turn.service.busy / turn.batched.busy),
     ("p99/p50", 8, ".1f", lambda turn: turn.service.p99 / turn.service.p50),
 )
-"""What is printed of each turn: a heading, how wide it is, how it is written, and the figure."""
+"""The columns that are printed: heading, width, format, and the figure of a turn."""
 
 HEAD = (
     f"{'':<8}{'the service':^32}{'one constant body':^33}{'the engine':^25}{'ratios':^35}\n"
@@ -217,7 +217,7 @@ HEAD = (
 
 
 def line(name: str, turns: Sequence[Compared]) -> str:
-    """Say what became of the turns."""
+    """Return the figures of the turns as a line."""
     cells = (
         f"{format(statistics.median(map(figure, turns)), form):>{width}}"
         for _, width, form, figure in COLUMNS
@@ -253,12 +253,12 @@ def main() -> None:
             print(line(systems[0] if len(systems) == 1 else "mix", results), flush=True)
         print(f"{service.peak():.0f} MiB at most")
         for others, some in ((4 * clients, calls), (1, calls // 10)):
-            print(told(others, [service.asked(fresh(calls=some), others) for _ in turns]))
+            print(load_line(others, [service.asked(fresh(calls=some), others) for _ in turns]))
         print(f"{service.peak():.0f} MiB at most")
 
 
-def told(clients: int, turns: Sequence[Turn]) -> str:
-    """Say how so many clients fared with the mix."""
+def load_line(clients: int, turns: Sequence[Turn]) -> str:
+    """Return the figures for a number of clients with the mix, as a line."""
     rate, p50, p99, busy = (
         statistics.median(getattr(turn, name) for turn in turns)
         for name in ("rate", "p50", "p99", "busy")

@@ -1,4 +1,4 @@
-"""A whole bad night: thousands of calls, every kind of fault, and the run killed again and again.
+"""Runs a soak test: thousands of calls, every kind of fault, and a run that is killed repeatedly.
 
     python -m benchmarks.soak [--calls 20000] [--kills 30] [--rate 1000/10s] [--seed N]
 
@@ -20,11 +20,11 @@ from tests.soak.night import Night, Plan
 from tests.soak.verdict import verdict
 
 DISK = "/var/tmp"
-"""/tmp is in memory on many machines, where a sync costs nothing."""
+"""A folder on a disk: /tmp is in memory on many machines, where a sync costs nothing."""
 
 
 def main() -> None:
-    """Let a night pass and say how it was."""
+    """Run the soak test and print its figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--kills", type=int, default=30)

@@ -1,4 +1,4 @@
-"""Texts to measure with: as varied as real ones, and the same in every run."""
+"""Makes texts for measurements: as varied as real ones, and the same in every run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SAMPLE = Path(__file__).parents[1] / "sample_inputs" / "tenders.csv"
 
 
 def made_texts(count: int, seed: int = 1) -> list[str]:
-    """Return distinct texts put together from the clauses of the sample tenders."""
+    """Return distinct texts composed of the clauses of the sample tenders."""
     with SAMPLE.open(encoding="utf-8", newline="") as file:
         descriptions = [row["description"] for row in csv.DictReader(file)]
     clauses = [
