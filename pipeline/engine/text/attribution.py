@@ -59,14 +59,14 @@ def strongest(
     by_word: dict[str, float] = defaultdict(float)
     for word, pull in zip(parts.words, _shared_out(parts, features, pulls).tolist(), strict=True):
         by_word[word] += pull
-    speaking = {word: pull for word, pull in by_word.items() if pull > 0}
-    whole = sum(speaking.values())
-    best = sorted(speaking, key=lambda word: -speaking[word])[:MOST]
+    positive = {word: pull for word, pull in by_word.items() if pull > 0}
+    whole = sum(positive.values())
+    best = sorted(positive, key=lambda word: -positive[word])[:MOST]
     written = _spellings(text, set(best), fold)
     return tuple(
-        (written.get(word, word), speaking[word] / whole)
+        (written.get(word, word), positive[word] / whole)
         for word in best
-        if speaking[word] >= LEAST * whole
+        if positive[word] >= LEAST * whole
     )
 
 
