@@ -182,11 +182,12 @@ def _usable(
         if not kept:
             continue
         nothing = [""] * len(codes)
-        stated = [by_option.get(f"--{name}-column", nothing) for name in ("language", "source")]
-        numbers = range(first, first + len(codes))
+        languages = by_option.get("--language-column", nothing)
+        sources = by_option.get("--source-column", nothing)
+        own: list[Sequence[object]] = [codes, languages, sources, range(first, left_out.rows + 1)]
         columns = [
             pa.array([values[place] for place in kept], each.type)
-            for each, values in zip(FIELDS, [codes, *stated, numbers], strict=True)
+            for each, values in zip(FIELDS, own, strict=True)
         ]
         more = original.take(pa.array(kept)).select(references)
         schema = pa.schema([*FIELDS, *more.schema])

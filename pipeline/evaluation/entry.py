@@ -83,18 +83,18 @@ def evaluate(
     try:
         check_flag("progress", progress)
         check_flag("suspects", suspects)
-        references = (reference_columns,) if isinstance(reference_columns, str) else ()
+        references = reference_columns
         settings = EvaluationSettings(
-            system,
-            Settings(text_columns=text_columns).text_columns,  # type: ignore[arg-type]
-            code_column,
-            language_column,
-            sample,
-            seed,
-            jobs,
-            source_column,
-            suspects,
-            references or tuple(reference_columns),
+            system=system,
+            text_columns=Settings(text_columns=text_columns).text_columns,  # type: ignore[arg-type]
+            code_column=code_column,
+            language_column=language_column,
+            sample=sample,
+            seed=seed,
+            jobs=jobs,
+            source_column=source_column,
+            suspects=suspects,
+            reference_columns=(references,) if isinstance(references, str) else tuple(references),
         )
         subjects = _subjects(subject, against, settings.system)
         reader = _reader(data, settings, csv)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.json_types import comparison_dict, encoded, figures_dict
-from pipeline.evaluation.metrics import Figures, told_depths
+from pipeline.evaluation.metrics import Figures, shown_depths
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.shares import Share
 from pipeline.evaluation.significance import Comparison, Difference
@@ -116,9 +116,9 @@ class Findings:
         Only the depths to show; nothing for one candidate.
         """
         figures = [subject.figures for subject in self.subjects]
-        told = {found.depth for each in figures for found in told_depths(each)}
+        shown = {found.depth for each in figures for found in shown_depths(each)}
         for difference in self.comparison.differences if self.comparison else ():
-            if difference.top == 1 and difference.depth in told:
+            if difference.top == 1 and difference.depth in shown:
                 yield difference, [each.at(difference.depth)[1] for each in figures]
 
     def to_dict(self) -> dict[str, Any]:

@@ -18,8 +18,8 @@ __all__ = [
     "Headline",
     "Pair",
     "Point",
-    "told_depths",
-    "told_pairs",
+    "shown_depths",
+    "shown_pairs",
 ]
 
 TOPS = (1, 5, 10)
@@ -27,7 +27,7 @@ TOPS = (1, 5, 10)
 SOURCE_ROWS = 200
 """The fewest rows of a source whose calibration error is judged; that of fewer is mostly chance."""
 
-FEWEST_TOLD = 3
+FEWEST_SHOWN = 3
 """Pairs that are shown even if each occurs once."""
 
 
@@ -179,13 +179,13 @@ class Figures:
         return next(found.top for found in self.depths if found.depth == depth)
 
 
-def told_depths(figures: Figures) -> list[DepthFigures]:
+def shown_depths(figures: Figures) -> list[DepthFigures]:
     """Return the depths to show: "as far as stated" only if it differs from the full code."""
     full = figures.depths[0]
     return [found for found in figures.depths if found.depth != STATED or found.top != full.top]
 
 
-def told_pairs(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
+def shown_pairs(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
     """Return the pairs to show: those that occur more than once, or a few of the others."""
     habits = [pair for pair in pairs[:most] if pair.rows > 1]
-    return habits if len(habits) >= FEWEST_TOLD else pairs[: min(most, FEWEST_TOLD)]
+    return habits if len(habits) >= FEWEST_SHOWN else pairs[: min(most, FEWEST_SHOWN)]

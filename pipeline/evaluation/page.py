@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from jinja2 import Environment
@@ -13,12 +14,18 @@ from pipeline.charts import environment
 from pipeline.errors import OutputError
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
-from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, told_pairs
+from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, shown_pairs
 from pipeline.evaluation.plots import accuracy_by_level, confidence_and_accuracy, surest_rows
-from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.shares import Share
-from pipeline.evaluation.text import flip_line, group_name, headline_shares, left_out_lines
-from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
+from pipeline.evaluation.text import (
+    difference_cells,
+    flip_line,
+    group_name,
+    headline_shares,
+    left_out_lines,
+    no_answers,
+)
+from pipeline.evaluation.wording import percent, readable, rows, within
 from pipeline.files.atomic import check_place, replace_text, translated
 from pipeline.files.regular import open_regular
 from pipeline.money import plain
@@ -32,15 +39,6 @@ OPTION = "--page FILE.html"
 
 HEAD = 200
 """Bytes of a file that are searched for the mark."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Difference:
-    name: str
-    shares: Sequence[str]
-    points: str
-    interval: str
-    p: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +65,10 @@ def page(found: Findings) -> str:
             surest=surest_rows(named),
             broad=broad(found.settings.system).name,
             broadest=subjects[0].depths[-1].depth.name,
-            differences=list(_differences(found)),
+            differences=list(difference_cells(found)),
             headlines=_headlines(found),
             flips=found.comparison and flip_line(found.comparison.flips),
-            groups=_groups(named, found.settings),
+            groups=_groups(named),
             source_rows=SOURCE_ROWS,
             notes=list(_notes(found)),
         )
@@ -118,7 +116,7 @@ def _templates() -> Environment:
         "within": within,
         "readable": readable,
         "usd": plain,
-        "told_pairs": told_pairs,
+        "shown_pairs": shown_pairs,
         "glued": _glued,
     }
     return templates
@@ -137,18 +135,6 @@ def _drawn(found: Findings) -> str:
     return f"{found.rows:,} drawn from {found.left_out.usable:,}, seed {found.settings.seed}"
 
 
-def _differences(found: Findings) -> Iterator[_Difference]:
-    for each, shares in found.differences():
-        low, high = each.interval
-        yield _Difference(
-            each.depth.name,
-            [percent(share.value) for share in shares],
-            points(each.value),
-            f"{points(low)} to {points(high)}",
-            p_value(each.p),
-        )
-
-
 def _headlines(found: Findings) -> list[tuple[str, Sequence[Share]]]:
     """Return the names of the figures that come first, each with those of all candidates."""
     figures = [subject.figures.headline for subject in found.subjects]
@@ -156,27 +142,21 @@ def _headlines(found: Findings) -> list[tuple[str, Sequence[Share]]]:
     return [(name, [each[name] for each in shares]) for name in (shares[0] if shares else ())]
 
 
-def _groups(
-    named: Sequence[tuple[str, Evaluated]], settings: EvaluationSettings
-) -> Iterator[tuple[str, str | None, list[_Group]]]:
+def _groups(named: Sequence[tuple[str, Evaluated]]) -> Iterator[tuple[str, list[_Group]]]:
     """Yield the figures by language and by source; all candidates saw the same rows."""
-    subjects = [(key, subject.figures) for key, subject in named]
-    by_language = [(key, figures.languages) for key, figures in subjects]
-    by_source = [(key, figures.sources) for key, figures in subjects]
-    for kind, column, each in (
-        ("language", settings.language_column, by_language),
-        ("source", settings.source_column, by_source),
+    for kind, of in (
+        ("language", attrgetter("figures.languages")),
+        ("source", attrgetter("figures.sources")),
     ):
-        if each[0][1]:
-            yield kind, column, _side_by_side(each)
-
-
-def _side_by_side(groups: Sequence[tuple[str, Sequence[GroupFigures]]]) -> list[_Group]:
-    by_name = [(key, {each.name: each for each in own}) for key, own in groups]
-    return [
-        _Group(group_name(each.name), each.rows, [(key, own[each.name]) for key, own in by_name])
-        for each in groups[0][1]
-    ]
+        by_name = [(key, {each.name: each for each in of(subject)}) for key, subject in named]
+        if by_name[0][1]:
+            yield (
+                kind,
+                [
+                    _Group(group_name(name), one.rows, [(key, own[name]) for key, own in by_name])
+                    for name, one in by_name[0][1].items()
+                ],
+            )
 
 
 def _notes(found: Findings) -> Iterator[str]:
@@ -184,11 +164,9 @@ def _notes(found: Findings) -> Iterator[str]:
     yield f"The table has {rows(left_out.rows)}; {left_out.usable:,} of them have text and code."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in left_out_lines(left_out))
     for subject in found.subjects:
-        without = {name: n for name, n in subject.figures.statuses.items() if name != "ok"}
-        said = ", ".join(f"{readable(name)} {count:,}" for name, count in without.items())
-        if said:
-            share = percent(subject.figures.unanswered.value)
-            yield f"No answer from {subject.name}: {share} ({said}). It counts as wrong."
+        without = no_answers(subject.figures)
+        if without:
+            yield f"No answer from {subject.name}: {without}. It counts as wrong."
         if subject.figures.odd_confidences:
             odd = rows(subject.figures.odd_confidences)
             yield f"Confidence of {subject.name} outside 0 to 1, clipped: {odd}."

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from pipeline.charts import Bar, Bin, Curve, CurvePoint, bars, curves, reliability
 from pipeline.evaluation.findings import Evaluated
-from pipeline.evaluation.metrics import TOPS, Figures, Point, told_depths
+from pipeline.evaluation.metrics import TOPS, Figures, Point, shown_depths
 from pipeline.evaluation.shares import Share
 from pipeline.evaluation.wording import percent, within
 
@@ -24,7 +24,7 @@ Named = Sequence[tuple[str, Evaluated]]
 
 def accuracy_by_level(named: Named) -> Markup:
     """Draw how often the right code is found, by level, for subjects with their CSS classes."""
-    depths = {found.depth: None for _, each in named for found in told_depths(each.figures)}
+    depths = {found.depth: None for _, each in named for found in shown_depths(each.figures)}
     groups = {}
     texts = []
     for depth in depths:

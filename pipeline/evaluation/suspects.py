@@ -28,6 +28,9 @@ FIELDS = [
 ]
 
 
+MAX_TEXT = 1_000
+"""Characters of a text that the list has; the row number leads to the rest."""
+
 RECORDED = ("system", "edition", "table", "table_sha256", "sample", "seed", "rows", "suspects")
 """What the manifest says of the evaluation."""
 
@@ -57,7 +60,7 @@ class Suspects:
         for place, (answer, code) in enumerate(zip(answers, stated, strict=True)):
             row = self._row(answer, code) if isinstance(answer, Matched) else None
             if row is not None:
-                rows.append({"text": batch.texts[place], **row})
+                rows.append({"text": batch.texts[place][:MAX_TEXT], **row})
                 places.append(place)
         if rows:
             kept = batch.batch.take(pa.array(places)).select(range(3, batch.batch.num_columns))

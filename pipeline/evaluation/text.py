@@ -9,10 +9,11 @@ from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import (
     SOURCE_ROWS,
     TOPS,
+    Figures,
     GroupFigures,
     Headline,
-    told_depths,
-    told_pairs,
+    shown_depths,
+    shown_pairs,
 )
 from pipeline.evaluation.shares import Share
 from pipeline.evaluation.significance import Flips
@@ -20,7 +21,15 @@ from pipeline.evaluation.wording import p_value, percent, points, readable, rows
 from pipeline.money import plain
 from pipeline.text_table import aligned
 
-__all__ = ["flip_line", "group_name", "headline_shares", "left_out_lines", "lines"]
+__all__ = [
+    "difference_cells",
+    "flip_line",
+    "group_name",
+    "headline_shares",
+    "left_out_lines",
+    "lines",
+    "no_answers",
+]
 
 NAMED = 10
 """Malformed or unknown codes that are listed."""
@@ -45,7 +54,11 @@ def lines(found: Findings) -> Iterator[str]:
         yield from _subject(subject)
     if found.suspects is not None:
         yield ""
-        yield _suspects(found)
+        yield f"suspicious labels: {rows(len(found.suspects))}"
+        yield (
+            "A model agrees too often with the labels that it was trained on: check those with a "
+            "model trained on other rows."
+        )
     yield ""
     yield found.verdict
 
@@ -77,13 +90,6 @@ def _named(codes: Mapping[str, int]) -> str:
     return named + (f" and {len(most) - NAMED:,} more" if len(most) > NAMED else "")
 
 
-def _suspects(found: Findings) -> str:
-    return (
-        f"suspicious labels: {rows(len(found.suspects or ()))}. If the model was trained on these "
-        "texts, it agrees with their labels too often: train it on other rows to find more."
-    )
-
-
 def headline_shares(found: Headline) -> dict[str, Share]:
     """Return the three figures that come first, by what they are called."""
     return {
@@ -112,7 +118,7 @@ def _subject(subject: Evaluated) -> Iterator[str]:
                 within(each.top[1]),
                 *(percent(each.top[top].value) for top in TOPS[1:]),
             ]
-            for each in told_depths(figures)
+            for each in shown_depths(figures)
         ],
         numbers=4,
     )
@@ -128,11 +134,17 @@ def _subject(subject: Evaluated) -> Iterator[str]:
     yield from _groups("source", figures.sources)
 
 
+def no_answers(figures: Figures) -> str:
+    """Return the share of rows without an answer and their statuses; "" if all have one."""
+    without = {name: count for name, count in figures.statuses.items() if name != "ok"}
+    stated = ", ".join(f"{readable(name)} {count:,}" for name, count in without.items())
+    return f"{percent(figures.unanswered.value)} ({stated})" if stated else ""
+
+
 def _answered(subject: Evaluated) -> Iterator[str]:
-    without = {name: count for name, count in subject.figures.statuses.items() if name != "ok"}
+    without = no_answers(subject.figures)
     if without:
-        said = ", ".join(f"{name} {count:,}" for name, count in without.items())
-        yield f"no answer: {percent(subject.figures.unanswered.value)} ({readable(said)})"
+        yield f"no answer: {without}"
     if subject.cost is not None:
         usd = subject.cost.answers_usd
         prices = "at prices that are partly unknown" if usd is None else f"worth {plain(usd)} USD"
@@ -168,7 +180,7 @@ def _confused(subject: Evaluated) -> Iterator[str]:
                     *(pair.truth, readable(pair.truth_title)),
                     *(pair.answer, readable(pair.answer_title)),
                 ]
-                for pair in told_pairs(pairs, PAIRS)
+                for pair in shown_pairs(pairs, PAIRS)
             ]
             yield from aligned(["rows", "right", f"({level})", "answered", ""], cells)
 
@@ -199,20 +211,25 @@ def group_name(name: str | None) -> str:
     return "others" if name is None else readable(name) or "not named"
 
 
-def _differences(found: Findings) -> Iterator[str]:
-    yield from (f"{key}: {one.name}" for key, one in zip(SUBJECTS, found.subjects, strict=True))
-    cells = []
+def difference_cells(found: Findings) -> Iterator[list[str]]:
+    """Yield for each depth its name, the share of each candidate, and their difference.
+
+    The difference is in points, followed by its 95 % interval and McNemar's p.
+    """
     for each, shares in found.differences():
         low, high = each.interval
-        cells.append(
-            [
-                each.depth.name,
-                *(percent(share.value) for share in shares),
-                points(each.value),
-                f"{points(low)} to {points(high)}",
-                p_value(each.p),
-            ]
-        )
+        yield [
+            each.depth.name,
+            *(percent(share.value) for share in shares),
+            points(each.value),
+            f"{points(low)} to {points(high)}",
+            p_value(each.p),
+        ]
+
+
+def _differences(found: Findings) -> Iterator[str]:
+    yield from (f"{key}: {one.name}" for key, one in zip(SUBJECTS, found.subjects, strict=True))
+    cells = list(difference_cells(found))
     header = ["right code first", *SUBJECTS, "points", "95 % interval", "McNemar"]
     yield from aligned(header, cells, numbers=5)
     if found.comparison is not None:

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.evaluation.measuring import figures, headline
-from pipeline.evaluation.metrics import Headline, told_depths, told_pairs
+from pipeline.evaluation.metrics import Headline, shown_depths, shown_pairs
 from pipeline.evaluation.shares import Share
 from tests.evaluation.labels import REFUSED, answer, scored
 
@@ -106,8 +106,8 @@ def test_pairs_that_came_once_are_told_only_where_there_are_no_others() -> None:
     truths = ["03111000"] * 2 + ["90910000"] * 2 + ["39112000"] * 2 + ["79000000", "90910000"]
     pairs = figures(scored(answers, truths), load("cpv")).confused["full code"]
     assert len(pairs) == 5
-    assert [pair.rows for pair in told_pairs(pairs, 10)] == [2, 2, 2]
-    assert len(told_pairs(FOUND.confused["full code"], 10)) == 3
+    assert [pair.rows for pair in shown_pairs(pairs, 10)] == [2, 2, 2]
+    assert len(shown_pairs(FOUND.confused["full code"], 10)) == 3
 
 
 def test_languages_are_told_apart_those_with_most_rows_first() -> None:
@@ -163,9 +163,9 @@ def test_confidence_that_is_no_fraction_is_cut_and_counted() -> None:
 
 
 def test_as_far_as_stated_is_told_only_where_it_says_more() -> None:
-    assert "as far as stated" in [each.depth.name for each in told_depths(FOUND)]
+    assert "as far as stated" in [each.depth.name for each in shown_depths(FOUND)]
     full = figures(scored([answer("45233140")], ["45233140"]), load("cpv"))
-    assert "as far as stated" not in [each.depth.name for each in told_depths(full)]
+    assert "as far as stated" not in [each.depth.name for each in shown_depths(full)]
 
 
 def test_answers_may_have_check_digits() -> None:
