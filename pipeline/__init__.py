@@ -9,7 +9,17 @@ result.to_pandas()
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     from pipeline.answers import SYSTEMS
-    from pipeline.api import Forecast, PaidService, Result, classify, classify_async, plan
+    from pipeline.api import (
+        Evaluation,
+        Forecast,
+        PaidService,
+        Plan,
+        Result,
+        classify,
+        classify_async,
+        evaluate,
+        plan,
+    )
     from pipeline.classification.summary import Summary, SystemSummary
     from pipeline.errors import (
         CodeTableError,
@@ -23,7 +33,6 @@ if TYPE_CHECKING:
         PipelineError,
         SettingsError,
     )
-    from pipeline.evaluation import Evaluation, evaluate
     from pipeline.settings import CsvOptions
 
 __all__ = [
@@ -41,6 +50,7 @@ __all__ = [
     "PaidService",
     "ParkedError",
     "PipelineError",
+    "Plan",
     "Result",
     "SettingsError",
     "Summary",
@@ -52,9 +62,9 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    HOMES = ("answers", "errors", "settings", "classification.summary", "api", "evaluation")
-    """The modules of the names. The last three load pandas, Arrow and SciPy: about a second."""
-    HEAVY = HOMES[-3:]
+    HOMES = ("answers", "errors", "settings", "classification.summary", "api")
+    """The modules of the names. The last two load pandas, Arrow and SciPy: about a second."""
+    HEAVY = HOMES[-2:]
 
     def __getattr__(name: str) -> object:
         """Import a public name on first use."""

@@ -348,3 +348,20 @@ def test_a_cancelled_call_stops_at_the_next_batch_and_leaves_nothing(tmp_path: P
     asyncio.run(cancel())
     assert 1 <= len(seen) < 5
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_roll_up_may_be_given_by_its_old_name(frame: pd.DataFrame) -> None:
+    new = pipeline.classify(frame, systems="psc", roll_up=0.9).to_pandas()["psc_code"]
+    old = pipeline.classify(frame, systems="psc", back_off=0.9).to_pandas()["psc_code"]
+    plain = pipeline.classify(frame, systems="psc").to_pandas()["psc_code"]
+    assert new.tolist() == old.tolist() != plain.tolist()
+    with pytest.raises(pipeline.SettingsError, match="the same argument"):
+        pipeline.classify(frame, roll_up=0.9, back_off=0.9)
+
+
+def test_everything_public_that_works_on_tables_is_in_one_module() -> None:
+    from pipeline import api
+
+    for name in ("classify", "classify_async", "evaluate", "plan", "Evaluation", "Plan"):
+        assert getattr(api, name) is getattr(pipeline, name)
+    assert pipeline.Forecast is pipeline.Plan

@@ -1,4 +1,4 @@
-"""The columns that are added to a table: their names, their types and what stands in them."""
+"""The columns that are added to a table: their names, types and values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MATCHES = pa.list_(
 
 
 def new_fields(settings: Settings) -> list[pa.Field]:
-    """Return the columns that a job adds, in the order they stand in the output."""
+    """Return the columns that a job adds, in the order of the output."""
     fields: list[pa.Field] = []
     for system in settings.systems:
         name = settings.column_prefix + system
@@ -53,10 +53,10 @@ def new_fields(settings: Settings) -> list[pa.Field]:
 
 
 def check_free(names: Sequence[str], settings: Settings) -> None:
-    """Refuse a table that has columns of our names already.
+    """Refuse a table that already has columns with the names of the new ones.
 
     Raises:
-        SettingsError: it does; the message names them.
+        SettingsError: it has; the message names them.
     """
     ours = {field.name for field in new_fields(settings)}
     taken = [name for name in names if name in ours]
@@ -68,7 +68,7 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
 
 
 def status(answer: Answer | None, review_under: float) -> str:
-    """Say in one word what became of a row: see the README's table of statuses."""
+    """Return the status of a row: see the table in ``docs/reference/columns.md``."""
     match answer:
         case None:
             return "empty"
@@ -83,7 +83,7 @@ def status(answer: Answer | None, review_under: float) -> str:
 
 
 def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
-    """Turn a batch's answers into the columns of `new_fields`."""
+    """Return the columns of `new_fields` for the answers of a batch."""
     values: list[Sequence[Any]] = []
     for system in settings.systems:
         values += _system_values(settings, system, answers[system])
@@ -97,9 +97,9 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
 
 
 def cost(answer: Answer | None) -> Decimal | None:
-    """Return what the job paid for an answer, US dollars; nothing for a row without text.
+    """Return what the job paid for an answer, US dollars; 0 for a row without text.
 
-    None, which is an empty cell, means that nobody knows.
+    None, an empty cell in the output, means that the cost is unknown.
     """
     return ZERO if answer is None else answer.cost_usd
 

@@ -1,4 +1,4 @@
-"""Pandas frames: their texts go to Arrow, all else stays in pandas, so that it cannot change."""
+"""Pandas frames: only the text columns go to Arrow, so that no other column can change."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
     """Return the text columns of a frame.
 
     Raises:
-        SettingsError: the frame has columns of our names.
-        InputError: it lacks a text column, or one holds something that is not text.
+        SettingsError: the frame already has columns with the names of the new ones.
+        InputError: it lacks a text column, or one holds values that are not text.
     """
     names = [str(name) for name in frame.columns]
     check_free([*names, *_other_names(frame)], settings)
@@ -34,7 +34,7 @@ def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
 
 
 def text_sample(frame: pd.DataFrame) -> pa.RecordBatch:
-    """Return the first rows of those columns of a frame that hold nothing but text there."""
+    """Return the first rows of a frame, with the columns that Arrow can hold."""
     first = frame.head(BATCH_ROWS)
     columns: dict[str, pa.Array] = {}
     for place, label in enumerate(first.columns):
@@ -46,8 +46,8 @@ def text_sample(frame: pd.DataFrame) -> pa.RecordBatch:
 
 
 def with_columns(frame: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the columns of another behind its own; index and dtypes stay."""
-    # With numbers for labels, so that pandas does not try to reconcile labels of two kinds.
+    """Return a frame with the columns of another behind its own; its index and dtypes stay."""
+    # Numbered columns, so that pandas does not try to reconcile labels of two kinds.
     parts = [frame.set_axis(range(frame.shape[1]), axis=1), new.set_index(frame.index)]
     enriched = pd.concat(parts, axis=1)
     enriched.columns = _labels(frame.columns, list(new.columns))
@@ -59,7 +59,7 @@ def arrow_of(frame: pd.DataFrame) -> pa.Table:
     """Return a frame as a table.
 
     Raises:
-        InputError: it has columns that Arrow cannot hold.
+        InputError: the frame has columns that Arrow cannot hold.
     """
     try:
         return pa.Table.from_pandas(frame, preserve_index=None)
@@ -67,7 +67,7 @@ def arrow_of(frame: pd.DataFrame) -> pa.Table:
         reason = ". ".join(map(str, error.args)) if isinstance(error, pa.ArrowException) else error
         raise InputError(
             f"Arrow cannot hold this frame: {reason}.",
-            "Use result.to_pandas(), which holds whatever the frame held.",
+            "Use result.to_pandas(), which keeps all columns of the frame.",
         ) from error
 
 
@@ -89,18 +89,18 @@ def _shortest(usd: Decimal) -> Decimal:
 
 
 def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:
-    """Return the labels of columns with our names behind them, with as many levels."""
+    """Return column labels with our names behind them, padded to the same number of levels."""
     if isinstance(columns, pd.MultiIndex):
         rest = [""] * (columns.nlevels - 1)
         padded = [(name, *rest) for name in names]
         return columns.append(pd.MultiIndex.from_tuples(padded, names=columns.names))
-    if columns.dtype == object:  # append would make a missing label of None
+    if columns.dtype == object:  # append would turn a label None into NaN
         return pd.Index([*columns, *names], dtype=object, name=columns.name)
     return columns.append(pd.Index(names, name=columns.name))
 
 
 def _other_names(frame: pd.DataFrame) -> list[str]:
-    """Return the names that ours must not meet beside those of the columns."""
+    """Return further names that the new columns must not have."""
     padded = [
         label[0]
         for label in frame.columns
@@ -117,11 +117,11 @@ def _text_array(column: pd.Series[Any]) -> pa.Array:
             return pa.array(column.map(_encodable), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"The column {column.name!r} holds values that are not text, or not of one kind.",
-            "Turn them into text first: frame[name] = frame[name].astype(object).astype(str).",
+            f"The column {column.name!r} holds values that are not text, or of mixed types.",
+            "Convert them to text first: frame[name] = frame[name].astype(object).astype(str).",
         ) from error
 
 
 def _encodable(value: object) -> object:
-    """Return text without halves of surrogate pairs, which no encoding has."""
+    """Replace the halves of surrogate pairs in a text; no encoding has them."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""The record beside an output: what went in, how it was made, what came out, what it cost."""
+"""The record beside an output: its input, settings, figures and cost."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ OLD_KEYS = {"roll_up": "back_off"}
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """How a job reads its file and writes another.
+    """The formats of a job's files.
 
     Attributes:
         input_format: the format of the input.
         output_format: the format of the output.
         overwrite: whether a file that this tool did not write may be replaced.
-        csv: what was said about CSV; None in it was found out from the file.
+        csv: the options of a CSV file; None in it means "detected".
     """
 
     input_format: Format
@@ -43,7 +43,7 @@ def manifest(
     summary: Summary,
     files: Files | None = None,
 ) -> dict[str, Any]:
-    """Return the record of a job as JSON types; it holds no secret and no text of the table."""
+    """Return the record of a job as JSON types, without secrets and without texts of the table."""
     finished = datetime.now(UTC)
     return {
         "tool": "tender-pipeline",

@@ -15,34 +15,34 @@ __all__ = ["VERSIONS", "has_manifest", "holds_full_table", "manifest_path", "wri
 LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
 
 TOOL = "tender-pipeline"
-"""What a manifest of ours says wrote it."""
+"""The name of the tool in its manifests."""
 
 
 def manifest_path(output: Path) -> Path:
-    """Return where the manifest of an output stands."""
+    """Return the path of an output's manifest."""
     return output.with_name(f"{output.name}.manifest.json")
 
 
 def has_manifest(place: Path) -> bool:
-    """Tell whether a manifest of ours is beside an output."""
+    """Tell whether an output has a manifest of this tool."""
     return bool(_manifest(place))
 
 
 def written_by_us(place: Path) -> bool:
-    """Tell whether this tool wrote a file and nobody changed it since."""
+    """Tell whether this tool wrote a file, and the file has not changed since."""
     output = _manifest(place).get("output")
     known = output.values() if isinstance(output, dict) else ()
     return sha256_of(place) in known
 
 
 def holds_full_table(place: Path) -> bool:
-    """Tell whether a file that this tool wrote holds a table that no ``--limit-rows`` cut."""
+    """Tell whether this tool wrote a file without ``--limit-rows``."""
     settings = _manifest(place).get("settings")
     return isinstance(settings, dict) and settings.get("limit_rows") is None
 
 
 def _manifest(place: Path) -> dict[str, Any]:
-    """Return the manifest of an output, empty if there is none of ours."""
+    """Return the manifest of an output; empty if this tool wrote none."""
     try:
         manifest = json.loads(read_text(manifest_path(place)))
         return manifest if manifest["tool"] == TOOL else {}

@@ -1,37 +1,32 @@
-"""What `classify` returns, wherever the enriched table is: in memory, in a frame or in a file."""
+"""What `classify` returns, whether the enriched table is in memory, in a frame or in a file."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Protocol
 
 import pandas as pd
 import pyarrow as pa
 
 from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import arrow_of, frame_of, with_columns
-from pipeline.classification.manifest import Files
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.settings import Format, Settings
+from pipeline.settings import CsvOptions, Format, Settings
 from pipeline.tables import read_table
 
 __all__ = ["Result", "result_of"]
 
 
-class _Place(Protocol):
-    """Where the enriched table is."""
+@dataclass(frozen=True)
+class _File:
+    """An enriched table in a file; `dialect` is that of a CSV file that was made from one."""
 
-    def table(self) -> pa.Table:
-        """Return it as a table."""
-        ...
-
-    def frame(self) -> pd.DataFrame:
-        """Return it as a frame."""
-        ...
+    path: Path
+    format: Format
+    dialect: CsvOptions | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +38,9 @@ class Result:
     """
 
     summary: Summary
-    _place: _Place
+    _settings: Settings
+    _stored: pa.Table | _File
+    _frame: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         return str(self.summary)
@@ -52,90 +49,57 @@ class Result:
     def table(self) -> pa.Table:
         """The enriched table; read from the output file if there is one.
 
-        From a CSV file every column comes as text, as it stands there: a text of ours that
-        begins like a formula with the apostrophe that keeps it from being one.
+        From a CSV file every column is text, as in the file; new texts that look like a formula
+        begin with an apostrophe there.
 
-        A frame becomes one as by ``pyarrow.Table.from_pandas``: an index other than a range is
-        a column too, ``__index_level_0__`` if it has no name.
+        A frame is converted as by ``pyarrow.Table.from_pandas``: an index other than a range
+        becomes a column too, ``__index_level_0__`` if it has no name.
 
         Raises:
             InputError: a frame has columns that Arrow cannot hold.
         """
-        return self._place.table()
+        if self._frame is None:
+            return self._read()
+        columns, new = arrow_of(self._frame), self._new()
+        for name in new.column_names:
+            columns = columns.append_column(name, new[name])
+        return columns
 
     @property
     def cost_usd(self) -> Decimal:
-        """What the job cost in all, US dollars; 0 for answers owned before."""
+        """The total cost of the job, US dollars; 0 for answers that were bought before."""
         return self.summary.cost_usd
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the enriched table as a frame.
 
-        For a frame that is the original one, index and dtypes kept, with the new columns
-        behind its own; where columns have labels of several levels, the others are "".
+        A data frame comes back with its index and dtypes, and with the new columns behind its
+        own. If its columns have labels of several levels, the other levels of ours are "".
         """
-        return self._place.frame()
+        if self._frame is None:
+            return frame_of(self.table, self._settings)
+        return with_columns(self._frame, frame_of(self._new(), self._settings))
+
+    def _new(self) -> pa.Table:
+        return self._read().select([field.name for field in new_fields(self._settings)])
+
+    def _read(self) -> pa.Table:
+        match self._stored:
+            case _File(path, format, dialect):
+                return read_table(path, format, dialect)
+            case table:
+                return table
 
 
 def result_of(
     source: Source, sink: FileSink | MemorySink, settings: Settings, summary: Summary
 ) -> Result:
     """Return the result of a job that was done."""
-    return Result(summary, _place(source, sink, settings, summary))
-
-
-def _place(
-    source: Source, sink: FileSink | MemorySink, settings: Settings, summary: Summary
-) -> _Place:
-    if isinstance(sink, FileSink):
-        return _InFile(source.files, summary.output or sink.path, sink.output_format, settings)
-    if source.frame is None:
-        return _InMemory(sink.table, settings)
-    new = sink.table.select([field.name for field in new_fields(settings)])
-    return _InFrame(source.frame.head(summary.rows), new, settings)
-
-
-@dataclass(frozen=True)
-class _InMemory:
-    whole: pa.Table
-    settings: Settings
-
-    def table(self) -> pa.Table:
-        return self.whole
-
-    def frame(self) -> pd.DataFrame:
-        return frame_of(self.whole, self.settings)
-
-
-@dataclass(frozen=True)
-class _InFile:
-    files: Files | None
-    path: Path
-    format: Format
-    settings: Settings
-
-    def table(self) -> pa.Table:
-        from_csv = self.files is not None and self.files.input_format == "csv"
-        dialect = self.files.csv if self.files and from_csv and self.format == "csv" else None
-        return read_table(self.path, self.format, dialect)
-
-    def frame(self) -> pd.DataFrame:
-        return frame_of(self.table(), self.settings)
-
-
-@dataclass(frozen=True)
-class _InFrame:
-    """The user's frame, and the columns that belong behind its own."""
-
-    original: pd.DataFrame
-    new: pa.Table
-    settings: Settings
-
-    def table(self) -> pa.Table:
-        columns = arrow_of(self.original)
-        for name in self.new.column_names:
-            columns = columns.append_column(name, self.new[name])
-        return columns
-
-    def frame(self) -> pd.DataFrame:
-        return with_columns(self.original, frame_of(self.new, self.settings))
+    if isinstance(sink, MemorySink):
+        frame = None if source.frame is None else source.frame.head(summary.rows)
+        return Result(summary, settings, sink.table, frame)
+    files, dialect = source.files, None
+    if files is not None and files.input_format == files.output_format == "csv":
+        dialect = files.csv
+    path = summary.output or sink.path
+    return Result(summary, settings, _File(path, sink.output_format, dialect))

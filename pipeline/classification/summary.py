@@ -1,4 +1,4 @@
-"""What a job did, as figures for programs and as a few lines for people."""
+"""What a job did: figures for programs, and a few lines for people."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pipeline.paid.result import Paid, Parked
 __all__ = ["Summary", "SystemSummary"]
 
 NAMED = ("ok", "no_match", "review", "empty", "pending")
-"""The statuses that are no failure."""
+"""The statuses that are not failures."""
 
-NO_OUTPUT = "No output was written; with --partial the table so far is."
+NO_OUTPUT = "No output was written. To write the table so far, use --partial."
 
 NAME_THE_TEXT = (
-    "The table was written all the same. Check that --text-column names the columns that say what "
-    "is bought, or raise --fail-if-no-match."
+    "The table was written all the same. Check that --text-column names the columns that describe "
+    "what is bought, or raise --fail-if-no-match."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SystemSummary:
-    """What became of the rows for one system.
+    """The figures of one system.
 
     Attributes:
-        statuses: how many rows have which status.
+        statuses: the number of rows with each status.
         cost_usd: what this job paid, US dollars.
     """
 
@@ -40,13 +40,13 @@ class SystemSummary:
 
     @property
     def with_text(self) -> int:
-        """Rows that have text and an answer, be it an error."""
+        """Rows with text and an answer, or an error."""
         statuses = self.statuses
         return sum(statuses.values()) - statuses.get("empty", 0) - statuses.get("pending", 0)
 
     @property
     def failed(self) -> int:
-        """Rows whose call failed for good, whatever the error."""
+        """Rows whose call failed for good, with any error."""
         return sum(count for name, count in self.statuses.items() if name not in NAMED)
 
 
@@ -57,14 +57,13 @@ class Summary:
     Attributes:
         rows: rows in the output.
         systems: figures by system, in the order of the columns.
-        cost_usd: the total the job paid, US dollars.
+        cost_usd: the total that the job paid, US dollars.
         seconds: how long the job took.
-        output: where the enriched table is; None when it is in memory.
-        replaced_characters: characters of ours written as "?" for want of a better one in
-            the file's encoding.
+        output: the file of the enriched table; None if it is in memory.
+        replaced_characters: characters of ours that the file's encoding lacks, written as "?".
         paid: what the job bought; None for the embedded engine.
-        parked: why the run stopped before its end; None for a complete one.
-        to_check: rows that need a look: in one system at least their status is ``review``,
+        parked: why the run stopped early; None if it is complete.
+        to_check: rows that need a look: at least one system has the status ``review``,
             ``no_match`` or an error.
     """
 
@@ -79,7 +78,7 @@ class Summary:
     to_check: int = 0
 
     def too_few_matches(self, share: float | None) -> NoMatchError | None:
-        """Return what to say where more than this share of a system's texts got no match."""
+        """Return an error if more than this share of a system's rows with text has no match."""
         if share is None:
             return None
         found = [
@@ -88,19 +87,19 @@ class Summary:
             if figures.statuses.get("no_match", 0) > share * figures.with_text
         ]
         return (
-            NoMatchError(f"Too many rows got no match: {', '.join(found)}.", NAME_THE_TEXT)
+            NoMatchError(f"Too many rows have no match: {', '.join(found)}.", NAME_THE_TEXT)
             if found
             else None
         )
 
     @property
     def pending(self) -> int:
-        """Calls of all systems that the run did not come to."""
+        """Calls of all systems that the run did not reach."""
         return sum(system.statuses.get("pending", 0) for system in self.systems.values())
 
     @property
     def failed(self) -> int:
-        """Failed calls of all systems; where nothing parked, nothing may be pending either."""
+        """Failed calls of all systems; pending ones count too, unless the job parked."""
         failed = sum(system.failed for system in self.systems.values())
         return failed if self.parked else failed + self.pending
 
@@ -159,7 +158,7 @@ class Summary:
         if self.replaced_characters:
             lines.append(
                 f"{self.replaced_characters:,} characters of titles are not in the file's "
-                'encoding and stand as "?"'
+                'encoding and became "?"'
             )
         if self.paid:
             lines.append(str(self.paid))

@@ -1,4 +1,4 @@
-"""Whether the chosen columns hold text at all, and which column of the table does."""
+"""Checks whether the chosen columns hold text, and finds the column that most likely does."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ log = logging.getLogger(__name__)
 WORD = re.compile(
     r"(?<![^\W_])[^\W\d_]{4,}(?![^\W_])|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"
 )
-"""Four letters that touch no digits, unlike those of codes; scripts that put a word in fewer."""
+"""Four letters without digits beside them, unlike codes; or two in scripts with short words."""
 
 HARDLY_ANY = 0.2
-"""A column of text has words in more than this share of its rows."""
+"""A text column has words in more than this share of its rows."""
 
 MOST = 40
-"""Words of a row that count: a column of long texts is no likelier than one of good titles."""
+"""Words of a row that count, so that long texts do not outweigh good titles."""
 
 
 def has_words(text: str) -> bool:
-    """Tell text from numbers, dates, codes and blanks."""
+    """Tell whether a text has words, not only numbers, dates, codes or blanks."""
     return WORD.search(text) is not None
 
 
 def few_words(
     wanted: Sequence[str], rows: int, worded: int, sample: Callable[[], pa.RecordBatch]
 ) -> str | None:
-    """Return what to say of text columns that hold hardly any words; None where they do.
+    """Return a warning if the text columns hold hardly any words.
 
     Args:
         wanted: the columns that were chosen.
         rows: rows in the table.
-        worded: rows of them that have words there.
-        sample: gives the table's first rows with all their columns.
+        worded: rows with words in these columns.
+        sample: returns the table's first rows with all columns.
     """
     if not rows or worded > HARDLY_ANY * rows:
         return None
@@ -60,18 +60,18 @@ def few_words(
 
 
 def first_rows(reader: Reader) -> pa.RecordBatch:
-    """Return the first rows of a table with all its columns; none where Arrow cannot hold them."""
+    """Return the first rows of a table with all columns; empty if Arrow cannot hold them."""
     batches = reader.batches()
     try:
         for batch in batches:
             return batch.to_arrow()
     except InputError:
-        log.debug("no column is proposed: Arrow cannot hold the first rows")
+        log.debug("no other text column is suggested: Arrow cannot hold the first rows")
     return pa.RecordBatch.from_pydict({})
 
 
 def likeliest(sample: pa.RecordBatch, but: Sequence[str]) -> str | None:
-    """Return the column that reads most like text: many words, and other ones in each row."""
+    """Return the column that is most like text: many words, and different ones in each row."""
     scores = {
         name: _score(column.to_pylist())
         for name, column in zip(sample.schema.names, sample.columns, strict=True)

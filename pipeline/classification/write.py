@@ -1,4 +1,4 @@
-"""The second pass over a table: every row goes out again with its answers behind it."""
+"""The second pass over a table: writes every row with its answers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ __all__ = ["Tally", "write"]
 
 
 SETTLED = ("ok", "empty", "pending")
-"""The statuses of an answer that nobody need look at, or cannot yet."""
+"""The statuses that need no look, or cannot have one yet."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was written so far.
+    """Counts of what was written so far.
 
     Attributes:
         rows: rows written.
         statuses: for each system, how many rows have which status.
         cost_usd: for each system, the sum of the rows' costs as far as known, US dollars.
-        to_check: rows that a person should look at: a system has no code for them, or a
-            doubtful one.
+        to_check: rows that need a look: a system has no code for them, or a doubtful one.
     """
 
     rows: int
@@ -49,7 +48,7 @@ class Tally:
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
-        """Return a tally of nothing yet."""
+        """Return an empty tally."""
         names = tuple(systems)
         return cls(0, {name: Counter() for name in names}, dict.fromkeys(names, ZERO))
 
@@ -78,14 +77,14 @@ def write(
     """Ask the matcher for the answers of each batch and write the rows, in their order.
 
     Args:
-        batches: the table, read anew.
-        matcher: gives the answers.
-        writer: takes the rows.
+        batches: the table.
+        matcher: answers its texts.
+        writer: writes the rows.
         settings: which columns to add.
-        advance: told after each batch how many rows it had.
+        advance: counts the rows of each batch.
     """
     tally = Tally.of(settings.systems)
-    waiting: deque[Batch] = deque()  # read ahead by a matcher that works on several at once
+    waiting: deque[Batch] = deque()  # a parallel matcher reads ahead
 
     def texts() -> Iterator[Sequence[str]]:
         for batch in batches:

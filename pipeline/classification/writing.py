@@ -1,4 +1,4 @@
-"""Writes a table and tells what the disk refuses as an error of the output."""
+"""Writes a table, and turns the disk's errors into errors of the output."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Writing"]
 
 @dataclass(slots=True)
 class Writing:
-    """A writer whose errors are told as errors of the output.
+    """A writer that raises the disk's errors as errors of the output.
 
     Attributes:
         writer: the writer.
-        path: what an error calls the output.
+        path: the output's path in the messages.
     """
 
     writer: Writer

@@ -22,7 +22,7 @@ COMMANDS = {
     ),
     "ledger": (
         "pipeline.cli.commands.ledger",
-        "Show what was bought and paid; settle, export, prune and verify it.",
+        "Show what was bought; settle, export, prune and verify it.",
     ),
     "plan": ("pipeline.cli.commands.run", "Show what a run would do and cost, and spend nothing."),
     "run": ("pipeline.cli.commands.run", "Classify a table and write it back with its codes."),

@@ -35,7 +35,7 @@ def test_the_text_has_the_figures_of_each_system_the_total_and_the_output() -> N
     assert cpv.split() == ["cpv", "1,200", "0", "0", "30", "4", "0.10499999"]
     assert rest == [
         "1,234 rows in 2.0 s (617 rows/s), 0.10499999 USD",
-        '2 characters of titles are not in the file\'s encoding and stand as "?"',
+        '2 characters of titles are not in the file\'s encoding and became "?"',
         "output: outputs/tenders.classified.csv",
     ]
 
@@ -111,7 +111,7 @@ def test_a_parked_run_says_what_was_paid_why_it_parked_and_what_there_is() -> No
         "paid by this job: 0.0007 USD, 7 attempts",
         "stopped (resumable): The cost limit is reached.",
         "Raise --max-cost and run the same command.",
-        "No output was written; with --partial the table so far is.",
+        "No output was written. To write the table so far, use --partial.",
     ]
 
 

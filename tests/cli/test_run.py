@@ -138,7 +138,7 @@ def test_columns_without_words_are_told_with_the_likeliest_and_may_fail_the_run(
     )
     assert "'id' holds hardly any words: 9 of 9 rows" in done.stderr
     assert "Did you mean --text-column 'title'?" in done.stderr
-    assert "Too many rows got no match: 9 of 9 rows (cpv)." in done.stderr
+    assert "Too many rows have no match: 9 of 9 rows (cpv)." in done.stderr
     assert done.returncode == 3
     assert (tmp_path / "out.csv").is_file()
 
@@ -218,6 +218,22 @@ def test_numbers_and_flags_may_stand_in_the_settings_file(command: Command, tabl
     lines = Path("out.csv").read_text().splitlines()
     assert len(lines) == 3
     assert ",review," in lines[1]
+
+
+@pytest.mark.parametrize(
+    "way", ["--roll-up", "--back-off", "ROLL_UP", "BACK_OFF", "roll-up", "back_off"]
+)
+def test_roll_up_has_its_old_name_as_option_variable_and_setting(
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    options = [way, "0.9"] if way.startswith("--") else []
+    if way.isupper():
+        monkeypatch.setenv(f"TENDER_PIPELINE_{way}", "0.9")
+    elif not options:
+        Path("tender-pipeline.toml").write_text(f"{way} = 0.9\n")
+    assert command("run", table, "--systems", "psc", *options) == 0
+    manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
+    assert manifest["settings"]["back_off"] == 0.9
 
 
 def test_names_in_a_variable_may_have_spaces_and_a_last_comma(

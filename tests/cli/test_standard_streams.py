@@ -63,6 +63,18 @@ def test_an_error_as_json_is_not_mixed_into_the_table(tmp_path: Path) -> None:
     assert code == 2
     assert out == ""
     assert json.loads(err.splitlines()[0])["exit_code"] == 2
+    code, out, err = shell(f"{RUN} {PSC} --json - --no-such-option < bad.csv", tmp_path)
+    assert (code, out) == (2, "")
+    assert json.loads(err.splitlines()[0])["exit_code"] == 2
+
+
+def test_an_error_of_plan_as_json_is_on_standard_output(tmp_path: Path) -> None:
+    """Plan writes no table, so nothing else goes there."""
+    (tmp_path / "bad.csv").write_bytes(b"")
+    for options in ("", "--no-such-option"):
+        code, out, _ = shell(f"tender-pipeline plan {PSC} --json - {options} < bad.csv", tmp_path)
+        assert code == 2
+        assert json.loads(out)["exit_code"] == 2
 
 
 def test_standard_input_goes_to_a_file_that_is_named(tmp_path: Path, table: Path) -> None:

@@ -60,11 +60,9 @@ class _Ledger(click.Group):
         return super().get_command(ctx, "attempts" if cmd_name == "calls" else cmd_name)
 
 
-@click.group(
-    cls=_Ledger, short_help="Show what was bought and paid; settle, export, prune and verify it."
-)
+@click.group(cls=_Ledger, short_help="Show what was bought; settle, export, prune and verify it.")
 def ledger() -> None:
-    """Show what was bought and paid; settle, export, prune and verify it.
+    """Show what was bought; settle, export, prune and verify it.
 
     The ledger has every attempt, answer and price of all paid runs. show, attempts, export and
     verify change nothing; you can use them during a run.
