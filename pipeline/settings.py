@@ -1,4 +1,4 @@
-"""What a user can set, with its default and its check in one place."""
+"""The settings of a job, each with its default and its check."""
 
 from __future__ import annotations
 
@@ -37,35 +37,34 @@ LINE_ENDS = ("lf", "crlf", "cr")
 QUOTE_ESCAPES = ("double", "backslash")
 
 MAX_TOP = 10
-"""The embedded engine, like the service, never gives more matches than this."""
+"""The embedded engine, like the service, returns at most so many matches."""
 
 MATCHES_TO_ROLL_UP = 20
-"""Those behind hardly add to a sum."""
+"""Further matches hardly add to a sum."""
 
 
 SURE: Mapping[System, float] = {"cpv": 0.15, "psc": 0.5, "unspsc": 0.5, "naics": 0.5}
-"""The confidence from which on two of three codes by the embedded engine are right as far as they
-and the buyer's both go (`45000000` for 45233140).
+"""The confidence from which two in three codes of the embedded engine are right, down to the level
+that both the code and the buyer's code have (`45000000` is right for 45233140).
 
-Measured on 2,500 texts a system of the "held back" files, with models that had learned from none
-of them (30,000 texts a system, nothing else): of the codes at or above it .70 (cpv), .69 (psc), .66
-(unspsc) and .66 (naics) were right, among 49, 34, 32 and 38 % of the texts. Their confidence is
-about the very code and was .37, .72, .73 and .74 on average; CPV codes are often general, hence the
-other figure. The shipped models were taught those files since: they cannot be measured on them."""
+Measured on 2,500 texts a system of the "held back" files, with models trained on 30,000 other
+texts a system. Of the codes at or above it, .70 (cpv), .69 (psc), .66 (unspsc) and .66 (naics) were
+right; 49, 34, 32 and 38 % of the texts had such codes. The confidence is about the full code, and
+was .37, .72, .73 and .74 on average; CPV's is lower because its codes are often general. The
+shipped models have since learned those files, so they cannot be measured on them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
-    """How a CSV file is written; None means "found out from the file".
+    """The dialect of a CSV file; None means "detected".
 
     Attributes:
         delimiter: one character, or the word ``tab``.
-        encoding: a Python codec name; found out: a byte order mark, else UTF-8.
+        encoding: the name of a Python codec; detected by a byte order mark, else UTF-8.
         line_end: ``lf``, ``crlf`` or ``cr``.
-        quote_escape: how a quote inside a quoted field is written: ``double``, that is twice,
-            or ``backslash``, with a backslash before it.
-        header: whether the first record names the columns; without one they are called
-            ``1``, ``2``, ...
+        quote_escape: how a quote inside a quoted field is written: ``double`` for two quotes,
+            ``backslash`` for a backslash before it.
+        header: whether the first record names the columns; else they are ``1``, ``2``, ...
     """
 
     delimiter: str | None = None
@@ -89,26 +88,24 @@ class CsvOptions:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one job does with a table, wherever the table comes from.
+    """The settings of one job, for a table from any source.
 
     Attributes:
         systems: the classification systems, each at most once.
         text_columns: the columns whose values, joined by ". ", are the text to classify.
         top: how many matches a row gets; more than one adds ``<system>_matches``.
-        min_confidence: a best match under this is marked ``review``; 0 marks none, and None those
-            under `SURE`.
-        roll_up: instead of a best match under this, the deepest code above it is given whose
-            confidence reaches it; None gives the best match whatever its confidence.
+        min_confidence: mark a best match under this ``review``; 0 marks none, and None those under
+            `SURE`.
+        roll_up: replace a best match under this by the deepest code above it that reaches it; None
+            never does.
         jobs: how many processes the embedded engine uses.
-        column_prefix: put before the name of every column that is added.
-        limit_rows: read no more than this many rows.
-        models: the folders of learned models that answer in place of those of the package, and
-            the SHA-256 of each.
-        engine: how the embedded engine answers: by learned models (``learned``), or by the codes'
-            titles alone (``lexical``).
-        explain: whether ``<system>_why`` is added: the words that spoke for the best match.
-        fail_if_no_match: how many of a system's rows with text may get no match, as a share of
-            them; None for all.
+        column_prefix: a prefix for the name of every new column.
+        limit_rows: read only so many rows.
+        models: the folders of learned models that replace the package's, with the SHA-256 of each.
+        engine: ``learned`` for the learned models, ``lexical`` for the titles of the codes alone.
+        explain: whether to add ``<system>_why``: the words that decided the best match.
+        fail_if_no_match: the largest share of a system's rows with text that may have no match;
+            None for all.
     """
 
     systems: tuple[System, ...] = SYSTEMS
@@ -131,11 +128,9 @@ class Settings:
             "top": whole_number("top", self.top, 1, MAX_TOP),
             "jobs": whole_number("jobs", self.jobs, 1),
         }
-        for name in ("min_confidence", "fail_if_no_match"):
-            if getattr(self, name) is not None:
-                checked[name] = _fraction(name, getattr(self, name))
-        if self.roll_up is not None:
-            checked["roll_up"] = _share("roll_up", self.roll_up)
+        for name in ("min_confidence", "fail_if_no_match", "roll_up"):
+            if (value := getattr(self, name)) is not None:
+                checked[name] = _fraction(name, value, over_zero=name == "roll_up")
         if self.limit_rows is not None:
             checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
         for name, value in checked.items():
@@ -149,25 +144,25 @@ class Settings:
         _check_choice("engine", self.engine, ENGINES)
         _check(
             not (self.models and self.engine == "lexical"),
-            "The lexical engine answers by titles, not by models.",
-            "Leave the model out (--model), or let it answer: --engine learned.",
+            "The lexical engine uses titles, not models.",
+            "Leave the model out (--model), or use it: --engine learned.",
         )
 
     @property
     def matches_wanted(self) -> int:
-        """How many matches an answer should have: backing off adds many small confidences up."""
+        """How many matches to ask for; rolling up adds many small confidences."""
         return self.top if self.roll_up is None else max(self.top, MATCHES_TO_ROLL_UP)
 
     def review_under(self, system: System) -> float:
-        """Return the confidence under which a system's answer is marked ``review``."""
+        """Return the confidence under which a system's answers are marked ``review``."""
         least = SURE[system] if self.min_confidence is None else self.min_confidence
         return max(least, self.roll_up or 0.0)
 
     def for_service(self) -> Settings:
-        """Return these settings for a paid service, whose confidence only `min_confidence` judges.
+        """Return these settings for a paid service: without a default `min_confidence`.
 
         Raises:
-            SettingsError: what only the embedded engine can do is asked for.
+            SettingsError: a setting is for the embedded engine only.
         """
         asked = {
             "model": bool(self.models),
@@ -176,17 +171,17 @@ class Settings:
         }
         for name in (name for name, wanted in asked.items() if wanted):
             raise SettingsError(
-                f"{option_name(name)} is for the embedded engine, and a paid service is to answer.",
-                f"Leave {option_name(name)} out, or the service (--base-url).",
+                f"{option_name(name)} is for the embedded engine, not for a paid service.",
+                f"Remove {option_name(name)}, or the service (--base-url).",
             )
         return replace(self, min_confidence=self.min_confidence or 0.0)
 
 
 def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
-    """Turn ``"cpv, NAICS"`` or a list of names into systems, in the order given.
+    """Return the systems in ``"cpv, NAICS"`` or a list of names, in the same order.
 
     Raises:
-        SettingsError: a name is unknown or stands twice, or there is none.
+        SettingsError: a name is unknown or occurs twice, or there is none.
     """
     names = systems
     if isinstance(systems, str):
@@ -217,7 +212,7 @@ def _text_columns(given: Any) -> tuple[str, ...]:
 
 
 def _names(name: str, given: Any) -> tuple[str, ...]:
-    """Return a name or several as several."""
+    """Return a name, or several, as a tuple."""
     message = f"{name} is {given!r}."
     hint = f"{name} must be a name or a list of names, as text."
     try:
@@ -228,18 +223,13 @@ def _names(name: str, given: Any) -> tuple[str, ...]:
     return names
 
 
-def _fraction(name: str, value: Any) -> float:
+def _fraction(name: str, value: Any, over_zero: bool) -> float:
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
-    hint = f"{name} must be a fraction from 0 to 1, such as 0.5 ({option_name(name)})."
-    _check(0.0 <= number <= 1.0, f"{name} is {value!r}.", hint)
-    return number
-
-
-def _share(name: str, value: Any) -> float:
-    hint = f"{name} must be a fraction over 0, up to 1, such as 0.8 ({option_name(name)})."
-    right = isinstance(value, Real) and not isinstance(value, bool) and 0.0 < float(value) <= 1.0
+    right = 0.0 < number <= 1.0 or (number == 0.0 and not over_zero)
+    wanted = "over 0, up to 1, such as 0.8" if over_zero else "from 0 to 1, such as 0.5"
+    hint = f"{name} must be a fraction {wanted} ({option_name(name)})."
     _check(right, f"{name} is {value!r}.", hint)
-    return float(value)
+    return number
 
 
 def _check(holds: bool, message: str, hint: str) -> None:

@@ -78,8 +78,8 @@ def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
             "Rename it to end in .parquet.",
         ),
         (
-            "Leave --explain out, or the service (--base-url).",
-            "Leave explain=True out, or the service.",
+            "Remove --explain, or the service (--base-url).",
+            "Remove explain=True, or the service.",
         ),
     ],
 )

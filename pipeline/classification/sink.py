@@ -1,4 +1,4 @@
-"""Where an output goes and how it gets there: whole, at once, and never over somebody's file."""
+"""Where an output goes: written whole, put in place at once, and never over somebody's file."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ log = logging.getLogger(__name__)
 def default_output(
     source: Path, input_format: Format, output_format: Format, limit_rows: int | None
 ) -> Path:
-    """Return where a table goes unless somebody says so.
+    """Return the default path of an output.
 
-    That is ``outputs/<stem>.classified.<same format>``, or with the suffix of another format; for
-    a sample of N rows ``outputs/<stem>.classified.sample-N.<format>``.
+    It is ``outputs/<stem>.classified.<format>``, or ``outputs/<stem>.classified.sample-N.<format>``
+    for a sample of N rows.
     """
     stem, suffix, compression = split_suffixes(source)
     if input_format != output_format or not suffix:
@@ -56,15 +56,15 @@ def default_output(
 
 
 class Draft(Protocol):
-    """An output that is being written and is not in its place yet."""
+    """An output that is being written and is not in place yet."""
 
     @property
     def writer(self) -> Writer:
-        """What takes the rows."""
+        """Writes the rows."""
         ...
 
     def commit(self, manifest: Manifest) -> None:
-        """Put the output in its place; the writer must be closed."""
+        """Put the output in place; the writer must be closed."""
         ...
 
 
@@ -87,21 +87,21 @@ class Sink(Protocol):
         ...
 
     def check(self) -> None:
-        """Refuse what would fail or do harm at the end, before anything is done.
+        """Refuse what would fail or do harm at the end, before the work begins.
 
         Raises:
-            OutputError: the place is taken by a file that this tool did not write, or unusable.
+            OutputError: the path is unusable, or a file is there that this tool did not write.
         """
         ...
 
     def draft(
         self, reader: Reader, new_fields: Sequence[pa.Field]
     ) -> AbstractContextManager[Draft]:
-        """Open an output; unless it is committed nothing of it stays."""
+        """Open an output; without a commit, nothing of it is left."""
         ...
 
     def discard(self) -> None:
-        """Remove the output, if it is this tool's and nobody changed it: it is out of date."""
+        """Remove an output that is out of date, if this tool wrote it and nobody changed it."""
         ...
 
 
@@ -120,7 +120,7 @@ class MemorySink:
 
     @property
     def partial(self) -> MemorySink:
-        """The same: a table in memory lies in nobody's way."""
+        """This sink: a table in memory replaces nothing."""
         return self
 
     def check(self) -> None:
@@ -132,7 +132,7 @@ class MemorySink:
         yield _MemoryDraft(self, ArrowWriter(reader.schema, new_fields))
 
     def discard(self) -> None:
-        """Leave the table to whoever holds it."""
+        """Do nothing: the caller may use the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class FileSink:
         """See `Sink.check`."""
         with translated(self.path):
             place = self.path.resolve()
-            if place.is_symlink():  # which Python 3.13 resolves without a word
+            if place.is_symlink():  # a loop, which Python 3.13 resolves without an error
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             check_place(place, manifest_path(place))
             if manifest_path(place).is_dir():
@@ -191,18 +191,20 @@ class FileSink:
 
     def _check_replaceable(self, place: Path) -> None:
         if not place.is_file():
-            raise OutputError(f"{self.path} is not a file.", "Name a file: --output PATH.")
+            raise OutputError(
+                f"{self.path} is not a file.", "Give the path of a file: --output PATH."
+            )
         if self.source is not None and place.samefile(self.source):
-            raise OutputError(f"{self.path} is the input.", "Write to another file: --output PATH.")
+            raise OutputError(f"{self.path} is the input.", "Write elsewhere: --output PATH.")
         if not self.overwrite and not written_by_us(place):
             raise OutputError(
-                f"{self.path} exists, and its manifest does not show that this tool wrote it "
-                "and that nobody changed it since.",
+                f"{self.path} exists, and its manifest does not prove that this tool wrote it "
+                "and that it has not changed since.",
                 "Replace it anyway with --overwrite, or write elsewhere: --output PATH.",
             )
         if self.sample and not self.overwrite and holds_full_table(place):
             raise OutputError(
-                f"{self.path} holds a table without --limit-rows, and this run writes a sample.",
+                f"{self.path} holds a full table, and this run writes a sample (--limit-rows).",
                 "Replace it anyway with --overwrite, or write elsewhere: --output PATH.",
             )
 
@@ -215,10 +217,10 @@ class FileSink:
         """
         with ExitStack() as stack:
             with translated(self.path):
-                place = self.path.resolve()  # a link keeps pointing where it points
+                place = self.path.resolve()  # a symbolic link stays as it is
                 place.parent.mkdir(parents=True, exist_ok=True)
                 temporary = stack.enter_context(only_writer(place))
-                self.check()  # once more: nobody else writes it now
+                self.check()  # again: nobody else can write it now
                 replaces = sha256_of(place) if place.exists() else None
                 writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
             try:
@@ -229,10 +231,7 @@ class FileSink:
                 raise
 
     def discard(self) -> None:
-        """Remove the file and its manifest if this tool wrote them and nobody changed it since.
-
-        A sample does not make a full table out of date.
-        """
+        """See `Sink.discard`; a sample does not make a full table out of date."""
         place = self.path.resolve()
         try:
             if self.sample and holds_full_table(place):
@@ -240,7 +239,7 @@ class FileSink:
             if place.is_file() and written_by_us(place):
                 place.unlink()
                 manifest_path(place).unlink(missing_ok=True)
-                log.info("Removed %s: the complete table has taken its place.", self.path)
+                log.info("Removed %s: the complete table replaces it.", self.path)
         except OSError as error:
             log.warning("%s is out of date and cannot be removed: %s.", self.path, error.strerror)
 
@@ -255,8 +254,8 @@ class _FileDraft:
     def commit(self, manifest: Manifest) -> None:
         """Move the manifest and then the output into place.
 
-        The manifest names the output it belongs to and the one that this one replaces, so that
-        whichever of them a crash leaves in place is still known as ours.
+        The manifest has the hashes of this output and of the one that it replaces. So this tool
+        recognises whichever output a crash leaves in place.
         """
         with translated(self.place):
             sync(self.temporary)
@@ -271,6 +270,6 @@ class _FileDraft:
         found = sha256_of(self.place) if self.place.exists() else None
         if found is not None and found != self.replaces:
             raise OutputError(
-                f"{self.place} was written by somebody else while the job ran; it is kept.",
+                f"Somebody else wrote {self.place} while the job ran; it is kept.",
                 "Move it and run the same command again, or write elsewhere: --output PATH.",
             )

@@ -324,7 +324,7 @@ def test_an_error_elsewhere_is_not_told_as_one_of_the_output(tmp_path: Path) -> 
 
 def test_a_file_that_appears_while_the_job_runs_is_kept(tmp_path: Path) -> None:
     source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
-    with pytest.raises(OutputError, match="somebody else"):
+    with pytest.raises(OutputError, match="Somebody else"):
         run(source, output, matcher=ScriptedMatcher(("cpv",), lambda: output.write_text("mine")))
     assert output.read_text() == "mine"
 

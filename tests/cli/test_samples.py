@@ -42,7 +42,7 @@ def test_a_sample_in_the_place_of_a_full_table_wants_overwrite(
     assert command(*line) == 0
     before = Path("out.csv").read_bytes()
     assert command(*line, "--limit-rows", 2) == 2
-    assert "out.csv holds a table without --limit-rows, and this run writes a sample" in (
+    assert "out.csv holds a full table, and this run writes a sample (--limit-rows)" in (
         capsys.readouterr().err
     )
     assert Path("out.csv").read_bytes() == before
