@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,13 @@ from pipeline.cli.options import (
     labelled_columns,
 )
 from pipeline.cli.output.console import log_to_stderr, progress_display, say
-from pipeline.cli.output.held_out import by_level, by_source
-from pipeline.cli.output.skipped_rows import left_out, retired_codes
+from pipeline.cli.output.train import (
+    about_model,
+    by_level,
+    by_source,
+    model_summary,
+    skipped_rows,
+)
 from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load, retirements
 from pipeline.engine.model import (
@@ -104,7 +109,7 @@ def train(**values: Any) -> int:
     log_to_stderr()
     options = _Options(**values)
     about = _trained_and_saved(options)
-    say(json.dumps(about) if options.as_json else _summary(about, options.output))
+    say(json.dumps(about) if options.as_json else model_summary(about, options.output))
     return 0
 
 
@@ -146,7 +151,7 @@ def _from_history(path: Path, system: System, options: _Options) -> dict[str, An
     beside = None if options.only_history else load_model(shipped_models(), system)
     course = history_course(system, examples, beside)
     (trained,) = _trained([course], history_recipe(len(examples)), options.jobs)
-    about = _about(lessons, course, trained)
+    about = about_model(lessons, course, trained)
     save([trained.model], options.output, about, options.overwrite)
     return about
 
@@ -156,7 +161,7 @@ def _from_recipe(recipe: Path, options: _Options) -> dict[str, Any]:
     trained = _trained(prepared.courses, prepared.recipe, options.jobs)
     about: dict[str, Any] = {
         course.system: {
-            **_about(lessons, course, each),
+            **about_model(lessons, course, each),
             "learned_by_source": dict(learned.most_common()),
             "by_source": by_source(each, sources),
             "by_level": by_level(each, course.system),
@@ -180,7 +185,7 @@ def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons
     lessons = Lessons(load(system), retirements(system))
     for batch in reader.batches():
         lessons.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
-    for line in left_out(lessons):
+    for line in skipped_rows(lessons):
         log.warning("%s", line)
     kept = len(lessons.examples().codes)
     if kept < FEWEST:
@@ -198,52 +203,3 @@ def _trained(courses: Sequence[Course], recipe: Recipe, jobs: int) -> list[Train
     log.info("learning from %s, each read several times", named)
     with progress_display()(work(courses, recipe)) as advance:
         return learn(courses, recipe, advance, jobs)
-
-
-def _about(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]:
-    """Return what is kept with the model and printed as JSON."""
-    return {
-        "system": course.system,
-        "rows": lessons.rows,
-        "learned_rows": len(course.taught) + len(course.held_back),
-        "rows_without_text": lessons.without_text,
-        "rows_without_code": lessons.without_code,
-        "unknown_codes": dict(lessons.unknown.most_common()),
-        "retired_codes": retired_codes(lessons),
-        "rows_beyond_the_table": lessons.beyond,
-        "phrases": len(course.phrases),
-        "codes": len(trained.model.codes),
-        "codes_from_examples": len(set(course.examples(whole=True).codes.tolist())),
-        "weight_of_the_history": trained.model.weight,
-        "held_back": {
-            "rows": len(trained.truth),
-            "repeats": trained.repeats,
-            "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
-            "calibration_error": round(trained.error, 4),
-        },
-    }
-
-
-def _summary(about: Mapping[str, Any], output: Path) -> str:
-    systems = [about] if "held_back" in about else list(about.values())
-    return "\n".join([*(line for each in systems for line in _said(each)), f"model: {output}"])
-
-
-def _said(about: Mapping[str, Any]) -> Iterator[str]:
-    """Say what was learned of one system."""
-    held = about["held_back"]
-    right = held["right"]
-    yield (
-        f"{about['system']}: learned {about['learned_rows']:,} rows with "
-        f"{about['codes_from_examples']:,} codes, can answer with {about['codes']:,}"
-    )
-    if about["weight_of_the_history"] < 1:
-        yield (
-            f"  answers: {about['weight_of_the_history']:.0%} the history, the rest the model that "
-            "comes with this tool"
-        )
-    yield f"  held back {held['rows']:,} rows, {held['repeats']:,} of them texts learned too"
-    yield (
-        f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
-        f"among 10: {right['10']:.0%}; confidence off by {held['calibration_error']:.3f}"
-    )

@@ -1,0 +1,165 @@
+"""What ``train`` prints: the rows that it skips, and how good the model is on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.answers import System
+from pipeline.codes import Retired, levels
+from pipeline.engine.model import Course, Lessons, Trained
+from pipeline.engine.model.arrays import Bools
+from pipeline.engine.model.calibration import calibration_error
+
+__all__ = ["about_model", "by_level", "by_source", "model_summary", "skipped_rows"]
+
+SHOWN = 10
+"""The most unknown codes, and the most retired codes, in one line."""
+
+
+def about_model(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]:
+    """Return what is kept with the model and printed as JSON."""
+    return {
+        "system": course.system,
+        "rows": lessons.rows,
+        "learned_rows": len(course.taught) + len(course.held_back),
+        "rows_without_text": lessons.without_text,
+        "rows_without_code": lessons.without_code,
+        "unknown_codes": dict(lessons.unknown.most_common()),
+        "retired_codes": _retired_codes(lessons),
+        "rows_beyond_the_table": lessons.beyond,
+        "phrases": len(course.phrases),
+        "codes": len(trained.model.codes),
+        "codes_from_examples": len(set(course.examples(whole=True).codes.tolist())),
+        "weight_of_the_history": trained.model.weight,
+        "held_back": {
+            "rows": len(trained.truth),
+            "repeats": trained.repeats,
+            "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
+            "calibration_error": round(trained.error, 4),
+        },
+    }
+
+
+def model_summary(about: Mapping[str, Any], output: Path) -> str:
+    """Return the figures of `about_model` as lines for people."""
+    systems = [about] if "held_back" in about else list(about.values())
+    return "\n".join(
+        [*(line for each in systems for line in _summary_lines(each)), f"model: {output}"]
+    )
+
+
+def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    held = about["held_back"]
+    right = held["right"]
+    yield (
+        f"{about['system']}: learned {about['learned_rows']:,} rows with "
+        f"{about['codes_from_examples']:,} codes, can answer with {about['codes']:,}"
+    )
+    if about["weight_of_the_history"] < 1:
+        yield (
+            f"  answers: {about['weight_of_the_history']:.0%} the history, the rest the model that "
+            "comes with this tool"
+        )
+    yield f"  held back {held['rows']:,} rows; {held['repeats']:,} of their texts were learned, too"
+    yield (
+        f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
+        f"among 10: {right['10']:.0%}; mean confidence error {held['calibration_error']:.3f}"
+    )
+
+
+def skipped_rows(lessons: Lessons) -> Iterator[str]:
+    """Return a line for each reason to skip rows, with their number."""
+    if lessons.without_text:
+        yield f"skipped: {_rows(lessons.without_text)} without text"
+    if lessons.without_code:
+        yield f"skipped: {_rows(lessons.without_code)} without a code"
+    if lessons.unknown:
+        most = [f"{code[:40]} ({rows:,})" for code, rows in lessons.unknown.most_common()]
+        yield (
+            f"skipped: {_rows(lessons.unknown.total())} whose code the "
+            f"{lessons.table.system} table lacks, or that is not a full code: {_named(most)}"
+        )
+    yield from _retired(lessons)
+    if lessons.beyond:
+        yield (
+            f"{_rows(lessons.beyond)} with commodities that the table lacks: their class is the "
+            "answer until you add the full table (tender-pipeline codes add unspsc FILE)"
+        )
+
+
+def _retired_codes(lessons: Lessons) -> dict[str, dict[str, Any]]:
+    return {
+        code: {"rows": rows, "until": end.until.isoformat(), "successor": end.successor}
+        for code, rows, end in _ended(lessons)
+    }
+
+
+def _retired(lessons: Lessons) -> Iterator[str]:
+    ended = list(_ended(lessons))
+    kept = [(code, rows, end) for code, rows, end in ended if end.successor]
+    lost = [(code, rows, end) for code, rows, end in ended if not end.successor]
+    if kept:
+        most = [f"{code} ({n:,}, until {end.until}, now {end.successor})" for code, n, end in kept]
+        yield f"learned as its successor: {_whose(lessons, kept)}: {_named(most)}"
+    if lost:
+        most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
+        yield f"skipped: {_whose(lessons, lost)}, with no successor known: {_named(most)}"
+
+
+def _ended(lessons: Lessons) -> Iterator[tuple[str, int, Retired]]:
+    """Return (code, rows, end) of the retired codes, the most frequent first."""
+    for code, rows in lessons.retired.most_common():
+        yield code, rows, lessons.retirements[code]
+
+
+def _whose(lessons: Lessons, some: Iterable[tuple[str, int, Retired]]) -> str:
+    rows = sum(rows for _, rows, _ in some)
+    return f"{_rows(rows)} whose {lessons.table.system} code is retired"
+
+
+def _named(codes: list[str]) -> str:
+    more = len(codes) - SHOWN
+    return ", ".join(codes[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number:,} rows"
+
+
+def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return for each source its rows, the share of right codes, and the mean confidence.
+
+    Args:
+        trained: the model and its answers for the held-out rows.
+        sources: the source of each row.
+    """
+    source = np.array(sources)
+    return {name: _source_figures(trained, source == name) for name in sorted(set(source.tolist()))}
+
+
+def by_level(trained: Trained, system: System) -> dict[str, dict[str, float]]:
+    """Return for each level how often the first code is right, of the rows coded that deep."""
+    rows = list(zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True))
+    figures = {}
+    for digits, name in levels.LEVELS[system].items():
+        right = [
+            levels.cut(system, truth, digits) == levels.cut(system, found, digits)
+            for truth, found in rows
+            if len(levels.stem(system, truth)) >= digits
+        ]
+        share = round(float(np.mean(right or [False])), 4)
+        figures[name] = {"rows": len(right), "right_1": share}
+    return figures
+
+
+def _source_figures(trained: Trained, rows: Bools) -> dict[str, Any]:
+    hits, sure = trained.hits()[rows], trained.sure[rows]
+    right = {f"right_{top}": float(hits[:, :top].any(axis=1).mean()) for top in (1, 5, 10)}
+    error = calibration_error(sure, hits[:, 0])
+    figures = right | {"says": float(sure.mean()), "calibration_error": error}
+    rounded = {name: round(value, 4) for name, value in figures.items()}
+    return {"rows": int(rows.sum())} | rounded
