@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.json_types import comparison_dict, encoded, figures_dict
-from pipeline.evaluation.metrics import Figures, shown_depths
+from pipeline.evaluation.metrics import Figures, Share, shown_depths
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.evaluation.shares import Share
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.evaluation.verdict import verdict
 from pipeline.paid.result import Paid

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipeline.evaluation.labels import Depth
-from pipeline.evaluation.metrics import Figures, GroupFigures
-from pipeline.evaluation.shares import Share
+from pipeline.evaluation.metrics import Figures, GroupFigures, Share
 from pipeline.evaluation.significance import Comparison
 from pipeline.money import plain
 

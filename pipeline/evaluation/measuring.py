@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
-from pipeline.codes import CodeTable
+from pipeline.codes import CodeTable, normalized
 from pipeline.codes.levels import LEVELS, cut, full_code, level
 from pipeline.engine.model.calibration import BINS, calibration_error
 from pipeline.evaluation.labels import EXACT, STATED, Depth, broad, is_bare
@@ -22,9 +22,9 @@ from pipeline.evaluation.metrics import (
     Headline,
     Pair,
     Point,
+    Share,
 )
 from pipeline.evaluation.scores import Scores
-from pipeline.evaluation.shares import Share
 
 __all__ = ["figures", "headline"]
 
@@ -81,8 +81,11 @@ def headline(system: System, labels: Sequence[str], best: Sequence[str]) -> Head
 
 
 def _answer_levels(scores: Scores) -> dict[str, int]:
-    """Count the best codes of each level, from the top; not those whose form is wrong."""
-    counts = Counter(level(scores.system, code) for code in scores.best if code)
+    """Count the best codes of each level, from the top; malformed ones are left out."""
+    counts: Counter[str] = Counter()
+    for code, rows in Counter(scores.best).items():
+        if normalized(scores.system, code) is not None:
+            counts[level(scores.system, code)] += rows
     order = {name: digits for digits, name in LEVELS[scores.system].items()}
     return dict(sorted(counts.items(), key=lambda found: order.get(found[0], 9)))
 

@@ -14,9 +14,8 @@ from pipeline.charts import environment
 from pipeline.errors import OutputError
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
-from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, shown_pairs
+from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
 from pipeline.evaluation.plots import accuracy_by_level, confidence_and_accuracy, surest_rows
-from pipeline.evaluation.shares import Share
 from pipeline.evaluation.text import (
     difference_cells,
     flip_line,

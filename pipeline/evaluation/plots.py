@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from pipeline.charts import Bar, Bin, Curve, CurvePoint, bars, curves, reliability
 from pipeline.evaluation.findings import Evaluated
-from pipeline.evaluation.metrics import TOPS, Figures, Point, shown_depths
-from pipeline.evaluation.shares import Share
+from pipeline.evaluation.metrics import TOPS, Figures, Point, Share, shown_depths
 from pipeline.evaluation.wording import percent, within
 
 __all__ = ["accuracy_by_level", "confidence_and_accuracy", "surest_rows"]

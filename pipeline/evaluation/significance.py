@@ -12,9 +12,8 @@ import numpy as np
 from scipy.stats import binomtest
 
 from pipeline.evaluation.labels import EXACT, STATED, Depth
-from pipeline.evaluation.metrics import TOPS
+from pipeline.evaluation.metrics import TOPS, Share, Z
 from pipeline.evaluation.scores import Scores
-from pipeline.evaluation.shares import Share, Z
 
 __all__ = ["Comparison", "Difference", "Flips", "compare"]
 

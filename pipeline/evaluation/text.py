@@ -12,10 +12,10 @@ from pipeline.evaluation.metrics import (
     Figures,
     GroupFigures,
     Headline,
+    Share,
     shown_depths,
     shown_pairs,
 )
-from pipeline.evaluation.shares import Share
 from pipeline.evaluation.significance import Flips
 from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
 from pipeline.money import plain

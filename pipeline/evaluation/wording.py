@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from pipeline.evaluation.shares import Share
+from pipeline.evaluation.metrics import Share
 from pipeline.money import plain
 
 __all__ = ["p_value", "percent", "points", "price", "readable", "rows", "within"]

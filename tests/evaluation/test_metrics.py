@@ -6,8 +6,7 @@ import pytest
 
 from pipeline.codes import load
 from pipeline.evaluation.measuring import figures, headline
-from pipeline.evaluation.metrics import Headline, shown_depths, shown_pairs
-from pipeline.evaluation.shares import Share
+from pipeline.evaluation.metrics import Headline, Share, shown_depths, shown_pairs
 from tests.evaluation.labels import REFUSED, answer, scored
 
 TRUTHS = [
@@ -130,6 +129,7 @@ def test_the_rarest_of_very_many_languages_are_counted_together() -> None:
 def test_three_figures_come_first_for_systems_with_general_codes() -> None:
     assert FOUND.headline == Headline("division", Share(2, 8), Share(4, 10), Share(3, 8))
     assert FOUND.answer_levels == {"division": 3, "class": 2, "category": 1, "subcategory": 2}
+    assert figures(scored([answer("Q-1")], ["45000000"]), load("cpv")).answer_levels == {}
     labels, best = ["72000000", "72101500"], ["72101500", "72000000"]
     assert headline("unspsc", labels, best) == Headline(
         "segment", Share(0, 1), Share(1, 2), Share(1, 2)
@@ -171,3 +171,23 @@ def test_as_far_as_stated_is_told_only_where_it_says_more() -> None:
 def test_answers_may_have_check_digits() -> None:
     found = figures(scored([answer("45233140-2")], ["45233140"]), load("cpv"))
     assert found.right[1].hits == 1
+
+
+@pytest.mark.parametrize(
+    ("hits", "rows", "low", "high"),
+    [
+        (82, 200, 0.3442, 0.4792),  # Wilson's score interval, worked out by hand
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+        (1, 1, 0.2065, 1.0),
+    ],
+)
+def test_the_interval_is_wilsons(hits: int, rows: int, low: float, high: float) -> None:
+    share = Share(hits, rows)
+    assert share.interval == pytest.approx((low, high), abs=5e-5)
+    assert share.interval[0] <= share.value <= share.interval[1]
+
+
+def test_of_no_rows_nothing_is_known() -> None:
+    assert Share(0, 0).value == 0
+    assert Share(0, 0).interval == (0, 1)
