@@ -16,7 +16,7 @@ __all__ = ["Free"]
 class Free:
     """A matcher that needs no purchase, such as the embedded engine.
 
-    It has the methods of `pipeline.paid.purchase.Purchase` that a job calls.
+    It has the methods of `pipeline.paid.purchase.Purchase` that the stages of a job call.
     """
 
     matcher: Matcher
@@ -34,6 +34,3 @@ class Free:
 
     def paid(self) -> None:
         """Return None: there are no payments."""
-
-    def close_job(self) -> None:
-        """Do nothing: no ledger knows the job."""

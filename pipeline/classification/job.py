@@ -99,7 +99,7 @@ def run(
         draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
         record = manifest(source.path, fingerprint, settings, planned, summary, source.files)
         draft.commit(record)
-    if not parked:
+    if not isinstance(purchase, Free) and not parked:
         purchase.close_job()
         sink.partial.discard()
     return summary

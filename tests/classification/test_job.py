@@ -390,3 +390,11 @@ def test_a_rolled_up_code_may_still_need_review(tmp_path: Path) -> None:
     settings = Settings(systems=("cpv",), roll_up=0.2, min_confidence=0.5)
     run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")
     assert pq.read_table(output)["cpv_status"].to_pylist() == STATUSES
+
+
+def test_a_job_that_buys_nothing_keeps_the_table_so_far_of_one_that_does(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    so_far = FileSink(output, "csv").partial.path
+    run(source, so_far)
+    run(source, output)
+    assert so_far.is_file()

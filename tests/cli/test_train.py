@@ -169,7 +169,7 @@ def test_either_a_history_or_a_recipe_teaches(
     command: Command, capsys: pytest.CaptureFixture[str], given: list[str]
 ) -> None:
     assert command("train", *given, "--system", "cpv", "--output", "model") == 2
-    assert "Give a history" in capsys.readouterr().err
+    assert "Give either a history or a recipe." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("more", [["--system", "cpv"], ["--only-history"]])
@@ -202,7 +202,7 @@ def test_a_column_of_fractions_is_an_error_with_a_hint(
 ) -> None:
     pq.write_table(pa.table({"description": ["wheat"], "code": [0.5]}), tmp_path / "h.parquet")
     assert command("train", tmp_path / "h.parquet", *ONLY) == 2
-    assert "Choose one of them: --code-column NAME." in capsys.readouterr().err
+    assert "Choose another column: --code-column NAME." in capsys.readouterr().err
 
 
 def test_too_few_rows_are_an_error_and_leave_no_folder(
