@@ -1,4 +1,4 @@
-"""The error of a page."""
+"""The error that a page raises."""
 
 from __future__ import annotations
 

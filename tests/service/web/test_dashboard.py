@@ -126,7 +126,7 @@ async def test_the_last_twenty_calls_are_shown_and_only_calls(
     for _ in range(50):
         accounts.statement.top_up(1, Decimal(1))
     await browser.go("/dashboard")
-    head, *rows = table(browser, "Recent calls")
+    head, *rows = table(browser, "Last calls")
     assert head == ["Time (UTC)", "Entry", "Key", "Amount, USD", "Balance, USD"]
     assert len(rows) == 20
     assert rows[0][:4] == ["2026-11-20 22:00:15", "NAICS", "from this site", "\u22120.0000719"]
@@ -141,7 +141,7 @@ async def test_calls_with_a_key_have_its_name_even_after_it_was_revoked(
     await Caller(app, key).match()
     accounts.keys.revoke(1, 1)
     await browser.go("/dashboard")
-    assert table(browser, "Recent calls")[1][2] == "nightly run"
+    assert table(browser, "Last calls")[1][2] == "nightly run"
 
 
 async def test_an_account_sees_nothing_of_another(
