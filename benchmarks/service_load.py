@@ -36,9 +36,10 @@ from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from benchmarks.clients import Turn, asked, payload
 from benchmarks.texts import made_texts
@@ -144,13 +145,12 @@ def serving(folder: Path) -> Iterator[Running]:
 
 def serve_alike(port: Connection, body: bytes) -> None:
     """Answer every call with one body, and send the port."""
-    app = FastAPI(openapi_url=None)
 
-    @app.post("/api/{system}/match")
     async def match(request: Request) -> Response:
         await request.body()
         return Response(body, media_type="application/json")
 
+    app = Starlette(routes=[Route("/api/{system}/match", match, methods=["POST"])])
     with server.listening("127.0.0.1", 0) as listener:
         port.send(server.address(listener))
         server.Server(app).run([listener])

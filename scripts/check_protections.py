@@ -45,8 +45,8 @@ FORKING = multiprocessing.get_context("forkserver")
 """Each run is a fork of a process that has the libraries, which take longer than most tests."""
 
 LIBRARIES = """
-    aiohttp argon2 fastapi httpx hypothesis jinja2 loky pandas pyarrow.dataset
-    pyarrow.parquet pytest scipy.sparse simplejson uvicorn
+    aiohttp argon2 httpx hypothesis jinja2 loky pandas pyarrow.dataset
+    pyarrow.parquet pytest scipy.sparse simplejson starlette.applications uvicorn
 """
 FORKING.set_forkserver_preload(LIBRARIES.split())
 

@@ -67,7 +67,7 @@ def test_the_names_are_there_before_what_they_need_is_imported() -> None:
 
 
 def test_accounts_of_the_service_need_neither_its_engine_nor_its_server() -> None:
-    heavy = "{'fastapi', 'uvicorn', 'scipy', 'pandas', 'aiohttp'} & set(sys.modules)"
+    heavy = "{'starlette', 'uvicorn', 'scipy', 'pandas', 'aiohttp'} & set(sys.modules)"
     code = f"import sys; from pipeline.service import Accounts; print({heavy}, Accounts.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set() Accounts\n"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
@@ -17,14 +17,14 @@ from pipeline.service.http.access_log import AccessLog
 from pipeline.service.http.bodies import Metadata, description_in, success
 from pipeline.service.http.exception_handlers import answer_failures
 from pipeline.service.http.health import health
-from pipeline.service.http.paths import EncodedSlashes
+from pipeline.service.http.paths import ENDPOINTS, EncodedSlashes
 from pipeline.service.http.requests import JSON, body_of, key_of
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.matching.calls import Calls
 from pipeline.service.matching.pricing import MAX_MATCHES
-from pipeline.service.spec.openapi import HEALTH, described, operation
+from pipeline.service.spec.openapi import described
 from pipeline.service.spec.terms import Terms
-from pipeline.service.web import error_page, router
+from pipeline.service.web import error_page, routes
 
 __all__ = ["create_app", "engine_matchers"]
 
@@ -41,7 +41,7 @@ def create_app(
     metadata: Metadata = "detailed",
     key_rate: Rate | None = AUTHENTICATED,
     demo_rate: Rate | None = DEMO,
-) -> FastAPI:
+) -> Starlette:
     """Build the service.
 
     Args:
@@ -53,18 +53,21 @@ def create_app(
     """
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
-    app = FastAPI(title="tender-pipeline", openapi_url=None, redirect_slashes=False)
+    app = Starlette(
+        routes=[
+            *(
+                Route(path, _endpoint(calls, system, metadata), methods=["POST"])
+                for path, system in ENDPOINTS.items()
+            ),
+            Route("/health", health(accounts)),
+            Route("/openapi.json", _openapi(terms)),
+            *routes(accounts, calls, terms),
+        ]
+    )
+    app.router.redirect_slashes = False
     app.add_middleware(AccessLog, failed=answer_failures(app, error_page))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(EncodedSlashes)  # the last is the outermost
-    for system in SYSTEMS:
-        endpoint = _endpoint(calls, system, metadata)
-        app.post(f"/api/{system}/match", **operation(system, terms))(endpoint)
-    well = health(accounts)
-    app.get("/health", **HEALTH)(well)
-    app.head("/health", include_in_schema=False)(well)
-    _describe(app, terms)
-    app.include_router(router(accounts, calls, terms))
     return app
 
 
@@ -85,14 +88,10 @@ def _endpoint(
     return match
 
 
-def _describe(app: FastAPI, terms: Terms) -> None:
-    routes = list(app.routes)
+def _openapi(terms: Terms) -> Callable[[Request], Awaitable[Response]]:
+    document = described(terms)
 
-    @cache  # it takes longer than the rest of building a service, and few ask for it
-    def document() -> bytes:
-        return described(routes, terms)
+    async def openapi(_: Request) -> Response:
+        return Response(document, media_type=JSON)
 
-    async def openapi(request: Request) -> Response:  # noqa: ARG001 - its shape
-        return Response(document(), media_type=JSON)
-
-    app.add_route("/openapi.json", openapi, ["GET"], include_in_schema=False)  # and HEAD with it
+    return openapi

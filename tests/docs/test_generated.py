@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
@@ -88,9 +90,19 @@ def test_every_path_and_every_field_of_the_interface_is_there() -> None:
     text = PARTS["http-paths"]() + PARTS["http-fields"]()
     assert [path for path in description()["paths"] if f"`{path}`" not in text] == []
     schemas = description()["components"]["schemas"]
-    for model in ("MatchRequest", "CpvDetailedMatch", "CostBreakdown", "Cost"):
-        for field in schemas[model]["properties"]:
-            assert re.search(rf"`(?:\S+\.)?{field}`", text), field
+    named = set()
+    for model in ("MatchRequest", "CpvDetailedAnswer", "CpvCompactAnswer"):
+        named |= set(_properties(schemas[model]))
+    assert {"description", "code", "cost", "finalCost", "apiCost"} <= named
+    for field in named:
+        assert re.search(rf"`(?:\S+\.)?{field}(?:\[\])?[`.]", text), field
+
+
+def _properties(schema: dict[str, Any]) -> Iterator[str]:
+    """Yield the names of the fields of an object and of the objects in it."""
+    for name, inner in schema.get("properties", {}).items():
+        yield name
+        yield from _properties(inner.get("items", inner))
 
 
 def test_money_in_the_examples_has_no_exponent() -> None:

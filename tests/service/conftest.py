@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.service import Accounts
@@ -34,7 +34,7 @@ class VirtualClock:
 class Caller:
     """Calls an application as a client at an address does."""
 
-    def __init__(self, app: FastAPI, key: str | None = None, address: str = "192.0.2.1") -> None:
+    def __init__(self, app: Starlette, key: str | None = None, address: str = "192.0.2.1") -> None:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
         headers = {} if key is None else {"X-API-Key": key}
         self.app = app

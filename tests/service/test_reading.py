@@ -81,7 +81,7 @@ async def test_a_compressed_body_is_refused_and_told_how_it_is_taken(
         accounts, gzip.compress(ROAD), [("Content-Type", "application/json"), *stated]
     )
     assert envelope(response) == (415, "VALIDATION_ERROR")
-    assert "compressed. Send it as it is." in response.json()["message"]
+    assert "compressed. Send it uncompressed." in response.json()["message"]
     assert response.headers["Accept-Encoding"] == "identity"
 
 

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import simplejson
 from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
@@ -25,11 +26,18 @@ from pipeline.service.http.bodies import (
     success,
 )
 from pipeline.service.matching.pricing import price
+from pipeline.service.spec import schemas
 from pipeline.service.spec.examples import MATCHES
-from pipeline.service.spec.models import CODES, NOT_BLANK, MatchRequest, answer_model, failure_model
+from pipeline.service.spec.schemas import CODES, NOT_BLANK
 from pipeline.service.spec.terms import FAILURES, Form
 
-REQUEST = Draft202012Validator(MatchRequest.model_json_schema())
+
+def validator(schema: dict[str, Any]) -> Draft202012Validator:
+    """Return a validator for a schema as it is written."""
+    return Draft202012Validator(json.loads(simplejson.dumps(schema, use_decimal=True)))
+
+
+REQUEST = validator(schemas.REQUEST)
 
 FORMS: tuple[Form, ...] = ("detailed", "compact")
 
@@ -76,7 +84,7 @@ def test_white_space_is_the_same_to_the_schema_as_to_the_service() -> None:
 
 @cache
 def valid(system: System, form: Form) -> Draft202012Validator:
-    return Draft202012Validator(answer_model(system, form).model_json_schema())
+    return validator(schemas.answer_schema(system, form))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -139,7 +147,7 @@ def test_the_examples_are_codes_with_their_titles(system: System) -> None:
 
 @pytest.mark.parametrize("one", FAILURES, ids=lambda one: str(one.status))
 def test_a_failure_is_of_its_own_type_only(one: Any) -> None:
-    schema = Draft202012Validator(failure_model(one).model_json_schema())
+    schema = validator(schemas.failure_schema(one))
     assert schema.is_valid(json.loads(failure(one.error, "Why.")))
     others = {other.error for other in FAILURES} - {one.error}
     assert not any(schema.is_valid(json.loads(failure(other, "Why."))) for other in others)

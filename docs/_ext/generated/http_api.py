@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from decimal import Decimal
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import simplejson
 
 from generated.markdown import block, code, table
-from pipeline.service.accounts import Accounts
-from pipeline.service.app import create_app, engine_matchers
 from pipeline.service.spec.openapi import described
 from pipeline.service.spec.terms import Terms
 
@@ -36,10 +31,7 @@ FORMS = {"Detailed": "Response, `detailed` form", "Compact": "Response, `compact
 @cache
 def description() -> dict[str, Any]:
     """Return the description of a deployment that answers in both forms."""
-    with TemporaryDirectory() as folder, closing(Accounts(Path(folder))) as accounts:
-        app = create_app(accounts, engine_matchers(), metadata="mixed")
-        document = described(app.routes, Terms("mixed"))
-    return cast("dict[str, Any]", json.loads(document, parse_float=Decimal))
+    return cast("dict[str, Any]", json.loads(described(Terms("mixed")), parse_float=Decimal))
 
 
 def paths() -> str:
@@ -76,21 +68,21 @@ def examples() -> str:
 def _fields(name: str) -> str:
     rows = [
         [code(place), _type(schema), schema.get("description", "")]
-        for place, schema in _properties(name, "")
+        for place, schema in _properties(description()["components"]["schemas"][name], "")
     ]
     return table(["field", "type", "meaning"], rows)
 
 
-def _properties(name: str, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the fields of a model and of the models in it, each with its place."""
-    for field, schema in description()["components"]["schemas"][name]["properties"].items():
+def _properties(model: Mapping[str, Any], place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the fields of an object and of the objects in it, each with its place."""
+    for field, schema in model["properties"].items():
         listed = schema.get("type") == "array"
         inner = schema["items"] if listed else schema
         here = f"{place}{field}{'[]' if listed else ''}"
-        if "$ref" not in inner or listed:
+        if "properties" not in inner or listed:
             yield here, schema
-        if "$ref" in inner:
-            yield from _properties(inner["$ref"].rpartition("/")[2], f"{here}.")
+        if "properties" in inner:
+            yield from _properties(inner, f"{here}.")
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -12,36 +12,20 @@ from random import Random
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
+from pipeline.service.chaos import kinds
 from pipeline.service.chaos.exchange import Exchange, Response, digest_in, read_messages
 from pipeline.service.chaos.garbage import PAGE, garbled
-from pipeline.service.chaos.kinds import (
-    FORMS,
-    Cut,
-    Drip,
-    DropAfter,
-    DropBefore,
-    Error,
-    Fault,
-    Garbage,
-    Gateway,
-    IdleClose,
-    Redirect,
-    Refuse,
-    Stall,
-)
 from pipeline.service.chaos.record import Record
 from pipeline.service.chaos.script import Dice, Script
 from pipeline.service.http.bodies import failure
-from pipeline.service.http.paths import path_of
+from pipeline.service.http.paths import ENDPOINTS, path_of
 
 __all__ = ["FaultServer"]
 
 HTML = {"Content-Type": "text/html"}
 
 log = logging.getLogger("pipeline.service")
-
-ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYSTEMS}
 
 
 class FaultServer:
@@ -82,7 +66,8 @@ class FaultServer:
         exchange = Exchange(self._app, scope, messages, receive, send, self._record, number)
         await asyncio.sleep(throw.delay)
         if throw.fault is None:
-            await _untouched(exchange, await exchange.work())
+            response = await exchange.work()
+            await exchange.answer(response, None, response.billed_usd)
             return
         log.info("request %d (%s): %s", number, system, throw.fault.kind)
         await _before(exchange, throw.fault, throw.chance)
@@ -95,58 +80,56 @@ def _system(scope: Scope) -> System | None:
     return ENDPOINTS.get(path_of(scope))
 
 
-async def _untouched(exchange: Exchange, response: Response) -> None:
-    await exchange.answer(response, None, response.billed_usd)
-
-
-async def _before(exchange: Exchange, fault: Fault, chance: Random) -> None:
+async def _before(exchange: Exchange, fault: kinds.Fault, chance: Random) -> None:
     """Strike a request before the work, or go on to the faults that strike after it."""
     match fault:
-        case DropBefore():
+        case kinds.DropBefore():
             await exchange.drop(fault.kind)
-        case Refuse():
+        case kinds.Refuse():
             await exchange.answer(_refusal(fault), fault.kind)
-        case Error():
+        case kinds.Error():
             await exchange.answer(_error(fault), fault.kind)
-        case Redirect(to=to):
+        case kinds.Redirect(to=to):
             target = to.rstrip("/") + exchange.scope["path"]
             await exchange.answer(Response(307, b"", {"Location": target}), fault.kind)
-        case Stall(seconds=seconds):
+        case kinds.Stall(seconds=seconds):
             await asyncio.sleep(seconds)
             response = await exchange.work()
             await exchange.answer(response, fault.kind, response.billed_usd)
         case _:
             response = await exchange.work()
             if response.billed_usd is None:  # the service refused it: there is nothing to spoil
-                await _untouched(exchange, response)
+                await exchange.answer(response)
             else:
                 await _after(exchange, response, fault, chance)
 
 
-async def _after(exchange: Exchange, response: Response, fault: Fault, chance: Random) -> None:
+async def _after(
+    exchange: Exchange, response: Response, fault: kinds.Fault, chance: Random
+) -> None:
     """Strike a billed answer."""
     assert response.billed_usd is not None  # noqa: S101 - the caller checks it
     match fault:
-        case DropAfter():
+        case kinds.DropAfter():
             await exchange.drop(fault.kind)
-        case Cut():
+        case kinds.Cut():
             await exchange.cut(response, fault.kind)
-        case Drip(seconds=seconds):
+        case kinds.Drip(seconds=seconds):
             await exchange.drip(response, fault.kind, seconds)
-        case Gateway(status=status):
+        case kinds.Gateway(status=status):
             await exchange.answer(Response(status, PAGE, HTML), fault.kind)
-        case Garbage(form=form):
-            chosen = chance.choice(FORMS) if form == "any" else form
+        case kinds.Garbage(form=form):
+            chosen = chance.choice(kinds.FORMS) if form == "any" else form
             bad = garbled(chosen, response.body, response.billed_usd)
             headers = {"Content-Type": bad.media_type}
             spoilt = Response(200, bad.body, headers, padding=bad.padding)
             await exchange.answer(spoilt, f"{fault.kind} {chosen}", bad.stated_usd)
-        case IdleClose(seconds=seconds, jitter=jitter):
+        case kinds.IdleClose(seconds=seconds, jitter=jitter):
             await exchange.answer(response, fault.kind, response.billed_usd)
             await exchange.close_behind(seconds + chance.uniform(0, jitter))
 
 
-def _refusal(fault: Refuse) -> Response:
+def _refusal(fault: kinds.Refuse) -> Response:
     headers = {"Content-Type": "application/json"}
     if fault.retry_after == "seconds":
         headers["Retry-After"] = str(fault.seconds)
@@ -156,7 +139,7 @@ def _refusal(fault: Refuse) -> Response:
     return Response(429, failure("RATE_LIMIT_EXCEEDED", "Too many requests."), headers)
 
 
-def _error(fault: Error) -> Response:
+def _error(fault: kinds.Error) -> Response:
     if not fault.envelope:
         return Response(fault.status, PAGE, HTML)
     return Response(fault.status, failure("INTERNAL_ERROR", "The service failed."))

@@ -16,10 +16,10 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.answers import SYSTEMS
 from pipeline.money import plain
 from pipeline.service.http.exception_handlers import Answering
 from pipeline.service.http.json_logging import FIELDS
+from pipeline.service.http.paths import ENDPOINTS
 
 __all__ = ["HEADER", "AccessLog"]
 
@@ -29,8 +29,6 @@ METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT",
 
 QUIET = "/health"
 """Monitoring asks it every few seconds; only failures are logged."""
-
-SYSTEM_OF = {f"/api/{system}/match": system for system in SYSTEMS}
 
 log = logging.getLogger("pipeline.service")
 
@@ -121,7 +119,7 @@ class _Request:
             ("bytes", self.size),
             ("address", _address(self.scope)),
             ("account", state.get("account_id")),
-            ("system", None if route is None else SYSTEM_OF.get(route)),
+            ("system", None if route is None else ENDPOINTS.get(route)),
             ("price_usd", None if price is None else plain(price)),
         ]
 

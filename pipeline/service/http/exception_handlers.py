@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 
-from pipeline.answers import SYSTEMS
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
 from pipeline.service.http.bodies import failure
+from pipeline.service.http.paths import ENDPOINTS
 from pipeline.service.http.requests import JSON
 
 __all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html"]
@@ -33,7 +33,7 @@ FAILED = "The service failed. Try again later; its log calls this request {}."
 """The message of an unexpected error, with the id of the request."""
 
 
-def answer_failures(app: FastAPI, page: ErrorPage) -> Answering:
+def answer_failures(app: Starlette, page: ErrorPage) -> Answering:
     """Register the handlers of an application's errors.
 
     Args:
@@ -105,8 +105,7 @@ def _allowed(routes: Sequence[BaseRoute], request: Request) -> str:
 
 def _to_do(request: Request, detail: str, allowed: str | None) -> str:
     if allowed is None or request.scope["path"].startswith(API):
-        paths = ", ".join(f"/api/{system}/match" for system in SYSTEMS)
-        return f"{detail}. Send POST to one of {paths}."
+        return f"{detail}. Send POST to one of {', '.join(ENDPOINTS)}."
     return f"{detail}. This path takes {allowed}."
 
 

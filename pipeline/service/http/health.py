@@ -6,6 +6,9 @@ import logging
 import sqlite3
 from collections.abc import Awaitable, Callable
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
 from pipeline.service.accounts import Accounts
 from pipeline.service.errors import UnavailableError
 
@@ -14,15 +17,15 @@ __all__ = ["health"]
 log = logging.getLogger("pipeline.service")
 
 
-def health(accounts: Accounts) -> Callable[[], Awaitable[dict[str, str]]]:
+def health(accounts: Accounts) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint, which fails if the accounts cannot be read."""
 
-    async def status() -> dict[str, str]:
+    async def status(_: Request) -> Response:
         try:
             accounts.check()
         except sqlite3.Error as error:
             log.error("the accounts cannot be read", exc_info=error)
             raise UnavailableError("The accounts cannot be read. See the log.") from error
-        return {"status": "ok"}
+        return JSONResponse({"status": "ok"})
 
     return status

@@ -1,4 +1,4 @@
-"""Keeps encoded slashes in paths from separating segments."""
+"""The paths of calls, in which an encoded slash separates nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["EncodedSlashes", "path_of"]
+from pipeline.answers import SYSTEMS, System
+
+__all__ = ["ENDPOINTS", "EncodedSlashes", "path_of"]
+
+ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYSTEMS}
+"""The paths of calls."""
 
 ENCODED_SLASH = re.compile(r"%(?=2[Ff])")
 

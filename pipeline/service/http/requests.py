@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from pipeline.service.errors import ValidationError
 
-__all__ = ["JSON", "MAX_BODY", "body_of", "key_of"]
+__all__ = ["JSON", "MAX_BODY", "body_of", "key_of", "read_at_most"]
 
 JSON = "application/json"
 
@@ -33,14 +33,26 @@ async def body_of(request: Request) -> bytes:
     _check_media_type(request)
     _check_coding(request)
     _check_length(request)
-    body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_BODY:
-                raise _too_large()
+        body = await read_at_most(request, MAX_BODY)
     except ClientDisconnect as error:
         raise ValidationError("The body arrived incomplete. Send it again.") from error
+    if body is None:
+        raise _too_large()
+    return body
+
+
+async def read_at_most(request: Request, size: int) -> bytes | None:
+    """Return a body; None if it has more than `size` bytes, of which no more are read.
+
+    Raises:
+        ClientDisconnect: the client closed the connection before the end.
+    """
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > size:
+            return None
     return bytes(body)
 
 

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import simplejson
-from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
-from starlette.routing import BaseRoute
 
-from pipeline.answers import System
+from pipeline.answers import SYSTEMS, System
 from pipeline.classification.provenance import VERSIONS
 from pipeline.service.errors import SCHEME
 from pipeline.service.http.bodies import failure
+from pipeline.service.http.paths import ENDPOINTS
 from pipeline.service.http.requests import JSON, MAX_BODY
 from pipeline.service.matching.pricing import HIGHEST, LOWEST, MAX_MATCHES
 from pipeline.service.spec.examples import DESCRIPTION, nothing_found, response
-from pipeline.service.spec.models import Health, MatchRequest, answer_model, failure_model
-from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Failure, Terms
+from pipeline.service.spec.schemas import HEALTH, REQUEST, answer_schema, failure_schema
+from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Failure, Form, Terms
 
-__all__ = ["HEALTH", "described", "operation"]
+__all__ = ["described"]
 
 KEY = {
     "type": "apiKey",
@@ -55,39 +50,29 @@ HEADERS: dict[int, dict[str, Any]] = {
 }
 
 
-def operation(system: System, terms: Terms) -> dict[str, Any]:
-    """Return the description of an endpoint, as arguments of `FastAPI.post`."""
-    forms = [answer_model(system, form) for form in terms.forms]
-    model: Any = forms[0] if len(forms) == 1 else forms[0] | forms[1]
-    failures = {one.status: _failed(one) for one in FAILURES if one.of_a_call}
-    return {
-        "operation_id": f"match_{system}",
-        "tags": ["Matching"],
-        "summary": f"Match a description to {system.upper()} codes",
-        "description": f"{SYSTEM_NAMES[system]}. Only answered calls are charged.",
-        "response_model": model,
-        "response_description": "The matches and the price.",
-        "responses": {200: {"content": {JSON: {"examples": _answers(system, terms)}}}, **failures},
-        "openapi_extra": {"requestBody": _request(), "security": [{}, {"ApiKey": []}]},
+def described(terms: Terms) -> bytes:
+    """Return the OpenAPI document of a deployment, as JSON."""
+    schemas = {"MatchRequest": REQUEST, "Health": HEALTH}
+    schemas |= {_failure_name(one): failure_schema(one) for one in FAILURES}
+    for system in SYSTEMS:
+        for form in terms.forms:
+            schemas[_answer_name(system, form)] = answer_schema(system, form)
+    document = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tender-pipeline",
+            "summary": "Tenders in, procurement codes out.",
+            "description": _about(terms),
+            "version": VERSIONS["tender-pipeline"],
+        },
+        "paths": {
+            **{path: {"post": _call(system, terms)} for path, system in ENDPOINTS.items()},
+            "/health": {"get": _health()},
+        },
+        "components": {"schemas": schemas, "securitySchemes": {"ApiKey": KEY}},
+        "tags": [{"name": "Matching"}, {"name": "Operation"}],
     }
-
-
-def described(routes: Sequence[BaseRoute], terms: Terms) -> bytes:
-    """Return the OpenAPI document of routes, as JSON."""
-    document = get_openapi(
-        title="tender-pipeline",
-        version=VERSIONS["tender-pipeline"],
-        summary="Tenders in, procurement codes out.",
-        description=_about(terms),
-        routes=routes,
-        tags=[{"name": "Matching"}, {"name": "Operation"}],
-    )
-    components = document["components"]
-    components["schemas"] |= _own_schema(MatchRequest)
-    components["securitySchemes"] = {"ApiKey": KEY}
-    # Through text, so that no amount is written with an exponent.
-    plain = json.loads(json.dumps(document), parse_float=Decimal)
-    return simplejson.dumps(plain, ensure_ascii=False, use_decimal=True).encode()
+    return simplejson.dumps(document, ensure_ascii=False, use_decimal=True).encode()
 
 
 def _about(terms: Terms) -> str:
@@ -104,22 +89,42 @@ def _about(terms: Terms) -> str:
     )
 
 
-def _own_schema(model: type[BaseModel]) -> dict[str, Any]:
-    return {model.__name__: model.model_json_schema()}
-
-
-def _request() -> dict[str, Any]:
-    content = {
-        "schema": {"$ref": f"#/components/schemas/{MatchRequest.__name__}"},
-        "example": {"description": DESCRIPTION},
+def _call(system: System, terms: Terms) -> dict[str, Any]:
+    forms = [_reference(_answer_name(system, form)) for form in terms.forms]
+    answer = {"schema": {"anyOf": forms}, "examples": _answers(system, terms)}
+    request = {"schema": _reference("MatchRequest"), "example": {"description": DESCRIPTION}}
+    return {
+        "operationId": f"match_{system}",
+        "tags": ["Matching"],
+        "summary": f"Match a description to {system.upper()} codes",
+        "description": f"{SYSTEM_NAMES[system]}. Only answered calls are charged.",
+        "requestBody": {"required": True, "content": {JSON: request}},
+        "responses": {
+            "200": {"description": "The matches and the price.", "content": {JSON: answer}},
+            **{str(one.status): _failed(one) for one in FAILURES if one.of_a_call},
+        },
+        "security": [{}, {"ApiKey": []}],
     }
-    return {"required": True, "content": {JSON: content}}
+
+
+def _health() -> dict[str, Any]:
+    content = {JSON: {"schema": _reference("Health")}}
+    failures = [one for one in FAILURES if one.status in (408, 431, 500, 503)]
+    return {
+        "operationId": "health",
+        "tags": ["Operation"],
+        "summary": "Check whether the service takes requests",
+        "responses": {
+            "200": {"description": "The service takes requests.", "content": content},
+            **{str(one.status): _failed(one) for one in failures},
+        },
+    }
 
 
 def _answers(system: System, terms: Terms) -> dict[str, Any]:
     """Return examples in each form of the metadata that the deployment uses."""
     return {
-        f"{form}{kind}": {"summary": f"{summary} ({form})", "value": json.loads(body(system, form))}
+        f"{form}{kind}": {"summary": f"{summary} ({form})", "value": _exact(body(system, form))}
         for form in terms.forms
         for kind, summary, body in (
             ("", "Matches", response),
@@ -129,23 +134,26 @@ def _answers(system: System, terms: Terms) -> dict[str, Any]:
 
 
 def _failed(one: Failure) -> dict[str, Any]:
-    example = json.loads(failure(one.error, one.example))
+    example = _exact(failure(one.error, one.example))
     return {
-        "model": failure_model(one),
         "description": f"{one.when} {one.then}",
-        "content": {JSON: {"example": example}},
+        "content": {JSON: {"schema": _reference(_failure_name(one)), "example": example}},
         **({"headers": HEADERS[one.status]} if one.status in HEADERS else {}),
     }
 
 
-HEALTH: dict[str, Any] = {
-    "operation_id": "health",
-    "tags": ["Operation"],
-    "summary": "Check whether the service takes requests",
-    "response_model": Health,
-    "response_description": "It does.",
-    "responses": {
-        one.status: _failed(one) for one in FAILURES if one.status in (408, 431, 500, 503)
-    },
-}
-"""The description of `/health`, as arguments of `FastAPI.get`."""
+def _exact(body: bytes) -> Any:
+    return simplejson.loads(body, use_decimal=True)
+
+
+def _answer_name(system: System, form: Form) -> str:
+    return f"{system.capitalize()}{form.capitalize()}Answer"
+
+
+def _failure_name(one: Failure) -> str:
+    name = "".join(word.capitalize() for word in one.error.split("_"))
+    return name.removesuffix("Error") + "Failure"
+
+
+def _reference(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -1,15 +1,12 @@
-"""The bodies of requests and responses as pydantic models, for /openapi.json only.
+"""The JSON Schemas of the API's bodies, for /openapi.json.
 
-`pipeline.service.http.bodies` reads and writes the bodies, with exact decimals. Tests compare both.
+`pipeline.service.http.bodies` reads and writes the bodies; tests compare both.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, create_model
-from pydantic.alias_generators import to_camel
+from decimal import Decimal
+from typing import Any, TypeAlias
 
 from pipeline.answers import System
 from pipeline.service.http.bodies import MAX_CHARACTERS, SUCCESS
@@ -17,7 +14,9 @@ from pipeline.service.matching.pricing import HIGHEST, LOWEST, MARKUP_PERCENTAGE
 from pipeline.service.spec.examples import DESCRIPTION
 from pipeline.service.spec.terms import Failure, Form
 
-__all__ = ["Health", "MatchRequest", "answer_model", "failure_model"]
+__all__ = ["CODES", "HEALTH", "NOT_BLANK", "REQUEST", "answer_schema", "failure_schema"]
+
+Schema: TypeAlias = dict[str, Any]
 
 CODES: dict[System, str] = {
     "cpv": "^[0-9]{8}$",
@@ -32,131 +31,114 @@ NOT_BLANK = (
 """A character that Python does not count as white space; regex dialects differ on that."""
 
 
-def _constant(value: str | int, **more: Any) -> Any:
-    return Field(json_schema_extra={"const": value}, **more)
-
-
-class _Exact(BaseModel):
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
-
-
-class MatchRequest(BaseModel):
-    """The description to classify; other names are ignored."""
-
-    description: str = Field(
-        min_length=1,
-        max_length=MAX_CHARACTERS,
-        pattern=NOT_BLANK,
-        description="What is to be bought, in any language; not only white space.",
-        examples=[DESCRIPTION],
-    )
-
-
-class _Match(_Exact):
-    code: str
-    title: str = Field(min_length=1, description="The code's title.")
-    confidence: float = Field(ge=0, le=1, description="How sure the match is, as a fraction.")
-    code_type: str
-
-
-class CostBreakdown(_Exact):
-    """The price of the call."""
-
-    api_cost: float = Field(
-        ge=float(LOWEST.base), le=float(HIGHEST.base), description="The base price, US dollars."
-    )
-    markup_percentage: int = _constant(MARKUP_PERCENTAGE, description="The markup in percent.")
-    markup_amount: float = Field(
-        ge=float(LOWEST.markup), le=float(HIGHEST.markup), description="The markup, US dollars."
-    )
-    final_cost: float = Field(
-        ge=float(LOWEST.final),
-        le=float(HIGHEST.final),
-        description="The amount charged, US dollars: base price and markup.",
-    )
-    currency: Literal["USD"]
-
-
-class Cost(_Exact):
-    """The price of the call."""
-
-    api_cost: float = Field(
-        ge=float(LOWEST.final),
-        le=float(HIGHEST.final),
-        description="The amount charged, US dollars.",
-    )
-
-
-class DetailedMetadata(_Exact):
-    """The detailed form: the parts of the price."""
-
-    cost_breakdown: CostBreakdown
-
-
-class CompactMetadata(_Exact):
-    """The compact form: the price."""
-
-    cost: Cost
-
-
-class _Answer(_Exact):
-    success: Literal[True]
-    message: str = _constant(SUCCESS)
-
-
-class _Failure(_Exact):
-    success: Literal[False]
-    error: str
-    message: str = Field(min_length=1, description="What is wrong and what to do about it.")
-
-
-class Health(_Exact):
-    """The service takes requests."""
-
-    status: Literal["ok"]
-
-
-@cache
-def answer_model(system: System, form: Form) -> type[BaseModel]:
-    """Return the body of a successful call."""
-    name = f"{system.capitalize()}{form.capitalize()}"
-    match form:
-        case "detailed":
-            cost: dict[str, Any] = {"cost": (float, _share())}
-            metadata: type[BaseModel] = DetailedMetadata
-        case "compact":
-            cost, metadata = {}, CompactMetadata
-    fields: dict[str, Any] = {
-        "code": (str, Field(pattern=CODES[system], description="The code.")),
-        "code_type": (str, _constant(system, description="The system, in lower case.")),
-        **cost,
+def _object(description: str, **properties: Schema) -> Schema:
+    """Return the schema of an object that has exactly these properties."""
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
     }
-    item = create_model(f"{name}Match", __base__=_Match, __doc__="One candidate code.", **fields)
-    data = Field(max_length=MAX_MATCHES, description="The matches, best first; possibly none.")
-    body: dict[str, Any] = {"data": (list[item], data), "metadata": (metadata, ...)}  # type: ignore[valid-type]
-    return create_model(f"{name}Answer", __base__=_Answer, __doc__="The matches.", **body)
 
 
-def failure_model(failure: Failure) -> type[BaseModel]:
-    """Return the body of a failed call."""
-    return _failure_model(failure.error)
+def _text(description: str, **bounds: Any) -> Schema:
+    return {"type": "string", "description": description, **bounds}
 
 
-@cache
-def _failure_model(error: str) -> type[BaseModel]:
-    name = "".join(word.capitalize() for word in error.split("_"))
-    field: Any = (str, _constant(error, description="The type of the error."))
-    return create_model(
-        name.removesuffix("Error") + "Failure",
-        __base__=_Failure,
-        __doc__="An error; nothing is charged.",
-        error=field,
+def _usd(low: Decimal, high: Decimal, description: str) -> Schema:
+    return {
+        "type": "number",
+        "minimum": low,
+        "maximum": high,
+        "description": f"{description}, US dollars.",
+    }
+
+
+REQUEST: Schema = {
+    "type": "object",
+    "description": "The description to classify; other names are ignored.",
+    "properties": {
+        "description": _text(
+            "What is to be bought, in any language; not only white space.",
+            minLength=1,
+            maxLength=MAX_CHARACTERS,
+            pattern=NOT_BLANK,
+            examples=[DESCRIPTION],
+        )
+    },
+    "required": ["description"],
+}
+
+METADATA: dict[Form, Schema] = {
+    "detailed": _object(
+        "The detailed form: the parts of the price.",
+        costBreakdown=_object(
+            "The price of the call.",
+            apiCost=_usd(LOWEST.base, HIGHEST.base, "The base price"),
+            markupPercentage={
+                "type": "integer",
+                "const": MARKUP_PERCENTAGE,
+                "description": "The markup in percent.",
+            },
+            markupAmount=_usd(LOWEST.markup, HIGHEST.markup, "The markup"),
+            finalCost=_usd(
+                LOWEST.final, HIGHEST.final, "The amount charged: base price and markup"
+            ),
+            currency=_text("The currency.", const="USD"),
+        ),
+    ),
+    "compact": _object(
+        "The compact form: the price.",
+        cost=_object(
+            "The price of the call.",
+            apiCost=_usd(LOWEST.final, HIGHEST.final, "The amount charged"),
+        ),
+    ),
+}
+
+HEALTH = _object("The service takes requests.", status=_text("Always ok.", const="ok"))
+
+
+def answer_schema(system: System, form: Form) -> Schema:
+    """Return the schema of the body of an answered call."""
+    match = {
+        "code": _text("The code.", pattern=CODES[system]),
+        "title": _text("The code's title.", minLength=1),
+        "confidence": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+            "description": "How sure the match is, as a fraction.",
+        },
+        "codeType": _text("The system, in lower case.", const=system),
+    }
+    if form == "detailed":
+        match["cost"] = {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": HIGHEST.base,
+            "description": "The match's share of the base price, US dollars. Shares add up to it.",
+        }
+    return _object(
+        "The matches.",
+        success={"type": "boolean", "const": True},
+        message=_text("Always the same.", const=SUCCESS),
+        data={
+            "type": "array",
+            "maxItems": MAX_MATCHES,
+            "items": _object("One candidate code.", **match),
+            "description": "The matches, best first; possibly none.",
+        },
+        metadata=METADATA[form],
     )
 
 
-def _share() -> Any:
-    return Field(
-        gt=0,
-        le=float(HIGHEST.base),
-        description="The match's share of the base price, US dollars; all shares add up to it.",
+def failure_schema(failure: Failure) -> Schema:
+    """Return the schema of the body of an error."""
+    return _object(
+        "An error; nothing is charged.",
+        success={"type": "boolean", "const": False},
+        error=_text("The type of the error.", const=failure.error),
+        message=_text("What is wrong and what to do about it.", minLength=1),
     )

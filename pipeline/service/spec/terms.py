@@ -15,6 +15,7 @@ from pipeline.service.errors import (
     ValidationError,
 )
 from pipeline.service.http.bodies import MAX_CHARACTERS, Metadata
+from pipeline.service.http.paths import ENDPOINTS
 from pipeline.service.http.protocol import MAX_HEAD, SLOWEST
 from pipeline.service.http.requests import JSON, MAX_BODY
 
@@ -105,8 +106,7 @@ FAILURES = (
         ValidationError.error,
         "There is nothing at this path.",
         "Check the address; it has no slash at the end.",
-        "Not Found. Send POST to one of /api/cpv/match, /api/psc/match, /api/unspsc/match, "
-        "/api/naics/match.",
+        f"Not Found. Send POST to one of {', '.join(ENDPOINTS)}.",
         of_a_call=False,
     ),
     Failure(

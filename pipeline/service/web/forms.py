@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 
+from pipeline.service.http.requests import read_at_most
 from pipeline.service.web.errors import PageError
 
 __all__ = ["MAX_FORM", "Form", "read_form"]
@@ -67,8 +68,14 @@ async def read_form(request: Request) -> Form:
     if media_type != URLENCODED:
         raise PageError(415)
     try:
+        body = await read_at_most(request, MAX_FORM)
+    except ClientDisconnect as error:
+        raise PageError(400, "The form arrived incomplete. Send it again.") from error
+    if body is None:
+        raise PageError(413)
+    try:
         pairs = parse_qsl(
-            (await _body(request)).decode("ascii"),
+            body.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
             max_num_fields=MAX_FIELDS,
@@ -79,15 +86,3 @@ async def read_form(request: Request) -> Form:
     for name, value in pairs:
         values.setdefault(name, []).append(value)
     return Form(values)
-
-
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAX_FORM:
-                raise PageError(413)
-    except ClientDisconnect as error:
-        raise PageError(400, "The form arrived incomplete. Send it again.") from error
-    return bytes(body)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from pipeline.service.accounts import Accounts
 from pipeline.service.matching.calls import Calls
@@ -21,7 +21,7 @@ from pipeline.service.web.site import Site
 from pipeline.service.web.static_files import FOLDER, serve_static
 from pipeline.service.web.visitors import Visitor, check_origin, redirect_to_log_in
 
-__all__ = ["router"]
+__all__ = ["routes"]
 
 Page: TypeAlias = Callable[[Site, Visitor], Response]
 Action: TypeAlias = Callable[[Site, Visitor, Form], Awaitable[Response]]
@@ -56,7 +56,7 @@ ACTIONS: dict[str, Action] = {
 """Without a session, only the open ones are shown; the others redirect to the login."""
 
 
-def router(accounts: Accounts, calls: Calls, terms: Terms) -> APIRouter:
+def routes(accounts: Accounts, calls: Calls, terms: Terms) -> list[Route]:
     """Return the routes of all pages.
 
     Args:
@@ -65,15 +65,17 @@ def router(accounts: Accounts, calls: Calls, terms: Terms) -> APIRouter:
         terms: the settings of the deployment, for display.
     """
     site = Site(accounts, calls, terms)
-    routes = APIRouter(include_in_schema=False)
-    for pages, members in ((OPEN_PAGES, False), (PAGES, True)):
-        for path, page in pages.items():
-            routes.add_api_route(path, _shown(site, page, members), methods=["GET", "HEAD"])
-    for actions, members in ((OPEN_ACTIONS, False), (ACTIONS, True)):
-        for path, action in actions.items():
-            routes.add_api_route(path, _done(site, action, members), methods=["POST"])
-    routes.add_api_route(FOLDER + "/{name}", serve_static, methods=["GET", "HEAD"])
-    return routes
+    return [
+        *(Route(path, _shown(site, page, False)) for path, page in OPEN_PAGES.items()),
+        *(Route(path, _shown(site, page, True)) for path, page in PAGES.items()),
+        *(_post(path, _done(site, action, False)) for path, action in OPEN_ACTIONS.items()),
+        *(_post(path, _done(site, action, True)) for path, action in ACTIONS.items()),
+        Route(FOLDER + "/{name}", serve_static),
+    ]
+
+
+def _post(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+    return Route(path, endpoint, methods=["POST"])
 
 
 def _shown(site: Site, page: Page, members: bool) -> Callable[[Request], Response]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 import httpx
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from tests.service.web.markup import Element, read
 
@@ -28,7 +28,7 @@ class Browser:
         response: the last response.
     """
 
-    def __init__(self, app: FastAPI, scheme: str = "http", address: str = "192.0.2.1") -> None:
+    def __init__(self, app: Starlette, scheme: str = "http", address: str = "192.0.2.1") -> None:
         transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 50_000))
         self.client = httpx.AsyncClient(
             transport=transport,

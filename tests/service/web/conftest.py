@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.service import Accounts, create_app
 from tests.service.accounts.conftest import QUICK
@@ -26,15 +26,15 @@ def accounts(tmp_path: Path, clock: VirtualClock) -> Iterator[Accounts]:
 
 
 @pytest.fixture
-def app(accounts: Accounts) -> FastAPI:
+def app(accounts: Accounts) -> Starlette:
     return create_app(accounts, SCRIPTED)
 
 
 @pytest.fixture
-def browser(app: FastAPI) -> Browser:
+def browser(app: Starlette) -> Browser:
     return Browser(app)
 
 
 @pytest.fixture
-def other(app: FastAPI) -> Browser:
+def other(app: Starlette) -> Browser:
     return Browser(app, address="198.51.100.7")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.service import Accounts
 from pipeline.service.accounts import LIFETIME
@@ -207,7 +207,7 @@ async def test_who_is_logged_in_need_not_log_in(browser: Browser) -> None:
 
 
 async def test_who_guesses_is_locked_out_and_nobody_else(
-    app: FastAPI, accounts: Accounts, clock: VirtualClock, browser: Browser
+    app: Starlette, accounts: Accounts, clock: VirtualClock, browser: Browser
 ) -> None:
     await browser.sign_up()
     wide = EMAIL.replace("example", "\uff45xample")  # the same domain
@@ -230,14 +230,14 @@ async def test_who_guesses_is_locked_out_and_nobody_else(
     assert guesser.place == "/dashboard"
 
 
-async def test_accounts_that_there_are_not_have_the_same_limit(app: FastAPI) -> None:
+async def test_accounts_that_there_are_not_have_the_same_limit(app: Starlette) -> None:
     guesser = Browser(app)
     statuses = [(await guesser.log_in("nobody@example.org", "a")).status_code for _ in range(11)]
     assert statuses == [422] * 10 + [429]
 
 
 async def test_sign_ups_of_one_address_are_limited(
-    app: FastAPI, accounts: Accounts, clock: VirtualClock
+    app: Starlette, accounts: Accounts, clock: VirtualClock
 ) -> None:
     for number in range(20):
         await Browser(app).sign_up(f"{number}@example.org")

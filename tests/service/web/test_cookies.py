@@ -4,7 +4,7 @@ from http.cookies import Morsel, SimpleCookie
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.service import Accounts
 from pipeline.service.accounts import LIFETIME
@@ -26,7 +26,7 @@ def cookies(response: httpx.Response) -> dict[str, Morsel[str]]:
     ("scheme", "prefix", "secure"), [("http", "", ""), ("https", "__Host-", True)]
 )
 async def test_cookies_are_out_of_reach_of_scripts_and_other_sites(
-    app: FastAPI, scheme: str, prefix: str, secure: object
+    app: Starlette, scheme: str, prefix: str, secure: object
 ) -> None:
     browser = Browser(app, scheme)
     assert not cookies(await browser.go("/signup"))
@@ -46,7 +46,7 @@ async def test_cookies_are_out_of_reach_of_scripts_and_other_sites(
 
 
 async def test_over_https_a_cookie_that_another_host_may_have_set_counts_for_nothing(
-    app: FastAPI, accounts: Accounts
+    app: Starlette, accounts: Accounts
 ) -> None:
     token = accounts.sessions.begin(accounts.sign_up(EMAIL, PASSWORD))
     browser = Browser(app, "https")

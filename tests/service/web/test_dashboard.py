@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import plain, total
@@ -134,7 +134,7 @@ async def test_the_last_twenty_calls_are_shown_and_only_calls(
 
 
 async def test_calls_with_a_key_have_its_name_even_after_it_was_revoked(
-    browser: Browser, app: FastAPI, accounts: Accounts
+    browser: Browser, app: Starlette, accounts: Accounts
 ) -> None:
     await browser.sign_up()
     key = await browser.make_key()

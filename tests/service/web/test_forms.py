@@ -5,7 +5,7 @@ import threading
 from collections.abc import AsyncIterator
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.service import Accounts
 from pipeline.service.web.forms import MAX_FORM
@@ -72,7 +72,7 @@ async def test_a_field_that_is_sent_twice_counts_once(browser: Browser, accounts
 
 
 async def test_few_passwords_are_hashed_at_once(
-    app: FastAPI, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+    app: Starlette, accounts: Accounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock, running, most = threading.Lock(), 0, 0
     enough, two = threading.Event(), threading.Event()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.service import Accounts
 from pipeline.service.accounts.keys import MOST_KEYS
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_key_is_shown_once_and_works(
-    browser: Browser, app: FastAPI, accounts: Accounts
+    browser: Browser, app: Starlette, accounts: Accounts
 ) -> None:
     await browser.sign_up()
     key = await browser.make_key("  nightly\n run ")
@@ -39,7 +39,7 @@ async def test_the_button_that_copies_waits_for_scripts(browser: Browser) -> Non
 
 
 async def test_the_dashboard_says_when_a_key_was_made_and_last_charged(
-    browser: Browser, app: FastAPI, clock: VirtualClock
+    browser: Browser, app: Starlette, clock: VirtualClock
 ) -> None:
     await browser.sign_up()
     key = await browser.make_key()
@@ -54,7 +54,7 @@ async def test_the_dashboard_says_when_a_key_was_made_and_last_charged(
 
 
 async def test_revoking_asks_first_and_then_the_key_is_nobodys(
-    browser: Browser, app: FastAPI
+    browser: Browser, app: Starlette
 ) -> None:
     await browser.sign_up()
     key = await browser.make_key()
@@ -72,7 +72,7 @@ async def test_revoking_asks_first_and_then_the_key_is_nobodys(
 
 
 async def test_replacing_asks_first_and_then_the_new_key_works_and_the_old_does_not(
-    browser: Browser, app: FastAPI, accounts: Accounts
+    browser: Browser, app: Starlette, accounts: Accounts
 ) -> None:
     await browser.sign_up()
     old = await browser.make_key()
@@ -139,7 +139,7 @@ async def test_a_key_without_a_name_is_called_so(browser: Browser, accounts: Acc
 
 
 async def test_keys_stay_when_the_password_changes(
-    browser: Browser, app: FastAPI, accounts: Accounts
+    browser: Browser, app: Starlette, accounts: Accounts
 ) -> None:
     await browser.sign_up()
     key = await browser.make_key()

@@ -5,7 +5,7 @@ from decimal import Decimal
 from io import StringIO
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.money import plain, total
 from pipeline.service import Accounts
@@ -84,7 +84,7 @@ async def test_before_the_first_entry_there_is_nothing(browser: Browser) -> None
 
 
 async def test_the_csv_is_the_whole_statement_to_the_last_digit(
-    browser: Browser, app: FastAPI, accounts: Accounts, clock: VirtualClock
+    browser: Browser, app: Starlette, accounts: Accounts, clock: VirtualClock
 ) -> None:
     await browser.sign_up()
     key = await browser.make_key()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 
 import pytest
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from pipeline.answers import BatchAnswers, Matched
 from pipeline.money import plain
@@ -30,7 +30,7 @@ def errors(browser: Browser) -> list[str]:
     return [each.text for each in browser.page.each("p") if each.attributes.get("class") == "error"]
 
 
-async def test_an_answer_shows_what_the_interface_says(browser: Browser, app: FastAPI) -> None:
+async def test_an_answer_shows_what_the_interface_says(browser: Browser, app: Starlette) -> None:
     assert await ask(browser) == 200
     body = exact(await Caller(app).match())
     (table,) = browser.page.each("table")
@@ -129,7 +129,7 @@ async def test_the_longest_text_in_the_widest_characters_is_taken(browser: Brows
 
 
 async def test_without_an_account_the_demo_limit_of_the_address_counts(
-    browser: Browser, app: FastAPI, other: Browser
+    browser: Browser, app: Starlette, other: Browser
 ) -> None:
     demo = Caller(app)
     for _ in range(8):
