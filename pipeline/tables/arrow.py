@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from pipeline.tables.arrow_batches import ArrowBatch, bounded, check_text_types
-from pipeline.tables.frame_index import with_index_of
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn
 from pipeline.tables.texts import find_columns
 
 __all__ = ["ArrowReader", "ArrowWriter", "appended", "with_columns", "with_metadata"]
+
+PANDAS = b"pandas"
+"""The metadata entry in which pandas describes a frame."""
 
 
 class ArrowReader:
@@ -89,10 +92,38 @@ def with_metadata(
         rows: the final number of rows, for the index of a pandas frame.
     """
     encoded = {name.encode(): value.encode() for name, value in new.items()}
-    return {**with_index_of(old, rows), **encoded}
+    return {**_with_index_of(old, rows), **encoded}
 
 
 def appended(batch: Batch, columns: Sequence[NewColumn], schema: pa.Schema) -> pa.RecordBatch:
     """Return the batch's columns followed by new ones."""
     new = [pa.array(column.values, type=column.type) for column in columns]
     return pa.RecordBatch.from_arrays([*batch.to_arrow().columns, *new], schema=schema)
+
+
+def _with_index_of(metadata: Mapping[bytes, bytes] | None, rows: int) -> dict[bytes, bytes]:
+    """Return schema metadata in which a range index is no longer than the rows.
+
+    pandas stores a range index as start, stop and step. If there are fewer rows, Arrow would drop
+    it and make a new one.
+    """
+    entries = dict(metadata or {})
+    try:
+        notes = json.loads(entries.get(PANDAS, b"{}"))
+        changed = [_shorten(index, rows) for index in notes.get("index_columns", [])]
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return entries  # not written by pandas: keep it
+    if any(changed):
+        entries[PANDAS] = json.dumps(notes).encode()
+    return entries
+
+
+def _shorten(index: object, rows: int) -> bool:
+    """Shorten a range index in place; return whether it was too long."""
+    if not isinstance(index, dict) or index.get("kind") != "range":
+        return False
+    start, step = int(index["start"]), int(index["step"])
+    if len(range(start, int(index["stop"]), step)) <= rows:
+        return False
+    index["stop"] = start + rows * step
+    return True

@@ -6,7 +6,7 @@ import codecs
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -99,25 +99,17 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
     line_end, terminator = _line_end(text, options)
     backslash = options.quote_escape == "backslash"
     dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, options.header)
-    delimiter = options.delimiter or _delimiter(text, dialect, wanted)
-    return Dialect(delimiter, encoding, mark, line_end, terminator, backslash, options.header)
+    return replace(dialect, delimiter=options.delimiter or _delimiter(text, dialect, wanted))
 
 
 def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
-    wanted = codecs.lookup(stated).name if stated else None
-    wanted = WITHOUT_MARK.get(wanted, wanted) if wanted else None
+    """Return the byte order mark and the encoding; the mark completes a stated ``utf-16``."""
+    name = codecs.lookup(stated).name if stated else ""
+    without_mark = WITHOUT_MARK.get(name, name)
     for mark, encoding in BYTE_ORDER_MARKS:
-        same_family = (
-            wanted is None or wanted == encoding or _stated_without_order(stated, encoding)
-        )
-        if sample.startswith(mark) and same_family:
+        if sample.startswith(mark) and (encoding == without_mark or encoding.startswith(name)):
             return mark, encoding
-    return b"", wanted or "utf-8"
-
-
-def _stated_without_order(stated: str | None, encoding: str) -> bool:
-    """Return whether ``utf-16`` was stated, and the mark completes it with the byte order."""
-    return stated is not None and encoding.startswith(codecs.lookup(stated).name)
+    return b"", without_mark or "utf-8"
 
 
 def _check_stateless(path: Path, encoding: str) -> None:

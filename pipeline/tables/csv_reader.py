@@ -96,7 +96,8 @@ class CsvReader:
                 f"{path} is empty.", "A CSV file needs at least a line with column names."
             )
         self.header = first[0] if self.dialect.header else ""
-        self._names = self._column_names(first[1])
+        count = len(first[1])
+        self._names = first[1] if self.dialect.header else [str(i + 1) for i in range(count)]
         check_names(self._names, path)
         self._text_at = find_columns(self._names, text_columns, path)
 
@@ -167,9 +168,6 @@ class CsvReader:
             raise self._malformed(error, begins) from error
         if taken:
             yield "".join(taken), [], reader.line_num
-
-    def _column_names(self, first: list[str]) -> list[str]:
-        return first if self.dialect.header else [str(i + 1) for i in range(len(first))]
 
     def _check_width(self, fields: list[str], line: int) -> None:
         if len(fields) != len(self._names):

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.tables import ArrowReader, ArrowWriter, NewColumn, Reader, Writer, open_reader
-from pipeline.tables.frame_index import with_index_of
+from pipeline.tables.arrow import with_metadata
 from pipeline.tables.parquet_writer import ParquetWriter
 from tests.tables.rewriting import CODE
 
@@ -63,18 +63,19 @@ def test_the_first_rows_of_a_file_keep_their_range_index(
     ],
 )
 def test_other_notes_stay_as_they_are(notes: bytes) -> None:
-    assert with_index_of({b"pandas": notes, b"k": b"v"}, 2) == {b"pandas": notes, b"k": b"v"}
+    metadata = {b"pandas": notes, b"k": b"v"}
+    assert with_metadata(metadata, {}, 2) == metadata
 
 
 def test_nothing_is_noted_where_nothing_was() -> None:
-    assert with_index_of(None, 2) == {}
-    assert with_index_of({b"k": b"v"}, 2) == {b"k": b"v"}
+    assert with_metadata(None, {}, 2) == {}
+    assert with_metadata({b"k": b"v"}, {}, 2) == {b"k": b"v"}
 
 
 def test_only_the_end_of_the_range_changes() -> None:
     table = pa.Table.from_pandas(frame(INDEXES[0]))
     before = json.loads(table.schema.metadata[b"pandas"])
-    after = json.loads(with_index_of(table.schema.metadata, 3)[b"pandas"])
+    after = json.loads(with_metadata(table.schema.metadata, {}, 3)[b"pandas"])
     before["index_columns"][0]["stop"] = 4
     assert after == before
 
