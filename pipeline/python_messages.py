@@ -17,11 +17,12 @@ Error = TypeVar("Error", bound=PipelineError)
 ARGUMENTS = {
     "text_column": "text_columns",
     "model": "models",
+    "reference_column": "reference_columns",
     "api_key_file": "api_key",
 }
 """Arguments whose name is not just that of the option with underscores."""
 
-LISTS = ("text_columns", "models", "systems")
+LISTS = ("text_columns", "models", "reference_columns", "systems")
 
 FLAGS = ("overwrite", "partial", "wait", "retry_failed", "burst", "explain")
 

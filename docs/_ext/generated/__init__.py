@@ -1,4 +1,4 @@
-"""Writes the reference pages from the code at each build, so that they cannot fall behind it.
+"""Writes the reference pages from the code at each build, so that they are never out of date.
 
 A page asks for a part with a line of its own: ``<!-- generated: commands -->``.
 """
@@ -37,13 +37,13 @@ PARTS: dict[str, Callable[[], str]] = {
     "record-schema": record_schema,
     "service-errors": service_errors,
 }
-"""What a page can ask for."""
+"""The parts that a page can include."""
 
 ASKED = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
 
 
 def filled(page: str) -> str:
-    """Return a page with the parts that it asks for.
+    """Return a page with the parts that it includes.
 
     Raises:
         KeyError: there is no such part.

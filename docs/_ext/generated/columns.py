@@ -1,4 +1,4 @@
-"""The columns that a job adds, with their types, as the code makes them."""
+"""The columns that a job adds, with their types, taken from the code."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def commands() -> str:
 
 
 def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Yield each command with its full name, groups before what is in them."""
+    """Yield each command with its full name, groups before their commands."""
     top = click.Context(app, info_name="tender-pipeline")
     for name in COMMANDS:
         command = app.get_command(top, name)
@@ -45,7 +45,7 @@ def _with_children(
 
 
 def option_names(option: click.Option) -> str:
-    """Return an option as a user types it, with what it takes."""
+    """Return an option as a user types it, with its value."""
     names = ", ".join(sorted(option.opts, key=len, reverse=True))
     taken = "" if option.is_flag else f" {option.metavar or _taken(option)}"
     return names + taken
@@ -80,7 +80,7 @@ def _described(option: click.Option, command: str) -> str:
 
 
 def _meaning(option: click.Option) -> tuple[str, str]:
-    """Return what an option means and its default, which its help may tell in words."""
+    """Return an option's help text, with its default unless the text states it."""
     said = " ".join((option.help or "").split())
     if found := DEFAULT_IN_HELP.search(said):
         return said[: found.start()], _plain(found[1])
@@ -108,6 +108,6 @@ def _taken(option: click.Option) -> str:
 
 
 def _plain(text: str) -> str:
-    """Show the names of options and variables in a help text as code."""
+    """Mark the names of options and variables in a help text as code."""
     text = VARIABLES.sub(r"`\1`", text.replace("<", "&lt;"))
     return NAMES_OF_OPTIONS.sub(r"`\1`", text)

@@ -1,4 +1,4 @@
-"""The HTTP API, from the OpenAPI description that the service itself gives."""
+"""The HTTP API, from the OpenAPI description of the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes Markdown: tables and blocks whose contents may hold any character."""
+"""Writes Markdown tables and blocks with arbitrary contents."""
 
 from __future__ import annotations
 
