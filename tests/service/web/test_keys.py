@@ -129,7 +129,7 @@ async def test_there_is_an_end_to_keys(browser: Browser, accounts: Accounts) -> 
         accounts.keys.make(1, f"{number}")
     response = await browser.send("/keys", name="one more")
     assert response.status_code == 422
-    assert browser.field_error("name").startswith(f"The account has {MOST_KEYS} keys.")
+    assert browser.field_error("name").startswith(f"The account already has {MOST_KEYS} keys.")
 
 
 async def test_a_key_without_a_name_is_called_so(browser: Browser, accounts: Accounts) -> None:
