@@ -13,7 +13,7 @@ __all__ = ["COMMANDS", "app"]
 COMMANDS = {
     "accounts": (
         "pipeline.cli.commands.accounts",
-        "Open accounts of the service, top them up and check them.",
+        "Open, top up and check accounts of the service.",
     ),
     "codes": ("pipeline.cli.commands.codes", "Show, search and add code tables."),
     "evaluate": (

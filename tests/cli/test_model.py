@@ -122,7 +122,7 @@ def test_a_model_does_not_change_what_the_lexical_engine_answers(model: Path) ->
     ("more", "said"),
     [
         (["--model", "model"], "Leave the model out (--model)"),
-        (["--base-url", "http://localhost:9"], "Leave --engine out, or the service (--base-url)."),
+        (["--base-url", "http://localhost:9"], "Remove --engine, or the service (--base-url)."),
     ],
 )
 def test_the_lexical_engine_takes_no_model_and_is_no_service(
@@ -154,11 +154,11 @@ def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
         ({"models": [b"model"]}, "models must be the folder"),
         ({"models": "model", "systems": "psc"}, "Ask for it"),
         ({"models": ["model", "model"]}, "Give one model a system"),
-        ({"models": "model", "engine": "lexical"}, 'let it answer: engine="learned"'),
+        ({"models": "model", "engine": "lexical"}, 'or use it: engine="learned"'),
         ({"engine": "magical"}, "engine must be one of learned, lexical."),
-        ({"models": "model", "service": "PAID"}, "Leave models out, or the service"),
-        ({"engine": "lexical", "service": "PAID"}, "Leave engine out, or the service"),
-        ({"explain": True, "service": "PAID"}, "Leave explain=True out, or the service"),
+        ({"models": "model", "service": "PAID"}, "Remove models, or the service"),
+        ({"engine": "lexical", "service": "PAID"}, "Remove engine, or the service"),
+        ({"explain": True, "service": "PAID"}, "Remove explain=True, or the service"),
         ({"explain": "yes"}, "explain must be True or False."),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
     [
         ("[model]", "[mode]", "is not a valid recipe: 'model'"),
         ("at_least = 2", "at_last = 2", "at_last"),
-        ("systems.naics", "systems.sitc", "names the system sitc"),
+        ("systems.naics", "systems.sitc", "names an unknown system, sitc"),
         ('text = ["entry"]', 'text = ["phrase"]', "phrase"),
         ("split = ", "splits = ", "splits"),
         ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),

@@ -68,7 +68,7 @@ def test_a_finished_sample_leaves_the_full_job_s_table_so_far_alone(tmp_path: Pa
     run(write_csv(tmp_path / "in.csv"), partial, FULL)
     FileSink(output, "csv", sample=True).partial.discard()
     assert partial.exists()
-    with pytest.raises(OutputError, match="without --limit-rows"):
+    with pytest.raises(OutputError, match="holds a full table"):
         FileSink(output, "csv", sample=True).partial.check()
     FileSink(output, "csv").partial.discard()
     assert not partial.exists()
