@@ -6,10 +6,12 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from pipeline.errors import SettingsError
-from pipeline.interruption import Interruption
+
+if TYPE_CHECKING:  # it imports asyncio, which a display does not need
+    from pipeline.interruption import Interruption
 
 __all__ = [
     "Advance",

@@ -28,7 +28,7 @@ COMMANDS = {
     "run": ("pipeline.cli.commands.run", "Classify a table and write it back with its codes."),
     "serve": (
         "pipeline.cli.commands.serve",
-        "Serve the interface on this machine, to rehearse paid runs.",
+        "Serve the API on this machine, to rehearse paid runs.",
     ),
     "train": (
         "pipeline.cli.commands.train",

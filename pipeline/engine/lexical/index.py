@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+from filelock import FileLock, Timeout
 from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
@@ -29,6 +31,9 @@ Hashes = np.ndarray[tuple[int], np.dtype[np.uint32]]
 
 FORM = 5
 """Version of the arrays; increase it when they or their computation change."""
+
+PATIENCE_S = 120.0
+"""How long a process waits for another that builds the same index."""
 
 ARRAYS = ("weights", "places", "ends", "rarity", "named", "codes")
 
@@ -96,18 +101,33 @@ def kept_index(table: CodeTable) -> Index:
     titles = titles_by_language(table)
     try:
         folder = cache_folder() / "indexes" / f"{table.system}-{_key(titles)}"
+        return _load(folder)
     except SettingsError:
         return build_index(titles)
-    try:
-        return _load(folder)
     except (OSError, ValueError, EOFError):
-        shutil.rmtree(folder, ignore_errors=True)  # a damaged folder would block the new one
-        index = build_index(titles)
-    try:
-        _save(index, folder)
-    except OSError as error:
-        log.debug("the index of %s is not cached: %s", table.system, error)
+        pass
+    with _one_builder(folder):
+        try:
+            return _load(folder)  # another process may have built it meanwhile
+        except (OSError, ValueError, EOFError):
+            shutil.rmtree(folder, ignore_errors=True)  # a damaged folder would block the new one
+            index = build_index(titles)
+        try:
+            _save(index, folder)
+        except OSError as error:
+            log.debug("the index of %s is not cached: %s", table.system, error)
     return index
+
+
+@contextmanager
+def _one_builder(folder: Path) -> Iterator[None]:
+    """Wait until no other process builds an index; if no lock can be had, build it all the same."""
+    with ExitStack() as held:
+        with suppress(OSError, Timeout, NotImplementedError):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(folder.parent.with_name("indexes.lock"), timeout=PATIENCE_S)
+            held.enter_context(lock)
+        yield
 
 
 def _hashes(names: Iterable[str]) -> Hashes:

@@ -67,8 +67,19 @@ def readable(text: str) -> str:
         text = LINK.sub(" ", text)
     text = unicodedata.normalize("NFKD", text).casefold()
     if not text.isascii():
-        text = "".join(c for c in text if not unicodedata.combining(c))
+        text = text.translate(_WITHOUT_ACCENTS)
     return text
+
+
+class _WithoutAccents(dict[int, int | None]):
+    """Deletes combining characters; asks of each character once whether it is one."""
+
+    def __missing__(self, point: int) -> int | None:
+        self[point] = None if unicodedata.combining(chr(point)) else point
+        return self[point]
+
+
+_WITHOUT_ACCENTS = _WithoutAccents()
 
 
 def meaning(text: str) -> str:
