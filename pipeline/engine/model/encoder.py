@@ -17,7 +17,7 @@ from pipeline.engine.training.network import compact
 
 __all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
 
-AT_ONCE = 256
+AT_ONCE = 512
 """Texts scored in one matrix; bounds the memory."""
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 
-__all__ = ["Repeats", "gather", "hashes"]
+__all__ = ["Repeats", "gather", "hashed", "hashes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,12 @@ class Repeats:
         place = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
         sure = (self.usual[place] - 1 + 2 * self.trust) / (self.seen[place] + 1)
         return self.hashes[place] == hashes, self.labels[place].astype(np.intp), sure
+
+
+@lru_cache(maxsize=1)
+def hashed(texts: tuple[str, ...]) -> Ints:
+    """Return `hashes` of texts, found once for all the systems that are asked about them."""
+    return hashes(texts)
 
 
 def hashes(texts: Sequence[str]) -> Ints:
