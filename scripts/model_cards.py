@@ -39,8 +39,13 @@ the public domain, as are the Census Bureau's descriptions of industries and its
 were taught along, and its relation of products to industries.""",
     "unspsc": """Contracts of AusTender 2023 and 2024 (Commonwealth of Australia, CC BY 3.0 AU),
 the catalogue of Paraguay's DNCP, framework agreements of ChileCompra, and a few contracts of
-Colombia's SECOP and of New South Wales and Paraguay as Open Contracting data.""",
+Colombia's SECOP and of New South Wales and Paraguay as Open Contracting data. The commodities that
+they use have titles in this package.""",
 }
+
+LANGUAGES = """;
+- CPV titles and phrases in 23 languages, with the code that a first model gave to the English title
+  of their CPV code, where it was sure"""
 
 LIMITS = {
     "cpv": """- Buyers do not agree: of the labelled texts many state a division or group only,
@@ -48,17 +53,18 @@ LIMITS = {
 - Notices of years and publishers that the model has not seen are harder: compare the sources.
 - Codes that no labelled text names are known by their titles and our phrases alone, and are seldom
   found first. Bulgarian, Greek, Maltese, Irish and Baltic texts with labels were few.""",
-    "psc": """- English only. Terse titles of awards ("IGF::OT::IGF ...") often name no object.
+    "psc": """- Examples are in English; other languages are known by CPV titles alone.
+- Terse titles of awards ("IGF::OT::IGF ...") often name no object.
 - Services that differ in who does them (R408, R425, R499, ...) are confused most.
 - Codes that no labelled text names are known by their titles and our phrases alone.""",
-    "naics": """- English only. Buyers choose the industry that fits the set-aside and size standard
+    "naics": """- Examples are in English; other languages are known by CPV titles alone.
+- Buyers choose the industry that fits the set-aside and size standard
   as often as the one that makes the thing, so manufacturers and wholesalers are confused.
 - Forecasts of the Department of State, which name projects rather than objects, do badly.""",
     "unspsc": """- English of Australian agencies and Spanish of Latin American catalogues; others
   will find it weaker. Agencies mostly state classes, catalogues commodities.
-- Only segments, families and classes that buyers use have titles in this package. A commodity that
-  the model knows is answered by its class until the official table was added
-  (`tender-pipeline codes add unspsc FILE`).""",
+- Only segments, families, and the classes and commodities that these buyers use have titles in this
+  package. For others, add the official table (`tender-pipeline codes add unspsc FILE`).""",
 }
 
 CARD = """# The model for {name}
@@ -75,7 +81,7 @@ Nothing else is kept of the texts.
 
 - {learned:,} labelled texts with {codes_from_examples:,} codes;
 - {phrases:,} titles, descriptions and phrases, which word the codes as a buyer would; the phrases
-  were written for this project.
+  were written for this project{languages}.
 
 It can answer with {codes:,} codes.
 
@@ -91,11 +97,19 @@ Repeat it with such data: `tender-pipeline train --recipe recipe.toml --output M
 ## How good it is
 
 On {rows:,} labelled texts of the "held back" files, before they were taught too: a model that had
-not seen them. Exact code, every row counts. What fits the confidence are the same rows.
+not seen them. The confidence was fitted on the same rows.
 
-| | first code right | among 5 | among 10 | calibration error |
-|---|---|---|---|---|
-| all | {first} | {five} | {ten} | {error} |
+| | first code right | among 5 | among 10 |
+|---|---|---|---|
+| the buyer's code is specific: no {field} | {specific_first} | {specific_five} | {specific_ten} |
+| all | {first} | {five} | {ten} |
+
+- {stated} of the first codes are right as far as the buyer states a code: any code of division 45
+  is right for 45000000.
+- {general} of the first codes are a bare {field}.
+- The calibration error is {error} (exact codes, all rows).
+- From a confidence of {ok_from} on, two in three of the first codes are right as far as stated:
+  {ok_rows} of the texts reach it.
 
 | source held back | texts | first | among 5 | among 10 | it says | calibration error |
 |---|---|---|---|---|---|---|
@@ -137,6 +151,7 @@ def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> s
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
         codes=about["codes"],
+        languages=LANGUAGES if recipe["systems"][system].get("learns_from") else "",
         data=DATA[system],
         sources="\n".join(
             f"| {name} | {rows:,} |" for name, rows in about["learned_by_source"].items()
@@ -145,6 +160,14 @@ def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> s
         first=_share(held["right"]["1"]),
         five=_share(held["right"]["5"]),
         ten=_share(held["right"]["10"]),
+        field="segment" if system == "unspsc" else "division",
+        specific_first=_share(held["specific_1"]),
+        specific_five=_share(held["specific_5"]),
+        specific_ten=_share(held["specific_10"]),
+        stated=_share(held["stated"]),
+        general=_share(held["general"]),
+        ok_from=_share(held["ok"]["confidence"]),
+        ok_rows=_share(held["ok"]["rows"]),
         error=_share(held["calibration_error"]),
         by_source="\n".join(_sources(about["by_source"])),
         by_level="\n".join(

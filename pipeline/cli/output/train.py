@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.answers import System
+from pipeline.cli.output.held_out import headline, ok_from
 from pipeline.codes import Retired, levels
 from pipeline.engine.model import Course, Lessons, Trained
 from pipeline.engine.model.arrays import Bools
@@ -39,6 +40,8 @@ def about_model(lessons: Lessons, course: Course, trained: Trained) -> dict[str,
             "rows": len(trained.truth),
             "repeats": trained.repeats,
             "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
+            **headline(trained, course.system),
+            "ok": ok_from(trained, course.system),
             "calibration_error": round(trained.error, 4),
         },
     }

@@ -1,0 +1,63 @@
+"""The leading figures of a model on held-out rows, and the confidence from which a code is `ok`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pipeline.answers import System
+from pipeline.codes import levels
+from pipeline.engine.model import Trained
+from pipeline.engine.model.arrays import Bools
+from pipeline.engine.model.general_codes import is_general
+
+__all__ = ["headline", "ok_from"]
+
+RIGHT = 2 / 3
+"""Share of the codes with the status `ok` that are right as far as the buyer states a code."""
+
+
+def headline(trained: Trained, system: System) -> dict[str, float]:
+    """Return the three leading figures of the rows held back.
+
+    Returns:
+        ``specific_1``, ``specific_5``, ``specific_10``: how often the code is right, of the rows
+        whose code is no division or segment; ``stated``: how often the first code is right as far
+        as the buyer states one; ``general``: how many first codes are a division or a segment.
+    """
+    specific = np.array([not is_general(system, code) for code in trained.truth.tolist()])
+    hits = trained.hits()[specific]
+    general = [is_general(system, code) for code in trained.found[:, 0].tolist()]
+    figures = {f"specific_{top}": _share(hits[:, :top].any(axis=1)) for top in (1, 5, 10)}
+    return figures | {"stated": _share(_stated(trained, system)), "general": _share(general)}
+
+
+def ok_from(trained: Trained, system: System) -> dict[str, float]:
+    """Return the lowest confidence from which two in three of the first codes are right.
+
+    Right is what is right as far as the buyer states a code.
+
+    Returns:
+        ``confidence``: that; ``rows``: the share of the rows that have it or more; ``right``: the
+        share of those whose code is right.
+    """
+    order = np.argsort(-trained.sure, kind="stable")
+    right = np.cumsum(_stated(trained, system)[order]) / np.arange(1, len(order) + 1)
+    enough = np.flatnonzero(right >= RIGHT)
+    last = int(enough[-1]) if len(enough) else 0
+    return {
+        "confidence": round(float(trained.sure[order[last]]), 4),
+        "rows": round((last + 1) / len(order), 4),
+        "right": round(float(right[last]), 4),
+    }
+
+
+def _stated(trained: Trained, system: System) -> Bools:
+    """Tell which first codes are right as far as the buyer states one."""
+    rows = zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True)
+    return np.array([found.startswith(levels.stem(system, truth)) for truth, found in rows])
+
+
+def _share(some: Bools | Sequence[bool]) -> float:
+    return round(float(np.mean(some)), 4) if len(some) else 0.0
