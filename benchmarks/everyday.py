@@ -1,0 +1,58 @@
+"""Answers the everyday descriptions, and says how many best codes an expert would accept.
+
+    python -m benchmarks.everyday
+
+Prints the best code of each description in each system: + where it is right, - where it is not.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pipeline
+from pipeline.answers import SYSTEMS, System
+
+__all__ = ["accepted", "answered", "descriptions"]
+
+FILE = Path(__file__).parents[1] / "sample_inputs" / "everyday.csv"
+
+
+def descriptions() -> list[dict[str, str]]:
+    """Return the rows of the file: description, expert's codes and accepted leading digits."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def answered() -> list[Mapping[System, Sequence[Mapping[str, object]]]]:
+    """Return the matches of each description by system, best first."""
+    rows = pipeline.classify(FILE, top=10).table.to_pylist()
+    return [{system: row[f"{system}_matches"] or [] for system in SYSTEMS} for row in rows]
+
+
+def accepted(row: Mapping[str, str], system: System, code: str) -> bool:
+    """Tell whether an expert would accept a code for a description."""
+    return code.startswith(tuple(row[f"accepted_{system}"].split()))
+
+
+def main() -> None:
+    """Print the answers, then how many are right."""
+    rows, answers = descriptions(), answered()
+    right: dict[System, list[int]] = {system: [0, 0] for system in SYSTEMS}
+    for row, answer in zip(rows, answers, strict=True):
+        print(f"\n{row['id']} {row['language']} {row['description']}")
+        for system in SYSTEMS:
+            hits = [accepted(row, system, str(match["code"])) for match in answer[system]]
+            right[system][0] += any(hits[:1])
+            right[system][1] += any(hits)
+            for match in answer[system][:1]:
+                sign, sure = "+" if hits[0] else "-", match["confidence"]
+                print(f"  {sign} {system:6} {match['code']} {match['title']} ({sure:.2f})")
+    print("\nright first, and among the matches:")
+    for system in SYSTEMS:
+        print(f"  {system:6} {right[system][0]} and {right[system][1]} of {len(rows)}")
+
+
+if __name__ == "__main__":
+    main()
