@@ -19,6 +19,7 @@ from pipeline.engine.model import (
     Examples,
     Lessons,
     NetworkSettings,
+    OtherLanguages,
     Recipe,
 )
 from pipeline.engine.model.arrays import Floats
@@ -59,6 +60,8 @@ class Lines:
         most_of_a_source: the total weight of a source with more texts than this.
         title_weight, title_share: a title's weight; its chance to take part in an epoch.
         phrase_weight: a phrase's weight, from a file or shipped.
+        learns_from: a system whose phrases in other languages teach this one; see
+            `pipeline.engine.training.other_languages`.
         remembers: whether typical texts of each code are kept.
     """
 
@@ -69,6 +72,7 @@ class Lines:
     title_weight: float = 0.3
     title_share: float = 1.0
     phrase_weight: float = 0.3
+    learns_from: System | None = None
     remembers: bool = True
 
 
@@ -104,7 +108,8 @@ def read_recipe(path: Path) -> Prepared:
         networks = text["network"]
         seeds = range(networks.pop("count"))
         settings = tuple(NetworkSettings(**networks, seed=seed) for seed in seeds)
-        recipe = Recipe(settings, **text["model"])
+        languages = OtherLanguages(**text.get("other_languages", {}))
+        recipe = Recipe(settings, **text["model"], other_languages=languages)
         _check(systems, recipe)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
@@ -140,11 +145,17 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
         for names in (lines.taught, lines.held_back):
             if not (isinstance(names, list) and names):
                 raise ValueError(f"{name} needs files in the lists taught and held_back")
-    parts: list[Recipe | NetworkSettings] = [recipe, *recipe.networks]
+        if lines.learns_from is not None and lines.learns_from not in {*systems} - {name}:
+            raise ValueError(f"{name} learns from {lines.learns_from}, which it does not name")
+    parts: list[Recipe | OtherLanguages | NetworkSettings] = [
+        recipe,
+        recipe.other_languages,
+        *recipe.networks,
+    ]
     for part in parts:
         for each in fields(part):
             value, whole = getattr(part, each.name), each.type == "int"
-            if not isinstance(value, tuple | int | (int if whole else float)):
+            if not isinstance(value, tuple | OtherLanguages | int | (int if whole else float)):
                 raise ValueError(f"{each.name} is not a {'whole ' if whole else ''}number")
 
 
@@ -166,6 +177,8 @@ def _course(
         _weights(all_sources, lines),
         np.repeat([lines.title_weight, lines.phrase_weight], [len(titles), len(others)]),
         np.repeat([lines.title_share, 1.0], [len(titles), len(others)]),
+        sum(map(table.assignable, table.titles)),
+        lines.learns_from,
         lines.remembers,
         recognises=False,
     )

@@ -37,11 +37,15 @@ most_of_a_source = 50
 [systems.unspsc]
 taught = ["taught_unspsc.csv"]
 held_back = ["tried_unspsc.csv"]
+learns_from = "naics"
 remembers = false
+
+[other_languages]
+sure = 0.9
 """
 
 NAICS = {"03111000": "111140", "45233140": "237310", "90910000": "561720"}
-UNSPSC = {"03111000": "10151700", "45233140": "72141003", "90910000": "76111500"}
+UNSPSC = {"03111000": "10151700", "45233140": "72141199", "90910000": "76111500"}
 
 
 def labelled(path: Path, seed: int, codes: dict[str, str], rows: int) -> None:
@@ -82,7 +86,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
     assert folder.systems == ("naics", "unspsc")
     codes = {system: set(load_model(folder, system).codes.tolist()) for system in folder.systems}
     assert {"237990", "561720"} <= codes["naics"]
-    assert "72141003" in codes["unspsc"]  # a commodity, which the shipped table lacks
+    assert "72141199" in codes["unspsc"]  # a commodity, which the shipped table lacks
     assert {file.name.partition(".")[0] for file in folder.path.iterdir()} == {
         "encoder",
         "model",
@@ -96,7 +100,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
     [
         ("[model]", "[mode]", "is not a valid recipe: 'model'"),
         ("at_least = 2", "at_last = 2", "at_last"),
-        ("systems.naics", "systems.sitc", "names an unknown system, sitc"),
+        ("systems.unspsc", "systems.sitc", "names an unknown system, sitc"),
         ('text = ["entry"]', 'text = ["phrase"]', "phrase"),
         ("split = ", "splits = ", "splits"),
         ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),
@@ -105,6 +109,8 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
         ("epochs = 2", 'epochs = "2"', "epochs is not a whole number"),
         ("dropout = 0.5", "dropout = [0.5]", "dropout is not a number"),
         ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
+        ('learns_from = "naics"', 'learns_from = "cpv"', "unspsc learns from cpv"),
+        ("sure = 0.9", 'sure = "often"', "sure is no number"),
         ('["tried.csv"]', "[]", "in the lists taught and held_back"),
         ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),
     ],

@@ -7,6 +7,7 @@ from pipeline.engine.model.saving import check_free, save
 from pipeline.engine.training.dataset import Lessons
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.network import Settings as NetworkSettings
+from pipeline.engine.training.other_languages import OtherLanguages
 from pipeline.engine.training.task import Course, Recipe, history_course, history_recipe
 from pipeline.engine.training.train import train, work
 from pipeline.engine.training.validation import Trained
@@ -18,6 +19,7 @@ __all__ = [
     "Model",
     "ModelFolder",
     "NetworkSettings",
+    "OtherLanguages",
     "Recipe",
     "Trained",
     "check_free",

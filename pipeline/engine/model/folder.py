@@ -34,7 +34,7 @@ __all__ = [
     "shipped_models",
 ]
 
-FORM = 2
+FORM = 3
 """Raised when the arrays, or the way the features are computed, change."""
 
 KIND = "tender-pipeline model"

@@ -11,7 +11,9 @@ from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
 from pipeline.engine.model.encoder import encoded, portions
-from pipeline.engine.model.exact_matches import Repeats, hashes
+from pipeline.engine.model.exact_matches import Repeats, hashed
+from pipeline.engine.model.general_codes import fields, made_specific
+from pipeline.engine.model.largest import largest
 from pipeline.engine.model.scorer import Blend, Read, Scores, familiarity
 
 __all__ = ["Model", "highest"]
@@ -65,14 +67,19 @@ class Model:
         for portion in portions(texts):
             part = slice(start, start + len(portion))
             read = _reader(portion)
-            places[part], confidence[part] = self.ranked(read, hashes(portion), width)
+            places[part], confidence[part] = self.ranked(read, hashed(portion), width)
             confidence[part][self._strange(portion)] = 0
             start += len(portion)
         return places, confidence
 
+    def shares(self, read: Read) -> tuple[Floats, Floats]:
+        """Return the codes' shares, those of general codes passed on; see `Scores`."""
+        shares, known = self.scores.shares(read)
+        return made_specific(shares, fields(self.system, self.codes)), known
+
     def ranked(self, read: Read, seen: Ints, top: int) -> tuple[Ints, Floats]:
         """Rank the codes of texts that are read and hashed elsewhere; see `predict`."""
-        shares, known = self.scores.shares(read)
+        shares, known = self.shares(read)
         places, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
@@ -84,7 +91,7 @@ class Model:
 
     def _strange(self, texts: tuple[str, ...]) -> Bools:
         """Tell which texts nothing is known of: confidence 0, which means no match."""
-        seen, _, _ = self.repeats.find(hashes(texts))
+        seen, _, _ = self.repeats.find(hashed(texts))
         strange: Bools = ~seen & (self.scores.words_known(texts) < LEAST_KNOWN)
         return strange
 
@@ -107,11 +114,6 @@ def _reader(texts: tuple[str, ...]) -> Read:
 def highest(shares: Floats, count: int) -> tuple[Ints, Floats]:
     """Return (where each row's highest shares stand, those shares), of equals the first."""
     count = min(count, shares.shape[1])
-    # Partitioning values is three times as fast as partitioning places.
-    last = np.partition(shares, -count, axis=1)[:, -count, None]
-    row, place = np.nonzero(shares >= last)
-    values = shares[row, place]
-    order = np.lexsort((place, -values, row))
-    starts = np.searchsorted(row, np.arange(len(shares)))
-    best = order[starts[:, None] + np.arange(count)]
+    row, place, values = largest(shares, count)
+    best = np.searchsorted(row, np.arange(len(shares)))[:, None] + np.arange(count)
     return place[best], values[best].astype(np.float64)

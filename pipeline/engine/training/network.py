@@ -8,9 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.arrays import Bools, Floats, Ints
+from pipeline.engine.model.general_codes import Field
 
-__all__ = ["Head", "Lesson", "Network", "Settings", "compact", "fit", "softmax"]
+__all__ = ["Head", "Lesson", "Network", "Settings", "compact", "fit", "prior", "softmax"]
+
+
+TINY = 1e-30
+"""The codes of a field may be so unlikely that their shares are nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,9 @@ class Lesson:
         weights: how much each text counts.
         shares: how likely a text takes part in an epoch (it then counts for those that did not).
         tree: codes x traits.
+        fields: the general codes, and the codes below them.
+        partial: which texts may have any code of the field that their general label names.
+        prior: what speaks for each code before anything is read; see `prior`.
     """
 
     vectors: sparse.csr_matrix
@@ -30,6 +38,9 @@ class Lesson:
     weights: Floats
     shares: Floats
     tree: sparse.csr_matrix
+    fields: Sequence[Field]
+    partial: Bools
+    prior: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +98,15 @@ class _Adagrad:
         self._squares = np.full(len(weights) if by_row else weights.shape, 1e-6, np.float32)
 
     def step(self, rows: Ints | slice, gradient: Floats, rate: float) -> None:
-        """Move some rows against their gradient."""
+        """Move some rows against their gradient, which is overwritten."""
         if self._by_row:
             self._squares[rows] += np.einsum("ij,ij->i", gradient, gradient) / gradient.shape[1]
-            scale = (rate / np.sqrt(self._squares[rows]))[:, None]
+            gradient *= (rate / np.sqrt(self._squares[rows]))[:, None]
         else:
             self._squares[rows] += gradient * gradient
-            scale = rate / np.sqrt(self._squares[rows])
-        self.weights[rows] -= gradient * scale
+            gradient /= np.sqrt(self._squares[rows])
+            gradient *= rate
+        self.weights[rows] -= gradient
 
 
 def softmax(scores: Floats) -> Floats:
@@ -138,7 +150,8 @@ class _Learner:
         self._settings = settings
         nothing = np.zeros((lesson.tree.shape[1], settings.dimensions), np.float32)
         self._traits = _Adagrad(nothing, by_row=False)
-        self._prior = _prior(lesson)
+        self._codes_of_traits = lesson.tree.T.tocsr()
+        self._field = {own: np.append(below, own) for own, below in lesson.fields}
 
     def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
         """Take one step on some texts, at a share of the full rates."""
@@ -147,27 +160,54 @@ class _Learner:
         known = self._features.weights[used]
         directions = lesson.tree @ self._traits.weights
         hidden = vectors @ known
-        error = softmax(hidden @ directions.T + self._prior)
-        error[np.arange(len(rows)), lesson.labels[rows]] -= 1
+        error = hidden @ directions.T
+        error += lesson.prior
+        softmax(error)
+        self._subtract_labels(error, rows)
         error *= (lesson.weights[rows] / lesson.shares[rows])[:, None].astype(np.float32)
         back = error @ directions
-        by_trait = lesson.tree.T @ (error.T @ hidden)
+        by_trait = self._codes_of_traits @ (error.T @ hidden)
         self._traits.step(slice(None), by_trait, rate * settings.trait_rate)
-        gradient = vectors.T.tocsr() @ back + settings.shrinkage * known
+        gradient = vectors.T.tocsr() @ back
+        known *= settings.shrinkage
+        gradient += known
         self._features.step(used, gradient, rate * settings.feature_rate)
+
+    def _subtract_labels(self, shares: Floats, rows: Ints) -> None:
+        """Turn the shares of the codes into the gradient of the loss, in place.
+
+        What a label may mean is subtracted: its code or, where it is general, the codes of its
+        field in proportion to their shares. So a general label says nothing against a code of its
+        field. (Jin and Ghahramani: Learning with multiple labels, 2002.)
+        """
+        labels, partial = self.lesson.labels[rows], self.lesson.partial[rows]
+        exact = np.flatnonzero(~partial)
+        shares[exact, labels[exact]] -= 1
+        for row in np.flatnonzero(partial):
+            field = self._field[labels[row]]
+            meant = shares[row, field]
+            shares[row, field] -= meant / max(meant.sum(), TINY)
 
     def head(self) -> Head:
         """Return what was learned of the codes."""
         softer = np.float32((1 - self._settings.dropout) ** self._settings.softness)
-        return Head(self.lesson.tree @ self._traits.weights * softer, self._prior)
+        return Head(self.lesson.tree @ self._traits.weights * softer, self.lesson.prior)
 
 
-def _prior(lesson: Lesson) -> Floats:
-    """Return the log of how often each code is given; one never seen counts as a 20th of a text."""
-    codes = lesson.tree.shape[0]
-    seen = np.bincount(lesson.labels, lesson.weights, codes) + 0.05
-    prior: Floats = np.log(seen / seen.sum()).astype(np.float32)
-    return prior
+def prior(
+    labels: Ints, weights: Floats, partial: Bools, codes: int, fields: Sequence[Field]
+) -> Floats:
+    """Return the log of how often each code is given; one never seen counts as a 20th of a text.
+
+    A partial label is divided among the codes of its field, in proportion to how often they are
+    given.
+    """
+    seen = np.bincount(labels, weights * ~partial, codes) + 0.05
+    partly = np.bincount(labels, weights * partial, codes)
+    for own, below in fields:
+        seen[below] *= 1 + partly[own] / seen[below].sum()
+    logarithm: Floats = np.log(seen / seen.sum()).astype(np.float32)
+    return logarithm
 
 
 def _batches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.network import Settings
+from pipeline.engine.training.other_languages import OtherLanguages
 
 __all__ = ["Course", "Recipe", "history_course", "history_recipe"]
 
@@ -33,6 +34,9 @@ class Course:
         weights: how much each example counts, the held back ones behind the others.
         phrase_weights: how much each phrase counts.
         phrase_shares: how likely each phrase takes part in an epoch.
+        titles: how many of the phrases, the first ones, are titles in English, one a code.
+        learns_from: a system with phrases in more languages, which teach this one their words; see
+            `pipeline.engine.training.other_languages`.
         remembers: whether typical texts of each code are kept.
         recognises: whether an example's text, asked again, is answered with its usual code.
         beside: the model that answers together with what is learned, if one does; a few examples
@@ -46,6 +50,8 @@ class Course:
     weights: Floats
     phrase_weights: Floats
     phrase_shares: Floats
+    titles: int = 0
+    learns_from: System | None = None
     remembers: bool = True
     recognises: bool = True
     beside: Model | None = None
@@ -66,6 +72,7 @@ class Recipe:
         most_kept: features in the finished model, those that move the texts most.
         width: dimensions of the finished model.
         columns: of a part that is kept in one byte; see `codebook`.
+        other_languages: how much the phrases of `Course.learns_from` teach.
     """
 
     networks: tuple[Settings, ...]
@@ -74,6 +81,7 @@ class Recipe:
     most_kept: int = 100_000
     width: int = 192
     columns: int = 2
+    other_languages: OtherLanguages = field(default_factory=OtherLanguages)
 
 
 def history_course(system: System, examples: Examples, beside: Model | None) -> Course:

@@ -9,8 +9,10 @@ import numpy as np
 from loky import ProcessPoolExecutor
 from scipy import sparse
 
+from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.general_codes import fields, is_general
 from pipeline.engine.model.product_quantization import quantised, rotation
 from pipeline.engine.model.prototypes import Memory, remember
 from pipeline.engine.model.scorer import Scorer
@@ -18,7 +20,8 @@ from pipeline.engine.model.vocabulary import Vocabulary, learn
 from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.label_traits import tree
-from pipeline.engine.training.network import Head, Lesson, Network, Settings, fit
+from pipeline.engine.training.network import Head, Lesson, Network, Settings, fit, prior
+from pipeline.engine.training.other_languages import with_other_languages
 from pipeline.engine.training.task import Course, Recipe
 from pipeline.engine.training.validation import Trained, finished, tried
 from pipeline.errors import InputError
@@ -26,6 +29,13 @@ from pipeline.errors import InputError
 __all__ = ["train", "work"]
 
 Advance = Callable[[int], None]
+
+PARTIAL: Sequence[System] = ("cpv",)
+"""Systems in which a general label may mean any code of its field.
+
+Learned so, CPV has .318 of the specific codes of the held back texts first, and not .286; .421 are
+right as far as the buyer states a code, and not .394. Of UNSPSC .389 are, and .407 if a segment is
+learned as a code like any other: AusTender uses some segments as such."""
 
 
 def train(
@@ -82,6 +92,7 @@ def _fitted(
         for course, each, its_codes in zip(courses, taught, codes, strict=True)
     ]
     use = _use(lessons)
+    lessons = _in_more_languages(courses, lessons, recipe, advance)
     network = merge(_networks(lessons, recipe.networks, advance, jobs), use, recipe.width)
     del lessons
     encoder, heads = _encoder(vocabulary, network, use, recipe)
@@ -113,13 +124,50 @@ def _unheard(read: int) -> None:
 
 def _lesson(course: Course, vocabulary: Vocabulary, taught: Examples, codes: Texts) -> Lesson:
     own = len(taught) - len(course.phrases)
+    labels = np.searchsorted(codes, taught.codes)
+    its_fields = fields(course.system, codes) if course.system in PARTIAL else ()
+    partial = np.isin(labels, [place for place, _ in its_fields])
+    partial[own:] = False  # the title of a general code is a title of no other
+    weights = np.concatenate([course.weights[:own], course.phrase_weights]).astype(np.float32)
     return Lesson(
         sparse.vstack([vocabulary.vectors(part)[0] for part in taught.parts]).tocsr(),
-        np.searchsorted(codes, taught.codes),
-        np.concatenate([course.weights[:own], course.phrase_weights]).astype(np.float32),
+        labels,
+        weights,
         np.concatenate([np.ones(own), course.phrase_shares]),
         tree(course.system, codes.tolist()),
+        its_fields,
+        partial,
+        prior(labels, weights, partial, len(codes), its_fields),
     )
+
+
+def _in_more_languages(
+    courses: Sequence[Course], lessons: Sequence[Lesson], recipe: Recipe, advance: Advance
+) -> list[Lesson]:
+    """Return the lessons, those with texts of more languages that are to learn from others."""
+    places = {course.system: place for place, course in enumerate(courses)}
+    teachers = {
+        place: places[course.learns_from]
+        for place, course in enumerate(courses)
+        if course.learns_from is not None
+    }
+    found = [*lessons]
+    if not teachers:
+        return found
+    first = fit([lessons[place] for place in teachers], recipe.networks[0], advance)
+    for (place, many), head in zip(teachers.items(), first.heads, strict=True):
+        rows = np.arange(len(lessons[many].labels))
+        phrases = rows[len(rows) - len(courses[many].phrases) :]
+        found[place] = with_other_languages(
+            lessons[place],
+            first,
+            head,
+            lessons[many],
+            phrases,
+            courses[many].titles,
+            recipe.other_languages,
+        )
+    return found
 
 
 def _use(lessons: Sequence[Lesson]) -> Floats:
@@ -164,7 +212,10 @@ def _scorer(
 
 def _memory(course: Course, examples: Examples, encoder: Encoder, codes: Texts) -> Memory:
     taught = Examples.joined([examples, course.phrases])
-    hidden = [encoder.hidden(each.parts[0])[0] for each in taught.portions()]
-    labels = np.searchsorted(codes, taught.codes)
     weights = np.concatenate([course.weights[: len(examples)], course.phrase_weights])
-    return remember(np.concatenate(hidden), labels, weights)
+    general = np.array([is_general(course.system, code) for code in taught.codes.tolist()])
+    # What is only known to be of a field speaks for no code of it. If that is all, it has to.
+    kept = ~general if course.system in PARTIAL and not general.all() else general | ~general
+    hidden = [encoder.hidden(each.parts[0])[0] for each in taught.where(kept).portions()]
+    labels = np.searchsorted(codes, taught.codes[kept])
+    return remember(np.concatenate(hidden), labels, weights[kept])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Texts
 from pipeline.engine.model.calibration import (
     calibrate,
@@ -15,6 +16,7 @@ from pipeline.engine.model.calibration import (
 )
 from pipeline.engine.model.exact_matches import Repeats, gather
 from pipeline.engine.model.features import Counts
+from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.model import Model, highest
 from pipeline.engine.model.scorer import Read, Scorer, Scores, blend, familiarity, places
 from pipeline.engine.training.examples import Examples
@@ -89,7 +91,7 @@ def tried(course: Course, scorer: Scorer) -> Trained:
     found, usual, _ = model.repeats.find(course.held_back.hashes)
     known_again = (model.codes[usual] == course.held_back.codes) & found
     trust = float((known_again.sum() + 1) / (found.sum() + 2))
-    ranked = [_ranked(scores, each) for each in course.held_back.portions()]
+    ranked = [_ranked(model, each) for each in course.held_back.portions()]
     best, hits, known = (np.concatenate(each) for each in zip(*ranked, strict=True))
     seen = evidence(best[:, 0], best[:, 1], known)
     start = None if course.beside is None else course.beside.calibration
@@ -111,11 +113,11 @@ def tried(course: Course, scorer: Scorer) -> Trained:
     return Trained(model, course.held_back.codes, top, sure, int(found.sum()))
 
 
-def _ranked(scores: Scores, examples: Examples) -> tuple[Floats, Floats, Floats]:
+def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
     """Return (texts x 10: the highest shares; whether those codes are right; share known)."""
-    shares, known = scores.shares(_reader(examples.parts[0]))
+    shares, known = model.shares(_reader(examples.parts[0]))
     places, best = highest(shares, TOP)
-    hits = (scores.codes[places] == examples.codes[:, None]).astype(np.float64)
+    hits = (model.codes[places] == examples.codes[:, None]).astype(np.float64)
     missing = ((0, 0), (0, TOP - best.shape[1]))
     return np.pad(best, missing), np.pad(hits, missing), known
 
@@ -130,16 +132,21 @@ def _weight(course: Course, scorer: Scorer) -> float:
         return 1.0
     likelihood = np.zeros(len(WEIGHTS))
     for each in course.held_back.portions():
-        own, known = _share_of_truth(scorer, each)
-        other, _ = _share_of_truth(course.beside.scores, each)
+        own, known = _share_of_truth(course.system, scorer, each)
+        other, _ = _share_of_truth(course.system, course.beside.scores, each)
         weights = WEIGHTS[:, None] * familiarity(known)
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
 
 
-def _share_of_truth(scores: Scores, examples: Examples) -> tuple[Floats, Floats]:
-    """Return (what share the right code of each example gets; share of its features known)."""
+def _share_of_truth(system: System, scores: Scores, examples: Examples) -> tuple[Floats, Floats]:
+    """Return (what share the right code of each example gets; share of its features known).
+
+    Of a general code that is the share of its whole field.
+    """
     shares, known = scores.shares(_reader(examples.parts[0]))
+    for own, below in fields(system, scores.codes):
+        shares[:, own] += shares[:, below].sum(axis=1)
     place = places(scores.codes, examples.codes)
     return np.where(place >= 0, shares[np.arange(len(examples)), place], 0), known
 

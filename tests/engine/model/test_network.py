@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.training.network import Lesson, Settings, fit, softmax
+from pipeline.engine.training.network import Lesson, Settings, fit, prior, softmax
 
 WORDS = 60
 
@@ -16,7 +16,10 @@ def test_what_was_learned_from_thinned_texts_is_not_too_sure_of_whole_ones() -> 
     asked, truths = _texts(leaning, 600, random)
     ones = np.ones(len(labels))
     own = sparse.identity(2, np.float32, "csr")
-    lesson = Lesson(taught, labels, ones.astype(np.float32), ones, own)
+    weights = ones.astype(np.float32)
+    nothing = np.zeros(len(labels), np.bool_)
+    evenly = prior(labels, weights, nothing, 2, ())
+    lesson = Lesson(taught, labels, weights, ones, own, (), nothing, evenly)
     settings = Settings(8, 20, 32, dropout=0.8, softness=2 / 3)
     network = fit([lesson], settings, lambda read: None)
     [head] = network.heads

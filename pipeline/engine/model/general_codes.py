@@ -1,0 +1,71 @@
+"""Codes that name a whole field, CPV divisions and UNSPSC segments, and the codes below them.
+
+A buyer who gives one says that the text belongs somewhere in the field, and not which code it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from pipeline.answers import System
+from pipeline.engine.model.arrays import Floats, Ints, Texts
+
+__all__ = ["Field", "fields", "is_general", "made_specific"]
+
+WITH_FIELDS = ("cpv", "unspsc")
+
+EVIDENCE = 0.01
+"""A general code stays first if each code below it has less than this part of its share."""
+LEAST = 1e-3
+"""General codes with a smaller share are left alone: they come first in no answer."""
+
+Field = tuple[int, Ints]
+"""The place of a general code, and the places of all codes below it."""
+
+
+def is_general(system: System, code: str) -> bool:
+    """Tell whether a code names a whole field."""
+    return system in WITH_FIELDS and code.endswith("000000")
+
+
+def fields(system: System, codes: Texts) -> tuple[Field, ...]:
+    """Return the fields whose general code is among some codes, with any code below it."""
+    return _fields(system, tuple(codes.tolist()))
+
+
+@lru_cache(maxsize=8)
+def _fields(system: System, codes: Sequence[str]) -> tuple[Field, ...]:
+    below: dict[str, list[int]] = {}
+    for place, code in enumerate(codes):
+        if not is_general(system, code):
+            below.setdefault(code[:2], []).append(place)
+    return tuple(
+        (place, np.array(below[code[:2]]))
+        for place, code in enumerate(codes)
+        if is_general(system, code) and code[:2] in below
+    )
+
+
+def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:
+    """Pass the shares of general codes on to the codes below them, in place.
+
+    A general code that would come before all codes below it keeps as much as the first of them had.
+    The rest goes to the codes below, in proportion to their shares.
+
+    Args:
+        shares: texts x codes.
+        some: the fields of the codes.
+    """
+    for own, below in some:
+        rows = np.flatnonzero(shares[:, own] >= LEAST)
+        parts = shares[np.ix_(rows, below)]
+        best, general = parts.max(axis=1), shares[rows, own]
+        lower = (best < general) & (best >= EVIDENCE * general)
+        rows, parts, best, general = rows[lower], parts[lower], best[lower], general[lower]
+        growth = 1 + (general - best) / parts.sum(axis=1)
+        shares[np.ix_(rows, below)] = parts * growth[:, None]
+        shares[rows, own] = best
+    return shares
