@@ -110,7 +110,7 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
         ("dropout = 0.5", "dropout = [0.5]", "dropout is not a number"),
         ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
         ('learns_from = "naics"', 'learns_from = "cpv"', "unspsc learns from cpv"),
-        ("sure = 0.9", 'sure = "often"', "sure is no number"),
+        ("sure = 0.9", 'sure = "often"', "sure is not a number"),
         ('["tried.csv"]', "[]", "in the lists taught and held_back"),
         ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),
     ],

@@ -70,9 +70,11 @@ def changed(folder: Path, **values: object) -> None:
     (folder / "model.json").write_text(json.dumps(about | values), "utf-8")
 
 
-def test_a_model_of_a_newer_form_is_refused(folder: Path) -> None:
-    changed(folder, form=folders.FORM + 1)
-    with pytest.raises(SettingsError, match="has form 3, and this version reads form 2") as caught:
+@pytest.mark.parametrize("form", [folders.FORM - 1, folders.FORM + 1])
+def test_a_model_of_an_older_or_newer_form_is_refused(folder: Path, form: int) -> None:
+    changed(folder, form=form)
+    said = f"has form {form}, and this version reads form {folders.FORM}"
+    with pytest.raises(SettingsError, match=said) as caught:
         model_folder(folder)
     assert "Train it again" in caught.value.hint
 
