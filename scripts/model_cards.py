@@ -96,8 +96,8 @@ Repeat it with such data: `tender-pipeline train --recipe recipe.toml --output M
 
 ## How good it is
 
-On {rows:,} labelled texts of the "held back" files, before they were taught too: a model that had
-not seen them. The confidence was fitted on the same rows.
+On {rows:,} labelled texts of the "held back" files, which the model has not learned. The
+confidence was fitted on the same rows.
 
 | | first code right | among 5 | among 10 |
 |---|---|---|---|

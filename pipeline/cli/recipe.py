@@ -55,7 +55,7 @@ class Lines:
 
     Attributes:
         taught: files of labelled texts, with the columns ``text``, ``code`` and ``source``.
-        held_back: files that validate a first model; the final model learns them, too.
+        held_back: files that validate a first model.
         phrases: files of further wordings of codes.
         most_of_a_source: the total weight of a source with more texts than this.
         title_weight, title_share: a title's weight; its chance to take part in an epoch.
@@ -63,6 +63,7 @@ class Lines:
         learns_from: a system whose phrases in other languages teach this one; see
             `pipeline.engine.training.other_languages`.
         remembers: whether typical texts of each code are kept.
+        learns_held_back: whether the final model learns the files that are held back.
     """
 
     taught: Sequence[str]
@@ -74,6 +75,7 @@ class Lines:
     phrase_weight: float = 0.3
     learns_from: System | None = None
     remembers: bool = True
+    learns_held_back: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +183,10 @@ def _course(
         lines.learns_from,
         lines.remembers,
         recognises=False,
+        learns_held_back=lines.learns_held_back,
     )
-    return course, taught, tried, Counter(all_sources)
+    learned = all_sources if lines.learns_held_back else sources
+    return course, taught, tried, Counter(learned)
 
 
 def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> list[str]:

@@ -26,7 +26,7 @@ def about_model(lessons: Lessons, course: Course, trained: Trained) -> dict[str,
     return {
         "system": course.system,
         "rows": lessons.rows,
-        "learned_rows": len(course.taught) + len(course.held_back),
+        "learned_rows": len(course.examples(whole=True)),
         "rows_without_text": lessons.without_text,
         "rows_without_code": lessons.without_code,
         "unknown_codes": dict(lessons.unknown.most_common()),

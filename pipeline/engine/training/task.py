@@ -39,6 +39,8 @@ class Course:
             `pipeline.engine.training.other_languages`.
         remembers: whether typical texts of each code are kept.
         recognises: whether an example's text, asked again, is answered with its usual code.
+        learns_held_back: whether the finished model learns the held back examples, too. If no
+            course does, it is the model that was measured, and training takes half the time.
         beside: the model that answers together with what is learned, if one does; a few examples
             held back change little of what its confidence means.
     """
@@ -54,11 +56,14 @@ class Course:
     learns_from: System | None = None
     remembers: bool = True
     recognises: bool = True
+    learns_held_back: bool = True
     beside: Model | None = None
 
     def examples(self, whole: bool) -> Examples:
-        """Return the examples: all of them, or those that are not held back."""
-        return Examples.joined([self.taught, self.held_back]) if whole else self.taught
+        """Return the examples: those of the finished model, or those that are not held back."""
+        if whole and self.learns_held_back:
+            return Examples.joined([self.taught, self.held_back])
+        return self.taught
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Trains models from labelled texts, first without those that are to try them, then with all."""
+"""Trains models from labelled texts, first without those that measure them, then with all."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def train(
 ) -> list[Trained]:
     """Return a calibrated model for each course; what one teaches of the features serves all.
 
-    What confidence means is learned from models that lack the examples held back; the models that
-    are returned were taught them, too.
+    What confidence means is learned from models that lack the examples held back. The models that
+    are returned were taught them too, unless their courses say otherwise.
 
     Args:
         courses: what to learn, one a system.
@@ -57,6 +57,8 @@ def train(
     """
     rehearsed = _fitted(courses, recipe, False, advance, jobs)
     trials = [tried(course, scorer) for course, scorer in zip(courses, rehearsed, strict=True)]
+    if not any(course.learns_held_back for course in courses):
+        return trials
     whole = _fitted(courses, recipe, True, advance, jobs)
     return [
         replace(trial, model=finished(course, scorer, trial.model))
@@ -66,9 +68,11 @@ def train(
 
 def work(courses: Sequence[Course], recipe: Recipe) -> int:
     """Return about how many texts `train` reads, over all networks and epochs."""
+    stages = [False, True] if any(course.learns_held_back for course in courses) else [False]
     each = sum(
-        2 * len(course.taught) + len(course.held_back) + 2 * round(course.phrase_shares.sum())
+        len(course.examples(whole)) + round(course.phrase_shares.sum())
         for course in courses
+        for whole in stages
     )
     epochs = sum(settings.epochs for settings in recipe.networks)
     return int(each * epochs)
