@@ -24,8 +24,8 @@ def test_the_first_blocks_are_the_commands_that_the_checks_run() -> None:
 
 def test_the_figures_are_those_of_the_explanation() -> None:
     explained = {cells[0]: cells for cells in rows(page("explanation/accuracy"), "system")}
-    for system, first, among_10, level, error in rows(README, "system"):
-        assert [first, among_10, level, error] == [explained[system][i] for i in (1, 3, 4, 5)]
+    for system, first, among_10, stated, error in rows(README, "system"):
+        assert [first, among_10, stated, error] == [explained[system][i] for i in (1, 3, 4, 6)]
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
