@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,10 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# A worker runs on each processor already. This comes before numpy, which reads it once.
+# The workers compile the tests at the same time; what one has compiled, the others read.
+sys.dont_write_bytecode = False
+
+# The workers keep the processors busy. This comes before numpy, which reads it once.
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 LONGEST = (
@@ -33,8 +37,8 @@ LONGEST = (
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Run one worker more than there are processors: many tests wait for a process or a server."""
-    return (os.cpu_count() or 1) + 1
+    """Run two workers for each processor: many tests wait for a process or a server."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

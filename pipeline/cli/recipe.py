@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, phrases, shipped, titles_by_language
-from pipeline.engine.model import (
+from pipeline.engine.model.arrays import Floats
+from pipeline.engine.training import (
     Course,
     Examples,
     Lessons,
@@ -22,7 +23,6 @@ from pipeline.engine.model import (
     OtherLanguages,
     Recipe,
 )
-from pipeline.engine.model.arrays import Floats
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import read_toml
 from pipeline.tables import open_reader

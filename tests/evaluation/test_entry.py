@@ -85,7 +85,7 @@ def test_two_services_are_refused() -> None:
 def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() -> None:
     rows = [
         ("n1", "Strassenbau", "45233120"),
-        ("n2", "office chairs", "45000000"),
+        ("n2", "Toner cartridges for laser printers", "45000000"),
         ("n3", "Strassenbau", "03111000"),
         ("n4", "", "03111000"),
         ("n5", "Strassenbau", "45000000"),

@@ -29,17 +29,14 @@ from pipeline.cli.output.train import (
 )
 from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load, retirements
-from pipeline.engine.model import (
+from pipeline.engine.model import check_free, load_model, save, shipped_models
+from pipeline.engine.training import (
     Course,
     Lessons,
     Recipe,
     Trained,
-    check_free,
     history_course,
     history_recipe,
-    load_model,
-    save,
-    shipped_models,
     work,
 )
 from pipeline.engine.training.train import train as learn

@@ -8,9 +8,9 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.codes import levels
-from pipeline.engine.model import Trained
 from pipeline.engine.model.arrays import Bools
 from pipeline.engine.model.general_codes import is_general
+from pipeline.engine.training import Trained
 
 __all__ = ["headline", "ok_from"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from pipeline.answers import System
 from pipeline.cli.output.held_out import headline, ok_from
 from pipeline.codes import Retired, levels
-from pipeline.engine.model import Course, Lessons, Trained
 from pipeline.engine.model.arrays import Bools
 from pipeline.engine.model.calibration import calibration_error
+from pipeline.engine.training import Course, Lessons, Trained
 
 __all__ = ["about_model", "by_level", "by_source", "model_summary", "skipped_rows"]
 

@@ -12,8 +12,8 @@ from pipeline.engine.evidence import shares_known
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.features import Counts, count, named
 from pipeline.engine.model.product_quantization import Codebook
+from pipeline.engine.model.products import compact
 from pipeline.engine.model.vocabulary import Vocabulary
-from pipeline.engine.training.network import compact
 
 __all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
 

@@ -15,9 +15,9 @@ from scipy import sparse
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.encoder import AT_ONCE
 from pipeline.engine.model.features import count, parts, tokens
+from pipeline.engine.model.products import softmax
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
 from pipeline.engine.text.attribution import Reasons, strongest
-from pipeline.engine.training.network import softmax
 
 __all__ = ["explain"]
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints, Texts
 from pipeline.engine.model.encoder import Encoder, words_known
-from pipeline.engine.model.products import products
+from pipeline.engine.model.products import products, softmax
 from pipeline.engine.model.prototypes import Memory
-from pipeline.engine.training.network import softmax
 
 __all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity", "places"]
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats
-from pipeline.engine.training.network import Head, Network, softmax
+from pipeline.engine.model.products import softmax
+from pipeline.engine.training.network import Head, Network
 
 __all__ = ["merge"]
 

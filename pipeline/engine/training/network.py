@@ -10,8 +10,16 @@ from scipy import sparse
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.general_codes import Field
+from pipeline.engine.model.products import compact, softmax
 
-__all__ = ["Head", "Lesson", "Network", "Settings", "compact", "fit", "prior", "softmax"]
+__all__ = [
+    "Head",
+    "Lesson",
+    "Network",
+    "Settings",
+    "fit",
+    "prior",
+]
 
 
 TINY = 1e-30
@@ -107,14 +115,6 @@ class _Adagrad:
             gradient /= np.sqrt(self._squares[rows])
             gradient *= rate
         self.weights[rows] -= gradient
-
-
-def softmax(scores: Floats) -> Floats:
-    """Return the rows as shares of one, in place."""
-    scores -= scores.max(axis=1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=1, keepdims=True)
-    return scores
 
 
 def fit(lessons: Sequence[Lesson], settings: Settings, advance: Callable[[int], None]) -> Network:
@@ -230,10 +230,3 @@ def _thinned(
     kept = random.random(vectors.nnz, dtype=np.float32) >= dropout
     ends = np.concatenate([[0], np.cumsum(kept)])[vectors.indptr]
     return sparse.csr_matrix((vectors.data[kept], vectors.indices[kept], ends), vectors.shape)
-
-
-def compact(vectors: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
-    """Return (texts x features that occur, which those are)."""
-    used, local = np.unique(vectors.indices, return_inverse=True)
-    shape = (vectors.shape[0], len(used))
-    return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape), used

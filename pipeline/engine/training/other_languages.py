@@ -16,7 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.training.network import Head, Lesson, Network, softmax
+from pipeline.engine.model.products import softmax
+from pipeline.engine.training.network import Head, Lesson, Network
 
 __all__ = ["OtherLanguages", "with_other_languages"]
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
-from pipeline.engine.model import Examples, Model, Trained, history_course, history_recipe
+from pipeline.engine.model import Model
+from pipeline.engine.training import Examples, Trained, history_course, history_recipe
 from pipeline.engine.training.train import train
 
 WORDS = {

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from pipeline.engine.model.explain import _pulls, explain
 from pipeline.engine.model.features import count, parts, tokens
+from pipeline.engine.model.products import softmax
 from pipeline.engine.model.stored import own
 from pipeline.engine.text.attribution import strongest
-from pipeline.engine.training.network import softmax
 from tests.engine.model.lessons import learned, taught
 
 PLACES = {"03111000": 0, "45233140": 1, "90910000": 2}

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.training.network import Lesson, Settings, fit, prior, softmax
+from pipeline.engine.model.products import softmax
+from pipeline.engine.training.network import Lesson, Settings, fit, prior
 
 WORDS = 60
 

@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 
 from pipeline.answers import System
-from pipeline.engine.model import (
-    Course,
-    Examples,
-    Model,
-    NetworkSettings,
-    Recipe,
-    history_recipe,
-    work,
-)
+from pipeline.engine.model import Model
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.model.features import count
 from pipeline.engine.model.scorer import Blend, Scorer
+from pipeline.engine.training import Course, Examples, NetworkSettings, Recipe, history_recipe, work
 from pipeline.engine.training.train import train
 from tests.engine.model.lessons import history, ignored, learned, taught
 
