@@ -16,12 +16,12 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, phrases, shipped, titles_by_language
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.training import (
-    Course,
+    Dataset,
     Examples,
-    Lessons,
     NetworkSettings,
     OtherLanguages,
     Recipe,
+    Task,
 )
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.regular import read_toml
@@ -84,15 +84,15 @@ class Prepared:
 
     Attributes:
         recipe: the settings of the networks.
-        courses: what they learn, for each system.
-        lessons: the rows that were used and skipped, for each system.
+        tasks: what they learn, for each system.
+        datasets: the rows that were used and skipped, for each system.
         sources: the sources of the held-out rows, for each system.
         learned: the rows of each source that the final model learns, for each system.
     """
 
     recipe: Recipe
-    courses: list[Course]
-    lessons: list[Lessons]
+    tasks: list[Task]
+    datasets: list[Dataset]
     sources: list[list[str]]
     learned: list[Counter[str]]
 
@@ -125,8 +125,8 @@ def read_recipe(path: Path) -> Prepared:
             f"Choose from {', '.join(SYSTEMS)}.",
         )
     read = [_course(path.parent, system, lines) for system, lines in systems.items()]
-    courses, lessons, sources, learned = (list(each) for each in zip(*read, strict=True))
-    return Prepared(recipe, courses, lessons, sources, learned)
+    tasks, datasets, sources, learned = (list(each) for each in zip(*read, strict=True))
+    return Prepared(recipe, tasks, datasets, sources, learned)
 
 
 def _lines(said: Mapping[str, Any]) -> Lines:
@@ -163,15 +163,15 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
 
 def _course(
     folder: Path, system: System, lines: Lines
-) -> tuple[Course, Lessons, list[str], Counter[str]]:
+) -> tuple[Task, Dataset, list[str], Counter[str]]:
     table = shipped(system)
-    taught, held_back = Lessons(table), Lessons(table)
+    taught, held_back = Dataset(table), Dataset(table)
     sources = _labelled(folder, lines.taught, taught)
     tried = _labelled(folder, lines.held_back, held_back)
     titles = _titles(table)
     others = _phrases(folder, table, lines)
     all_sources = [*sources, *tried]
-    course = Course(
+    task = Task(
         system,
         taught.examples(),
         held_back.examples(),
@@ -186,19 +186,19 @@ def _course(
         learns_held_back=lines.learns_held_back,
     )
     learned = all_sources if lines.learns_held_back else sources
-    return course, taught, tried, Counter(learned)
+    return task, taught, tried, Counter(learned)
 
 
-def _labelled(folder: Path, files: Sequence[str], lessons: Lessons) -> list[str]:
+def _labelled(folder: Path, files: Sequence[str], dataset: Dataset) -> list[str]:
     """Read the rows of labelled files; return the sources of those that are used."""
     sources: list[str] = []
     for name in files:
         for texts, rows in _batches(folder / name, ["text"], ["code", "source"]):
             codes = [code or "" for code in rows["code"].to_pylist()]
-            sources += compress(rows["source"].to_pylist(), lessons.read(texts, codes))
+            sources += compress(rows["source"].to_pylist(), dataset.read(texts, codes))
     if not sources:
         raise InputError(
-            f"No row of {', '.join(files)} has a text and a {lessons.table.system} code.",
+            f"No row of {', '.join(files)} has a text and a {dataset.table.system} code.",
             "Name other files in the recipe, or the columns text, code and source in them.",
         )
     return sources
@@ -215,9 +215,9 @@ def _titles(table: CodeTable) -> Examples:
 
 
 def _phrases(folder: Path, table: CodeTable, lines: Lines) -> Examples:
-    lessons = Lessons(table)
+    dataset = Dataset(table)
     own = phrases(table.system)
-    lessons.read([phrase for _, phrase in own], [code for code, _ in own])
+    dataset.read([phrase for _, phrase in own], [code for code, _ in own])
     for rows in lines.phrases:
         columns = [rows.code, *rows.where]
         for texts, found in _batches(folder / rows.file, rows.text, columns):
@@ -227,8 +227,8 @@ def _phrases(folder: Path, table: CodeTable, lines: Lines) -> Examples:
                 for part in (text.split(rows.split) if rows.split else [text])
                 if all(row[name] == value for name, value in rows.where.items())
             ]
-            lessons.read([text for text, _ in pairs], [code for _, code in pairs])
-    return lessons.examples()
+            dataset.read([text for text, _ in pairs], [code for _, code in pairs])
+    return dataset.examples()
 
 
 def _batches(

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.engine.model import model_folder, save
 from tests.cli.test_train import Command, command
-from tests.engine.model.lessons import history, taught
+from tests.engine.model.training_data import history, taught
 from tests.evaluation.labels import ROWS, csv_file, table
 
 __all__ = ["command"]

@@ -17,7 +17,7 @@ from pipeline.answers import Explained, Matched, System
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
 from tests.cli.test_train import Command, command
-from tests.engine.model.lessons import taught
+from tests.engine.model.training_data import taught
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.engine.model import load_model, model_folder
 from tests.cli.test_train import Command, command
-from tests.engine.model.lessons import history
+from tests.engine.model.training_data import history
 
 __all__ = ["command"]
 

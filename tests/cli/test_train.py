@@ -15,7 +15,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.codes import load
 from pipeline.engine.model import load_model, model_folder
-from tests.engine.model.lessons import history
+from tests.engine.model.training_data import history
 
 Command = Callable[..., int]
 

@@ -7,7 +7,7 @@ import pytest
 
 import pipeline
 from pipeline.engine.model import save
-from tests.engine.model.lessons import taught
+from tests.engine.model.training_data import taught
 from tests.evaluation.labels import ROWS, csv_file, table
 
 

@@ -31,12 +31,12 @@ from pipeline.cli.recipe import read_recipe
 from pipeline.codes import load, retirements
 from pipeline.engine.model import check_free, load_model, save, shipped_models
 from pipeline.engine.training import (
-    Course,
-    Lessons,
+    Dataset,
     Recipe,
+    Task,
     Trained,
-    history_course,
     history_recipe,
+    history_task,
     work,
 )
 from pipeline.engine.training.train import train as learn
@@ -143,29 +143,29 @@ def _check_output(options: _Options) -> None:
 
 def _from_history(path: Path, system: System, options: _Options) -> dict[str, Any]:
     reader = open_reader(path, options.text_columns, options.csv, options.input_format)
-    lessons = _lessons(reader, path, system, options.code_column)
-    examples = lessons.examples()
+    dataset = _dataset(reader, path, system, options.code_column)
+    examples = dataset.examples()
     beside = None if options.only_history else load_model(shipped_models(), system)
-    course = history_course(system, examples, beside)
-    (trained,) = _trained([course], history_recipe(len(examples)), options.jobs)
-    about = about_model(lessons, course, trained)
+    task = history_task(system, examples, beside)
+    (trained,) = _trained([task], history_recipe(len(examples)), options.jobs)
+    about = about_model(dataset, task, trained)
     save([trained.model], options.output, about, options.overwrite)
     return about
 
 
 def _from_recipe(recipe: Path, options: _Options) -> dict[str, Any]:
     prepared = read_recipe(recipe)
-    trained = _trained(prepared.courses, prepared.recipe, options.jobs)
+    trained = _trained(prepared.tasks, prepared.recipe, options.jobs)
     about: dict[str, Any] = {
-        course.system: {
-            **about_model(lessons, course, each),
+        task.system: {
+            **about_model(dataset, task, each),
             "learned_by_source": dict(learned.most_common()),
             "by_source": by_source(each, sources),
-            "by_level": by_level(each, course.system),
+            "by_level": by_level(each, task.system),
         }
-        for course, lessons, sources, learned, each in zip(
-            prepared.courses,
-            prepared.lessons,
+        for task, dataset, sources, learned, each in zip(
+            prepared.tasks,
+            prepared.datasets,
             prepared.sources,
             prepared.learned,
             trained,
@@ -176,27 +176,27 @@ def _from_recipe(recipe: Path, options: _Options) -> dict[str, Any]:
     return about
 
 
-def _lessons(reader: Reader, path: Path, system: System, column: str) -> Lessons:
+def _dataset(reader: Reader, path: Path, system: System, column: str) -> Dataset:
     """Read a history, and log at once what cannot be learned from it."""
     place = find_column(reader.schema.names, column, path, "--code-column")
-    lessons = Lessons(load(system), retirements(system))
+    dataset = Dataset(load(system), retirements(system))
     for batch in reader.batches():
-        lessons.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
-    for line in skipped_rows(lessons):
+        dataset.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
+    for line in skipped_rows(dataset):
         log.warning("%s", line)
-    kept = len(lessons.examples().codes)
+    kept = len(dataset.examples().codes)
     if kept < FEWEST:
         raise InputError(
-            f"{path} has {kept} rows of {lessons.rows:,} to learn from, and {FEWEST} are needed.",
+            f"{path} has {kept} rows of {dataset.rows:,} to learn from, and {FEWEST} are needed.",
             "Check --text-column, --code-column and --system, or give a longer history.",
         )
-    return lessons
+    return dataset
 
 
-def _trained(courses: Sequence[Course], recipe: Recipe, jobs: int) -> list[Trained]:
-    rows = sum(len(each.taught) + len(each.held_back) for each in courses)
-    phrases = sum(len(each.phrases) for each in courses)
+def _trained(tasks: Sequence[Task], recipe: Recipe, jobs: int) -> list[Trained]:
+    rows = sum(len(each.taught) + len(each.held_back) for each in tasks)
+    phrases = sum(len(each.phrases) for each in tasks)
     named = f"{rows:,} rows" + (f" and {phrases:,} titles and phrases" if phrases else "")
     log.info("learning from %s, each read several times", named)
-    with progress_display()(work(courses, recipe)) as advance:
-        return learn(courses, recipe, advance, jobs)
+    with progress_display()(work(tasks, recipe)) as advance:
+        return learn(tasks, recipe, advance, jobs)

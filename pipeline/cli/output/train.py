@@ -13,7 +13,7 @@ from pipeline.cli.output.held_out import headline, ok_from
 from pipeline.codes import Retired, levels
 from pipeline.engine.model.arrays import Bools
 from pipeline.engine.model.calibration import calibration_error
-from pipeline.engine.training import Course, Lessons, Trained
+from pipeline.engine.training import Dataset, Task, Trained
 
 __all__ = ["about_model", "by_level", "by_source", "model_summary", "skipped_rows"]
 
@@ -21,27 +21,27 @@ SHOWN = 10
 """The most unknown codes, and the most retired codes, in one line."""
 
 
-def about_model(lessons: Lessons, course: Course, trained: Trained) -> dict[str, Any]:
+def about_model(dataset: Dataset, task: Task, trained: Trained) -> dict[str, Any]:
     """Return what is kept with the model and printed as JSON."""
     return {
-        "system": course.system,
-        "rows": lessons.rows,
-        "learned_rows": len(course.examples(whole=True)),
-        "rows_without_text": lessons.without_text,
-        "rows_without_code": lessons.without_code,
-        "unknown_codes": dict(lessons.unknown.most_common()),
-        "retired_codes": _retired_codes(lessons),
-        "rows_beyond_the_table": lessons.beyond,
-        "phrases": len(course.phrases),
+        "system": task.system,
+        "rows": dataset.rows,
+        "learned_rows": len(task.examples(whole=True)),
+        "rows_without_text": dataset.without_text,
+        "rows_without_code": dataset.without_code,
+        "unknown_codes": dict(dataset.unknown.most_common()),
+        "retired_codes": _retired_codes(dataset),
+        "rows_beyond_the_table": dataset.beyond,
+        "phrases": len(task.phrases),
         "codes": len(trained.model.codes),
-        "codes_from_examples": len(set(course.examples(whole=True).codes.tolist())),
+        "codes_from_examples": len(set(task.examples(whole=True).codes.tolist())),
         "weight_of_the_history": trained.model.weight,
         "held_back": {
             "rows": len(trained.truth),
             "repeats": trained.repeats,
             "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
-            **headline(trained, course.system),
-            "ok": ok_from(trained, course.system),
+            **headline(trained, task.system),
+            "ok": ok_from(trained, task.system),
             "calibration_error": round(trained.error, 4),
         },
     }
@@ -74,54 +74,54 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def skipped_rows(lessons: Lessons) -> Iterator[str]:
+def skipped_rows(dataset: Dataset) -> Iterator[str]:
     """Return a line for each reason to skip rows, with their number."""
-    if lessons.without_text:
-        yield f"skipped: {_rows(lessons.without_text)} without text"
-    if lessons.without_code:
-        yield f"skipped: {_rows(lessons.without_code)} without a code"
-    if lessons.unknown:
-        most = [f"{code[:40]} ({rows:,})" for code, rows in lessons.unknown.most_common()]
+    if dataset.without_text:
+        yield f"skipped: {_rows(dataset.without_text)} without text"
+    if dataset.without_code:
+        yield f"skipped: {_rows(dataset.without_code)} without a code"
+    if dataset.unknown:
+        most = [f"{code[:40]} ({rows:,})" for code, rows in dataset.unknown.most_common()]
         yield (
-            f"skipped: {_rows(lessons.unknown.total())} whose code the "
-            f"{lessons.table.system} table lacks, or that is not a full code: {_named(most)}"
+            f"skipped: {_rows(dataset.unknown.total())} whose code the "
+            f"{dataset.table.system} table lacks, or that is not a full code: {_named(most)}"
         )
-    yield from _retired(lessons)
-    if lessons.beyond:
+    yield from _retired(dataset)
+    if dataset.beyond:
         yield (
-            f"{_rows(lessons.beyond)} with commodities that the table lacks: their class is the "
+            f"{_rows(dataset.beyond)} with commodities that the table lacks: their class is the "
             "answer until you add the full table (tender-pipeline codes add unspsc FILE)"
         )
 
 
-def _retired_codes(lessons: Lessons) -> dict[str, dict[str, Any]]:
+def _retired_codes(dataset: Dataset) -> dict[str, dict[str, Any]]:
     return {
         code: {"rows": rows, "until": end.until.isoformat(), "successor": end.successor}
-        for code, rows, end in _ended(lessons)
+        for code, rows, end in _ended(dataset)
     }
 
 
-def _retired(lessons: Lessons) -> Iterator[str]:
-    ended = list(_ended(lessons))
+def _retired(dataset: Dataset) -> Iterator[str]:
+    ended = list(_ended(dataset))
     kept = [(code, rows, end) for code, rows, end in ended if end.successor]
     lost = [(code, rows, end) for code, rows, end in ended if not end.successor]
     if kept:
         most = [f"{code} ({n:,}, until {end.until}, now {end.successor})" for code, n, end in kept]
-        yield f"learned as its successor: {_whose(lessons, kept)}: {_named(most)}"
+        yield f"learned as its successor: {_whose(dataset, kept)}: {_named(most)}"
     if lost:
         most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
-        yield f"skipped: {_whose(lessons, lost)}, with no successor known: {_named(most)}"
+        yield f"skipped: {_whose(dataset, lost)}, with no successor known: {_named(most)}"
 
 
-def _ended(lessons: Lessons) -> Iterator[tuple[str, int, Retired]]:
+def _ended(dataset: Dataset) -> Iterator[tuple[str, int, Retired]]:
     """Return (code, rows, end) of the retired codes, the most frequent first."""
-    for code, rows in lessons.retired.most_common():
-        yield code, rows, lessons.retirements[code]
+    for code, rows in dataset.retired.most_common():
+        yield code, rows, dataset.retirements[code]
 
 
-def _whose(lessons: Lessons, some: Iterable[tuple[str, int, Retired]]) -> str:
+def _whose(dataset: Dataset, some: Iterable[tuple[str, int, Retired]]) -> str:
     rows = sum(rows for _, rows, _ in some)
-    return f"{_rows(rows)} whose {lessons.table.system} code is retired"
+    return f"{_rows(rows)} whose {dataset.table.system} code is retired"
 
 
 def _named(codes: list[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pipeline.codes import CodeTable, Retired, find_code, normalized
 from pipeline.engine.training.examples import Examples
 
-__all__ = ["Lessons", "learnable"]
+__all__ = ["Dataset", "learnable"]
 
 
 def learnable(table: CodeTable, written: str) -> str | None:
@@ -31,7 +31,7 @@ def learnable(table: CodeTable, written: str) -> str | None:
 
 
 @dataclass(slots=True)
-class Lessons:
+class Dataset:
     """What was read of a history so far.
 
     Attributes:

@@ -14,9 +14,9 @@ from pipeline.engine.model.products import compact, softmax
 
 __all__ = [
     "Head",
-    "Lesson",
     "Network",
     "Settings",
+    "TrainingSet",
     "fit",
     "prior",
 ]
@@ -27,7 +27,7 @@ TINY = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingSet:
     """Labelled texts of one system.
 
     Attributes:
@@ -117,21 +117,21 @@ class _Adagrad:
         self.weights[rows] -= gradient
 
 
-def fit(lessons: Sequence[Lesson], settings: Settings, advance: Callable[[int], None]) -> Network:
+def fit(sets: Sequence[TrainingSet], settings: Settings, advance: Callable[[int], None]) -> Network:
     """Learn by stochastic gradients (Adagrad).
 
     Args:
-        lessons: what to learn, of one system or of several, which then share what they teach of
+        sets: what to learn, of one system or of several, which then share what they teach of
             the features; all over the same features.
         settings: how to learn it.
         advance: told how many more texts were read.
     """
     random = np.random.default_rng(settings.seed)
-    shape = (lessons[0].vectors.shape[1], settings.dimensions)
+    shape = (sets[0].vectors.shape[1], settings.dimensions)
     start = random.standard_normal(shape, dtype=np.float32) * np.float32(0.1)
     features = _Adagrad(start, by_row=True)
-    learners = [_Learner(lesson, features, settings) for lesson in lessons]
-    steps = settings.epochs * sum(each.shares.sum() / settings.batch + 1 for each in lessons)
+    learners = [_Learner(data, features, settings) for data in sets]
+    steps = settings.epochs * sum(each.shares.sum() / settings.batch + 1 for each in sets)
     done = 0
     for _ in range(settings.epochs):
         for learner, rows in _batches(learners, settings.batch, random):
@@ -144,27 +144,27 @@ def fit(lessons: Sequence[Lesson], settings: Settings, advance: Callable[[int], 
 class _Learner:
     """Learns the codes of one system, and the features that it shares with the others."""
 
-    def __init__(self, lesson: Lesson, features: _Adagrad, settings: Settings) -> None:
-        self.lesson = lesson
+    def __init__(self, data: TrainingSet, features: _Adagrad, settings: Settings) -> None:
+        self.data = data
         self._features = features
         self._settings = settings
-        nothing = np.zeros((lesson.tree.shape[1], settings.dimensions), np.float32)
+        nothing = np.zeros((data.tree.shape[1], settings.dimensions), np.float32)
         self._traits = _Adagrad(nothing, by_row=False)
-        self._codes_of_traits = lesson.tree.T.tocsr()
-        self._field = {own: np.append(below, own) for own, below in lesson.fields}
+        self._codes_of_traits = data.tree.T.tocsr()
+        self._field = {own: np.append(below, own) for own, below in data.fields}
 
     def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
         """Take one step on some texts, at a share of the full rates."""
-        lesson, settings = self.lesson, self._settings
-        vectors, used = compact(_thinned(lesson.vectors[rows], settings.dropout, random))
+        data, settings = self.data, self._settings
+        vectors, used = compact(_thinned(data.vectors[rows], settings.dropout, random))
         known = self._features.weights[used]
-        directions = lesson.tree @ self._traits.weights
+        directions = data.tree @ self._traits.weights
         hidden = vectors @ known
         error = hidden @ directions.T
-        error += lesson.prior
+        error += data.prior
         softmax(error)
         self._subtract_labels(error, rows)
-        error *= (lesson.weights[rows] / lesson.shares[rows])[:, None].astype(np.float32)
+        error *= (data.weights[rows] / data.shares[rows])[:, None].astype(np.float32)
         back = error @ directions
         by_trait = self._codes_of_traits @ (error.T @ hidden)
         self._traits.step(slice(None), by_trait, rate * settings.trait_rate)
@@ -180,7 +180,7 @@ class _Learner:
         field in proportion to their shares. So a general label says nothing against a code of its
         field. (Jin and Ghahramani: Learning with multiple labels, 2002.)
         """
-        labels, partial = self.lesson.labels[rows], self.lesson.partial[rows]
+        labels, partial = self.data.labels[rows], self.data.partial[rows]
         exact = np.flatnonzero(~partial)
         shares[exact, labels[exact]] -= 1
         for row in np.flatnonzero(partial):
@@ -191,7 +191,7 @@ class _Learner:
     def head(self) -> Head:
         """Return what was learned of the codes."""
         softer = np.float32((1 - self._settings.dropout) ** self._settings.softness)
-        return Head(self.lesson.tree @ self._traits.weights * softer, self.lesson.prior)
+        return Head(self.data.tree @ self._traits.weights * softer, self.data.prior)
 
 
 def prior(
@@ -216,8 +216,8 @@ def _batches(
     """Return the batches of one epoch, those of the systems in turn by chance."""
     batches: list[tuple[_Learner, Ints]] = []
     for learner in learners:
-        lesson = learner.lesson
-        taking_part = np.flatnonzero(random.random(len(lesson.labels)) < lesson.shares)
+        data = learner.data
+        taking_part = np.flatnonzero(random.random(len(data.labels)) < data.shares)
         order = random.permutation(taking_part)
         batches += [(learner, order[at : at + size]) for at in range(0, len(order), size)]
     for place in random.permutation(len(batches)):

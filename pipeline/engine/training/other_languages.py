@@ -17,7 +17,7 @@ from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.products import softmax
-from pipeline.engine.training.network import Head, Lesson, Network
+from pipeline.engine.training.network import Head, Network, TrainingSet
 
 __all__ = ["OtherLanguages", "with_other_languages"]
 
@@ -38,23 +38,23 @@ class OtherLanguages:
 
 
 def with_other_languages(
-    lesson: Lesson,
+    data: TrainingSet,
     first: Network,
     head: Head,
-    many: Lesson,
+    many: TrainingSet,
     phrases: Ints,
     titles: int,
     settings: OtherLanguages,
-) -> Lesson:
-    """Return a lesson with the phrases of another system added, where their code is sure.
+) -> TrainingSet:
+    """Add the phrases of another system to a training set, where their code is sure.
 
     Args:
-        lesson: of the system that is to learn more languages.
-        first: a network that learned the lesson.
+        data: the training set of the system that learns more languages.
+        first: a network that was trained on it.
         head: that system's part of the network.
-        many: the lesson of the system with phrases in many languages.
+        many: the training set of the system with phrases in many languages.
         phrases: the rows of ``many`` that are phrases.
-        titles: how many of them, the first ones, are titles in the lesson's language, one a code.
+        titles: how many of them, the first ones, are titles in the set's language, one a code.
         settings: how much they are taught.
     """
     asked = phrases[:titles]
@@ -66,12 +66,12 @@ def with_other_languages(
     rows = phrases[labels[many.labels[phrases]] >= 0]
     added = labels[many.labels[rows]]
     return replace(
-        lesson,
-        vectors=sparse.vstack([lesson.vectors, many.vectors[rows]]).tocsr(),
-        labels=np.concatenate([lesson.labels, added]),
-        weights=np.append(lesson.weights, settings.weight * sureness[many.labels[rows]]),
-        shares=np.append(lesson.shares, np.full(len(rows), settings.share)),
-        partial=np.append(lesson.partial, np.zeros(len(rows), np.bool_)),
+        data,
+        vectors=sparse.vstack([data.vectors, many.vectors[rows]]).tocsr(),
+        labels=np.concatenate([data.labels, added]),
+        weights=np.append(data.weights, settings.weight * sureness[many.labels[rows]]),
+        shares=np.append(data.shares, np.full(len(rows), settings.share)),
+        partial=np.append(data.partial, np.zeros(len(rows), np.bool_)),
     )
 
 

@@ -13,7 +13,7 @@ from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.network import Settings
 from pipeline.engine.training.other_languages import OtherLanguages
 
-__all__ = ["Course", "Recipe", "history_course", "history_recipe"]
+__all__ = ["Recipe", "Task", "history_recipe", "history_task"]
 
 HELD_BACK = 10
 """One row in so many is held back from the rehearsal, to see how good it is."""
@@ -23,7 +23,7 @@ SMALL = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class Task:
     """What is to be learned of one system.
 
     Attributes:
@@ -40,7 +40,7 @@ class Course:
         remembers: whether typical texts of each code are kept.
         recognises: whether an example's text, asked again, is answered with its usual code.
         learns_held_back: whether the finished model learns the held back examples, too. If no
-            course does, it is the model that was measured, and training takes half the time.
+            task does, it is the model that was measured, and training takes half the time.
         beside: the model that answers together with what is learned, if one does; a few examples
             held back change little of what its confidence means.
     """
@@ -77,7 +77,7 @@ class Recipe:
         most_kept: features in the finished model, those that move the texts most.
         width: dimensions of the finished model.
         columns: of a part that is kept in one byte; see `codebook`.
-        other_languages: how much the phrases of `Course.learns_from` teach.
+        other_languages: how much the phrases of `Task.learns_from` teach.
     """
 
     networks: tuple[Settings, ...]
@@ -89,7 +89,7 @@ class Recipe:
     other_languages: OtherLanguages = field(default_factory=OtherLanguages)
 
 
-def history_course(system: System, examples: Examples, beside: Model | None) -> Course:
+def history_task(system: System, examples: Examples, beside: Model | None) -> Task:
     """Return how a user's history is learned: a tenth of it, drawn at random, is held back.
 
     Args:
@@ -102,7 +102,7 @@ def history_course(system: System, examples: Examples, beside: Model | None) -> 
     back[np.random.default_rng(0).permutation(own)[: max(1, own // HELD_BACK)]] = True
     nothing = np.empty(0, np.float32)
     weights = np.ones(own, np.float32)
-    return Course(
+    return Task(
         system,
         examples.where(~back),
         examples.where(back),

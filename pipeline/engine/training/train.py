@@ -20,9 +20,9 @@ from pipeline.engine.model.vocabulary import Vocabulary, learn
 from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.label_traits import tree
-from pipeline.engine.training.network import Head, Lesson, Network, Settings, fit, prior
+from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
 from pipeline.engine.training.other_languages import with_other_languages
-from pipeline.engine.training.task import Course, Recipe
+from pipeline.engine.training.task import Recipe, Task
 from pipeline.engine.training.validation import Trained, finished, tried
 from pipeline.errors import InputError
 
@@ -38,16 +38,14 @@ right as far as the buyer states a code, and not .394. Of UNSPSC .389 are, and .
 learned as a code like any other: AusTender uses some segments as such."""
 
 
-def train(
-    courses: Sequence[Course], recipe: Recipe, advance: Advance, jobs: int = 1
-) -> list[Trained]:
-    """Return a calibrated model for each course; what one teaches of the features serves all.
+def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1) -> list[Trained]:
+    """Return a calibrated model for each task; what one teaches of the features serves all.
 
     What confidence means is learned from models that lack the examples held back. The models that
-    are returned were taught them too, unless their courses say otherwise.
+    are returned were taught them too, unless their tasks say otherwise.
 
     Args:
-        courses: what to learn, one a system.
+        tasks: what to learn, one a system.
         recipe: how.
         advance: told how many more texts were read, `work` in all.
         jobs: how many networks learn at once, each in a process of its own if several do.
@@ -55,23 +53,23 @@ def train(
     Raises:
         InputError: no text has a word to learn from.
     """
-    rehearsed = _fitted(courses, recipe, False, advance, jobs)
-    trials = [tried(course, scorer) for course, scorer in zip(courses, rehearsed, strict=True)]
-    if not any(course.learns_held_back for course in courses):
+    rehearsed = _fitted(tasks, recipe, False, advance, jobs)
+    trials = [tried(task, scorer) for task, scorer in zip(tasks, rehearsed, strict=True)]
+    if not any(task.learns_held_back for task in tasks):
         return trials
-    whole = _fitted(courses, recipe, True, advance, jobs)
+    whole = _fitted(tasks, recipe, True, advance, jobs)
     return [
-        replace(trial, model=finished(course, scorer, trial.model))
-        for course, scorer, trial in zip(courses, whole, trials, strict=True)
+        replace(trial, model=finished(task, scorer, trial.model))
+        for task, scorer, trial in zip(tasks, whole, trials, strict=True)
     ]
 
 
-def work(courses: Sequence[Course], recipe: Recipe) -> int:
+def work(tasks: Sequence[Task], recipe: Recipe) -> int:
     """Return about how many texts `train` reads, over all networks and epochs."""
-    stages = [False, True] if any(course.learns_held_back for course in courses) else [False]
+    stages = [False, True] if any(task.learns_held_back for task in tasks) else [False]
     each = sum(
-        len(course.examples(whole)) + round(course.phrase_shares.sum())
-        for course in courses
+        len(task.examples(whole)) + round(task.phrase_shares.sum())
+        for task in tasks
         for whole in stages
     )
     epochs = sum(settings.epochs for settings in recipe.networks)
@@ -79,10 +77,10 @@ def work(courses: Sequence[Course], recipe: Recipe) -> int:
 
 
 def _fitted(
-    courses: Sequence[Course], recipe: Recipe, whole: bool, advance: Advance, jobs: int
+    tasks: Sequence[Task], recipe: Recipe, whole: bool, advance: Advance, jobs: int
 ) -> list[Scorer]:
     """Return what is learned of each system."""
-    taught = [Examples.joined([each.examples(whole), each.phrases]) for each in courses]
+    taught = [Examples.joined([each.examples(whole), each.phrases]) for each in tasks]
     parts = [part for each in taught for part in each.parts]
     vocabulary = learn(parts, recipe.at_least, recipe.most_learned)
     if not len(vocabulary.features):
@@ -91,31 +89,31 @@ def _fitted(
             "Name the columns that say what is bought: --text-column NAME.",
         )
     codes = [np.unique(each.codes) for each in taught]
-    lessons = [
-        _lesson(course, vocabulary, each, its_codes)
-        for course, each, its_codes in zip(courses, taught, codes, strict=True)
+    sets = [
+        _lesson(task, vocabulary, each, its_codes)
+        for task, each, its_codes in zip(tasks, taught, codes, strict=True)
     ]
-    use = _use(lessons)
-    lessons = _in_more_languages(courses, lessons, recipe, advance)
-    network = merge(_networks(lessons, recipe.networks, advance, jobs), use, recipe.width)
-    del lessons
+    use = _use(sets)
+    sets = _in_more_languages(tasks, sets, recipe, advance)
+    network = merge(_networks(sets, recipe.networks, advance, jobs), use, recipe.width)
+    del sets
     encoder, heads = _encoder(vocabulary, network, use, recipe)
     return [
-        _scorer(course, course.examples(whole), encoder, head, its_codes)
-        for course, head, its_codes in zip(courses, heads, codes, strict=True)
+        _scorer(task, task.examples(whole), encoder, head, its_codes)
+        for task, head, its_codes in zip(tasks, heads, codes, strict=True)
     ]
 
 
 def _networks(
-    lessons: Sequence[Lesson], networks: Sequence[Settings], advance: Advance, jobs: int
+    sets: Sequence[TrainingSet], networks: Sequence[Settings], advance: Advance, jobs: int
 ) -> list[Network]:
     """Learn networks from different starts, one after the other or several at once."""
     if jobs == 1:
-        return [fit(lessons, settings, advance) for settings in networks]
-    read = sum(round(each.shares.sum()) for each in lessons)
+        return [fit(sets, settings, advance) for settings in networks]
+    read = sum(round(each.shares.sum()) for each in sets)
     found = []
     with ProcessPoolExecutor(max_workers=min(jobs, len(networks))) as executor:
-        waiting = [executor.submit(fit, lessons, settings, _unheard) for settings in networks]
+        waiting = [executor.submit(fit, sets, settings, _unheard) for settings in networks]
         for settings, network in zip(networks, waiting, strict=True):
             found.append(network.result())
             advance(read * settings.epochs)
@@ -126,19 +124,19 @@ def _unheard(read: int) -> None:
     """Take no notice: another process shows the progress."""
 
 
-def _lesson(course: Course, vocabulary: Vocabulary, taught: Examples, codes: Texts) -> Lesson:
-    own = len(taught) - len(course.phrases)
+def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) -> TrainingSet:
+    own = len(taught) - len(task.phrases)
     labels = np.searchsorted(codes, taught.codes)
-    its_fields = fields(course.system, codes) if course.system in PARTIAL else ()
+    its_fields = fields(task.system, codes) if task.system in PARTIAL else ()
     partial = np.isin(labels, [place for place, _ in its_fields])
     partial[own:] = False  # the title of a general code is a title of no other
-    weights = np.concatenate([course.weights[:own], course.phrase_weights]).astype(np.float32)
-    return Lesson(
+    weights = np.concatenate([task.weights[:own], task.phrase_weights]).astype(np.float32)
+    return TrainingSet(
         sparse.vstack([vocabulary.vectors(part)[0] for part in taught.parts]).tocsr(),
         labels,
         weights,
-        np.concatenate([np.ones(own), course.phrase_shares]),
-        tree(course.system, codes.tolist()),
+        np.concatenate([np.ones(own), task.phrase_shares]),
+        tree(task.system, codes.tolist()),
         its_fields,
         partial,
         prior(labels, weights, partial, len(codes), its_fields),
@@ -146,42 +144,42 @@ def _lesson(course: Course, vocabulary: Vocabulary, taught: Examples, codes: Tex
 
 
 def _in_more_languages(
-    courses: Sequence[Course], lessons: Sequence[Lesson], recipe: Recipe, advance: Advance
-) -> list[Lesson]:
-    """Return the lessons, those with texts of more languages that are to learn from others."""
-    places = {course.system: place for place, course in enumerate(courses)}
+    tasks: Sequence[Task], sets: Sequence[TrainingSet], recipe: Recipe, advance: Advance
+) -> list[TrainingSet]:
+    """Return the training sets; some gain texts in more languages from other systems."""
+    places = {task.system: place for place, task in enumerate(tasks)}
     teachers = {
-        place: places[course.learns_from]
-        for place, course in enumerate(courses)
-        if course.learns_from is not None
+        place: places[task.learns_from]
+        for place, task in enumerate(tasks)
+        if task.learns_from is not None
     }
-    found = [*lessons]
+    found = [*sets]
     if not teachers:
         return found
-    first = fit([lessons[place] for place in teachers], recipe.networks[0], advance)
+    first = fit([sets[place] for place in teachers], recipe.networks[0], advance)
     for (place, many), head in zip(teachers.items(), first.heads, strict=True):
-        rows = np.arange(len(lessons[many].labels))
-        phrases = rows[len(rows) - len(courses[many].phrases) :]
+        rows = np.arange(len(sets[many].labels))
+        phrases = rows[len(rows) - len(tasks[many].phrases) :]
         found[place] = with_other_languages(
-            lessons[place],
+            sets[place],
             first,
             head,
-            lessons[many],
+            sets[many],
             phrases,
-            courses[many].titles,
+            tasks[many].titles,
             recipe.other_languages,
         )
     return found
 
 
-def _use(lessons: Sequence[Lesson]) -> Floats:
+def _use(sets: Sequence[TrainingSet]) -> Floats:
     """Return the root mean square of each feature in the texts, every system counting the same."""
     squares = [
         np.bincount(
             each.vectors.indices, each.vectors.data.astype(np.float64) ** 2, each.vectors.shape[1]
         )
         / each.vectors.shape[0]
-        for each in lessons
+        for each in sets
     ]
     use: Floats = np.sqrt(np.mean(squares, axis=0)).astype(np.float32)
     return use
@@ -202,24 +200,22 @@ def _encoder(
     return Encoder(smaller, weights), heads
 
 
-def _scorer(
-    course: Course, examples: Examples, encoder: Encoder, head: Head, codes: Texts
-) -> Scorer:
+def _scorer(task: Task, examples: Examples, encoder: Encoder, head: Head, codes: Texts) -> Scorer:
     return Scorer(
         encoder,
         codes,
         head.directions,
         head.prior,
-        _memory(course, examples, encoder, codes) if course.remembers else None,
+        _memory(task, examples, encoder, codes) if task.remembers else None,
     )
 
 
-def _memory(course: Course, examples: Examples, encoder: Encoder, codes: Texts) -> Memory:
-    taught = Examples.joined([examples, course.phrases])
-    weights = np.concatenate([course.weights[: len(examples)], course.phrase_weights])
-    general = np.array([is_general(course.system, code) for code in taught.codes.tolist()])
+def _memory(task: Task, examples: Examples, encoder: Encoder, codes: Texts) -> Memory:
+    taught = Examples.joined([examples, task.phrases])
+    weights = np.concatenate([task.weights[: len(examples)], task.phrase_weights])
+    general = np.array([is_general(task.system, code) for code in taught.codes.tolist()])
     # What is only known to be of a field speaks for no code of it. If that is all, it has to.
-    kept = ~general if course.system in PARTIAL and not general.all() else general | ~general
+    kept = ~general if task.system in PARTIAL and not general.all() else general | ~general
     hidden = [encoder.hidden(each.parts[0])[0] for each in taught.where(kept).portions()]
     labels = np.searchsorted(codes, taught.codes[kept])
     return remember(np.concatenate(hidden), labels, weights[kept])

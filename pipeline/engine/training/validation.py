@@ -20,7 +20,7 @@ from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.model import Model, highest
 from pipeline.engine.model.scorer import Read, Scorer, Scores, blend, familiarity, places
 from pipeline.engine.training.examples import Examples
-from pipeline.engine.training.task import Course
+from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
 
@@ -66,51 +66,50 @@ class Trained:
         return calibration_error(self.sure, self.hits()[:, 0])
 
 
-def finished(course: Course, scorer: Scorer, trial: Model) -> Model:
+def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
     """Return the model that was taught everything, with the confidence of the one that was not.
 
     Args:
-        course: what was taught.
+        task: what was taught.
         scorer: what was learned of all of it.
         trial: the calibrated model that lacked the examples held back.
     """
-    scores = _beside(course, scorer, trial.weight)
-    repeats = replace(_repeats(course, scores, True), trust=trial.repeats.trust)
+    scores = _beside(task, scorer, trial.weight)
+    repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
 
-def tried(course: Course, scorer: Scorer) -> Trained:
+def tried(task: Task, scorer: Scorer) -> Trained:
     """Calibrate by the examples that were not taught, and say how good the model is on them.
 
     Args:
-        course: what was taught, and what was held back.
+        task: what was taught, and what was held back.
         scorer: what was learned without that.
     """
-    scores = _beside(course, scorer, _weight(course, scorer))
-    model = Model(course.system, scores, _repeats(course, scores, False), _alone(course))
-    found, usual, _ = model.repeats.find(course.held_back.hashes)
-    known_again = (model.codes[usual] == course.held_back.codes) & found
+    scores = _beside(task, scorer, _weight(task, scorer))
+    model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
+    found, usual, _ = model.repeats.find(task.held_back.hashes)
+    known_again = (model.codes[usual] == task.held_back.codes) & found
     trust = float((known_again.sum() + 1) / (found.sum() + 2))
-    ranked = [_ranked(model, each) for each in course.held_back.portions()]
+    ranked = [_ranked(model, each) for each in task.held_back.portions()]
     best, hits, known = (np.concatenate(each) for each in zip(*ranked, strict=True))
     seen = evidence(best[:, 0], best[:, 1], known)
-    start = None if course.beside is None else course.beside.calibration
+    start = None if task.beside is None else task.beside.calibration
     calibration = calibrate(seen, hits[:, 0] > 0, start)
     first = calibration.confidence(seen)
     model = replace(
         model,
         calibration=replace(calibration, spread=fitted_spread(best, first, hits)),
         repeats=replace(model.repeats, trust=trust),
-        unseen=float(1 - np.isin(course.held_back.codes, model.codes).mean()),
+        unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
     ranks = [
-        model.ranked(_reader(each.parts[0]), each.hashes, TOP)
-        for each in course.held_back.portions()
+        model.ranked(_reader(each.parts[0]), each.hashes, TOP) for each in task.held_back.portions()
     ]
     places = np.concatenate([places for places, _ in ranks])
     top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))
     sure = np.concatenate([confidence[:, 0] for _, confidence in ranks])
-    return Trained(model, course.held_back.codes, top, sure, int(found.sum()))
+    return Trained(model, task.held_back.codes, top, sure, int(found.sum()))
 
 
 def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
@@ -122,18 +121,18 @@ def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
     return np.pad(best, missing), np.pad(hits, missing), known
 
 
-def _beside(course: Course, scorer: Scorer, weight: float) -> Scores:
-    return scorer if course.beside is None else blend(scorer, course.beside.scores, weight)
+def _beside(task: Task, scorer: Scorer, weight: float) -> Scores:
+    return scorer if task.beside is None else blend(scorer, task.beside.scores, weight)
 
 
-def _weight(course: Course, scorer: Scorer) -> float:
+def _weight(task: Task, scorer: Scorer) -> float:
     """Return the share of a history, in its blend, that makes the examples held back likeliest."""
-    if course.beside is None:
+    if task.beside is None:
         return 1.0
     likelihood = np.zeros(len(WEIGHTS))
-    for each in course.held_back.portions():
-        own, known = _share_of_truth(course.system, scorer, each)
-        other, _ = _share_of_truth(course.system, course.beside.scores, each)
+    for each in task.held_back.portions():
+        own, known = _share_of_truth(task.system, scorer, each)
+        other, _ = _share_of_truth(task.system, task.beside.scores, each)
         weights = WEIGHTS[:, None] * familiarity(known)
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
@@ -151,14 +150,14 @@ def _share_of_truth(system: System, scores: Scores, examples: Examples) -> tuple
     return np.where(place >= 0, shares[np.arange(len(examples)), place], 0), known
 
 
-def _repeats(course: Course, scores: Scores, whole: bool) -> Repeats:
-    examples = course.examples(whole) if course.recognises else Examples.of([], [])
+def _repeats(task: Task, scores: Scores, whole: bool) -> Repeats:
+    examples = task.examples(whole) if task.recognises else Examples.of([], [])
     return gather(examples.hashes, places(scores.codes, examples.codes))
 
 
-def _alone(course: Course) -> bool:
+def _alone(task: Task) -> bool:
     """Tell whether nothing but the examples was learned from."""
-    return course.beside is None and not len(course.phrases)
+    return task.beside is None and not len(task.phrases)
 
 
 def _reader(counts: Counts) -> Read:

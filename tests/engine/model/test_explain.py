@@ -10,7 +10,7 @@ from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.products import softmax
 from pipeline.engine.model.stored import own
 from pipeline.engine.text.attribution import strongest
-from tests.engine.model.lessons import learned, taught
+from tests.engine.model.training_data import learned, taught
 
 PLACES = {"03111000": 0, "45233140": 1, "90910000": 2}
 

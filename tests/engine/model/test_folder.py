@@ -11,7 +11,7 @@ from pipeline.engine.model import folder as folders
 from pipeline.engine.model import load_model, model_folder, save
 from pipeline.engine.model.stored import own
 from pipeline.errors import OutputError, SettingsError
-from tests.engine.model.lessons import history, taught
+from tests.engine.model.training_data import history, taught
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from pipeline.engine.model import load_model, model_folder, opened, save
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.ranker import LearnedRanker
 from pipeline.errors import SettingsError
-from tests.engine.model.lessons import taught
 from tests.engine.model.spoiling import (
     Spoil,
     a_folder,
@@ -44,6 +43,7 @@ from tests.engine.model.spoiling import (
     without,
     written,
 )
+from tests.engine.model.training_data import taught
 
 TEXTS = ["wheat grain barley", "wheat", "cleaning of office windows", "жюфц", "", "paving " * 300]
 

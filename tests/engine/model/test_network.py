@@ -5,7 +5,7 @@ from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.products import softmax
-from pipeline.engine.training.network import Lesson, Settings, fit, prior
+from pipeline.engine.training.network import Settings, TrainingSet, fit, prior
 
 WORDS = 60
 
@@ -20,9 +20,9 @@ def test_what_was_learned_from_thinned_texts_is_not_too_sure_of_whole_ones() -> 
     weights = ones.astype(np.float32)
     nothing = np.zeros(len(labels), np.bool_)
     evenly = prior(labels, weights, nothing, 2, ())
-    lesson = Lesson(taught, labels, weights, ones, own, (), nothing, evenly)
+    data = TrainingSet(taught, labels, weights, ones, own, (), nothing, evenly)
     settings = Settings(8, 20, 32, dropout=0.8, softness=2 / 3)
-    network = fit([lesson], settings, lambda read: None)
+    network = fit([data], settings, lambda read: None)
     [head] = network.heads
     scores = asked @ network.features @ head.directions.T
     louder = scores / (1 - settings.dropout) ** settings.softness

@@ -9,8 +9,8 @@ from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.features import count
 from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.training.train import train
-from tests.engine.model.lessons import history, ignored
-from tests.engine.model.test_train import answers, course, small
+from tests.engine.model.test_train import answers, small, task
+from tests.engine.model.training_data import history, ignored
 
 ENGLISH = ["wheat and grain", "asphalt road paving", "office windows cleaning"]
 GERMAN = ["Weizen und Getreide", "Asphaltierung", "Reinigung der Fenster"]
@@ -20,8 +20,8 @@ PSC = {"03111000": "8730", "45233140": "Z2LB", "90910000": "S201"}
 
 def test_a_system_learns_other_languages_from_the_phrases_of_another_system() -> None:
     texts, codes = history(100)
-    many = replace(course("cpv", texts, codes, (ENGLISH + GERMAN, CPV * 2)), titles=3)
-    own = course("psc", texts, [PSC[code] for code in codes], ([], []))
+    many = replace(task("cpv", texts, codes, (ENGLISH + GERMAN, CPV * 2)), titles=3)
+    own = task("psc", texts, [PSC[code] for code in codes], ([], []))
     alone, taught = (
         train([many, replace(own, learns_from=system)], small(), ignored)[1].model
         for system in (None, "cpv")

@@ -14,8 +14,8 @@ from pipeline.engine.model import unseen_codes as untaught
 from pipeline.engine.model.ranker import LearnedRanker
 from pipeline.engine.model.stored import own
 from pipeline.engine.training.train import train
-from tests.engine.model.lessons import history, ignored, taught
-from tests.engine.model.test_train import PHRASES, course, small
+from tests.engine.model.test_train import PHRASES, small, task
+from tests.engine.model.training_data import history, ignored, taught
 
 VESSELS = Match("34520000", "Boats", 0.5)
 ROAD = Match("45233140", "Roadworks", 0.9)
@@ -41,7 +41,7 @@ class Titles:
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    (trained,) = train([course("cpv", *history(200), PHRASES)], small(), ignored)
+    (trained,) = train([task("cpv", *history(200), PHRASES)], small(), ignored)
     assert trained.model.unseen == 0
     return replace(trained.model, unseen=0.5)
 

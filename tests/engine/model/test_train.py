@@ -8,9 +8,9 @@ from pipeline.engine.model import Model
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.model.features import count
 from pipeline.engine.model.scorer import Blend, Scorer
-from pipeline.engine.training import Course, Examples, NetworkSettings, Recipe, history_recipe, work
+from pipeline.engine.training import Examples, NetworkSettings, Recipe, Task, history_recipe, work
 from pipeline.engine.training.train import train
-from tests.engine.model.lessons import history, ignored, learned, taught
+from tests.engine.model.training_data import history, ignored, learned, taught
 
 
 def answers(model: Model, texts: list[str], top: int = 1) -> list[list[str]]:
@@ -48,14 +48,14 @@ def test_a_text_without_a_known_word_has_no_confidence() -> None:
 PHRASES = (["Fishing vessels", "Musical instruments"], ["34512000", "37310000"])
 
 
-def course(
+def task(
     system: System, texts: list[str], codes: list[str], phrases: tuple[list[str], list[str]]
-) -> Course:
-    """Return a course of which every tenth row is held back."""
+) -> Task:
+    """Return a task of which every tenth row is held back."""
     tenth = np.arange(len(texts)) % 10 == 0
     examples, others = Examples.of(texts, codes), Examples.of(*phrases)
     ones = np.ones(len(texts), np.float32), np.ones(len(others), np.float32)
-    return Course(
+    return Task(
         system, examples.where(~tenth), examples.where(tenth), others, ones[0], ones[1], ones[1]
     )
 
@@ -66,7 +66,7 @@ def small(networks: int = 2) -> Recipe:
 
 
 def test_phrases_teach_codes_that_no_example_names() -> None:
-    (trained,) = train([course("cpv", *history(60), PHRASES)], small(), ignored)
+    (trained,) = train([task("cpv", *history(60), PHRASES)], small(), ignored)
     assert answers(trained.model, ["fishing vessels", "musical instruments"]) == [
         ["34512000"],
         ["37310000"],
@@ -77,11 +77,11 @@ def test_phrases_teach_codes_that_no_example_names() -> None:
 def test_systems_learn_together_share_their_features_and_answer_each_for_itself() -> None:
     texts, codes = history(100)
     psc = {"03111000": "8730", "45233140": "Z2LB", "90910000": "S201"}
-    courses = [
-        course("cpv", texts, codes, ([], [])),
-        course("psc", texts[:20], [psc[code] for code in codes[:20]], ([], [])),
+    tasks = [
+        task("cpv", texts, codes, ([], [])),
+        task("psc", texts[:20], [psc[code] for code in codes[:20]], ([], [])),
     ]
-    cpv, other = (trained.model for trained in train(courses, small(), ignored))
+    cpv, other = (trained.model for trained in train(tasks, small(), ignored))
     assert isinstance(cpv.scores, Scorer)
     assert isinstance(other.scores, Scorer)
     assert cpv.scores.encoder is other.scores.encoder
@@ -91,14 +91,14 @@ def test_systems_learn_together_share_their_features_and_answer_each_for_itself(
 
 
 def test_networks_that_learn_in_processes_of_their_own_come_to_the_same() -> None:
-    courses = [course("cpv", *history(40), ([], []))]
-    one, two = (train(courses, small(), ignored, jobs)[0].model for jobs in (1, 2))
+    tasks = [task("cpv", *history(40), ([], []))]
+    one, two = (train(tasks, small(), ignored, jobs)[0].model for jobs in (1, 2))
     texts, _ = history(20, seed=5)
     assert one.predict(texts, 3)[1].tobytes() == two.predict(texts, 3)[1].tobytes()
 
 
 def test_a_history_is_blended_with_what_stands_beside_it() -> None:
-    (other,) = train([course("cpv", *history(60), PHRASES)], small(), ignored)
+    (other,) = train([task("cpv", *history(60), PHRASES)], small(), ignored)
     texts = ["polder dyke", "weir sluice"] * 20
     model = learned(texts, ["45240000", "45248000"] * 20, other.model).model
     assert isinstance(model.scores, Blend)
@@ -141,12 +141,12 @@ def test_the_same_history_makes_the_same_model() -> None:
 
 def test_progress_comes_to_about_the_work_that_was_announced() -> None:
     done: list[int] = []
-    courses = [course("cpv", *history(60), PHRASES)]
-    train(courses, small(), done.append)
-    assert sum(done) == work(courses, small())
+    tasks = [task("cpv", *history(60), PHRASES)]
+    train(tasks, small(), done.append)
+    assert sum(done) == work(tasks, small())
     done.clear()
-    train(courses, small(), done.append, jobs=2)
-    assert sum(done) == work(courses, small())
+    train(tasks, small(), done.append, jobs=2)
+    assert sum(done) == work(tasks, small())
 
 
 def test_a_small_history_is_read_more_often_than_a_large_one() -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 
 from pipeline.engine.model import Model
-from pipeline.engine.training import Examples, Trained, history_course, history_recipe
+from pipeline.engine.training import Examples, Trained, history_recipe, history_task
 from pipeline.engine.training.train import train
 
 WORDS = {
@@ -40,8 +40,8 @@ def history(rows: int, seed: int = 0, noise: float = 0.0) -> tuple[list[str], li
 def learned(texts: Sequence[str], codes: Sequence[str], beside: Model | None = None) -> Trained:
     """Return what a CPV history teaches, alone or beside another model."""
     examples = Examples.of(texts, codes)
-    course = history_course("cpv", examples, beside)
-    (trained,) = train([course], history_recipe(len(examples)), ignored)
+    task = history_task("cpv", examples, beside)
+    (trained,) = train([task], history_recipe(len(examples)), ignored)
     return trained
 
 
