@@ -8,8 +8,6 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from loky import ProcessPoolExecutor
-
 from pipeline.errors import EngineError
 
 __all__ = ["AHEAD", "in_processes"]
@@ -38,6 +36,8 @@ def in_processes(
     Raises:
         EngineError: a process died.
     """
+    from loky import ProcessPoolExecutor  # one process needs none of it
+
     waiting: deque[Future[Found]] = deque()
     executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE)
     try:

@@ -120,7 +120,7 @@ def examined(
     headers = [] if key is None else ["--header", f"X-API-Key: {key}"]
     path, url = folder / "report.json", "http://{}:{}/openapi.json".format(*place)
     # Hypothesis keeps its table of Unicode there, which takes it four seconds to make.
-    characters = folder.parent / "hypothesis"
+    characters = Path(os.environ["XDG_CACHE_HOME"]) / "hypothesis"
     done = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "run", url),
