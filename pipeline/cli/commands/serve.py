@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -72,15 +72,31 @@ def serve(**values: Any) -> int:
 
     Each option has an environment variable: --port is TENDER_PIPELINE_SERVE_PORT.
     """
-    folder, service = service_folder(values["data"]), service_package("app")
-    if values["data"] is not None:
+    options = _Options(**values)
+    folder, service = service_folder(options.data), service_package("app")
+    if options.data is not None:
         _check_folder(folder)
     service.json_logging.set_up()
     with service.only_service(folder), closing(service.Accounts(folder)) as accounts:
-        serving = _Serving(service, accounts, folder, values)
-        if values["faults"] is None:
+        serving = _Serving(service, accounts, folder, options)
+        if options.faults is None:
             return serving.run()
         return _serve_badly(serving)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """The options of the command; see their help."""
+
+    host: str
+    port: int
+    data: Path | None
+    metadata: Literal["detailed", "compact", "mixed"]
+    rate: str
+    demo_rate: str
+    faults: Path | None
+    trusted_proxy: tuple[str, ...]
+    max_connections: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,42 +106,40 @@ class _Serving:
     service: ModuleType
     accounts: Any
     folder: Path
-    values: dict[str, Any]
+    options: _Options
 
     def run(
         self,
         around: Callable[[Any], Any] = lambda app: app,
         said: Sequence[str] = (),
-        **options: Any,
+        **more: Any,
     ) -> int:
         """Serve until a signal; return the exit code.
 
         Args:
             around: wraps the application.
             said: further lines to print at the start.
-            options: further options of the server.
+            more: further options of the server.
         """
-        values, server = self.values, self.service.server
+        options, server = self.options, self.service.server
         matchers = self.service.engine_matchers()
         app = self.service.create_app(
             self.accounts,
             matchers,
-            metadata=values["metadata"],
-            key_rate=parse_rate(values["rate"]),
-            demo_rate=parse_rate(values["demo_rate"]),
+            metadata=options.metadata,
+            key_rate=parse_rate(options.rate),
+            demo_rate=parse_rate(options.demo_rate),
         )
-        server.make_room(values["max_connections"])
+        server.make_room(options.max_connections)
         running = server.Server(
             around(app),
-            trusted_proxies=server.networks(values["trusted_proxy"]),
-            most_connections=values["max_connections"],
-            **options,
+            trusted_proxies=server.networks(options.trusted_proxy),
+            most_connections=options.max_connections,
+            **more,
         )
-        with server.listening(values["host"], values["port"]) as listener:
+        with server.listening(options.host, options.port) as listener:
             for matcher in matchers.values():
-                list(
-                    matcher.answers([["warm"]])
-                )  # so that the first call does not wait for the index
+                list(matcher.answers([["warm"]]))  # the first call does not wait for the index
             gc.collect()
             gc.freeze()  # scanning the code tables, which stay, stopped all requests for 0.2 s
             say("\n".join([f"Serving on {server.address(listener)}", *self._told(), *said]))
@@ -136,7 +150,7 @@ class _Serving:
         where = f"Accounts: {self.folder}"
         if self.accounts.all():
             return [where]
-        here = "" if self.values["data"] is None else _named(self.folder)
+        here = "" if self.options.data is None else _named(self.folder)
         return [where, f"No accounts yet. Open one: tender-pipeline accounts open{here}"]
 
 
@@ -157,7 +171,7 @@ def _named(folder: Path) -> str:
 def _serve_badly(serving: _Serving) -> int:
     """Serve with faults; print them before, and what happened after."""
     faults = serving.service.chaos
-    script = faults.read_script(serving.values["faults"])
+    script = faults.read_script(serving.options.faults)
     with closing(faults.Record(serving.folder)) as record:
         before = record.last()
         code = serving.run(
