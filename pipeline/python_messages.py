@@ -39,7 +39,7 @@ PHRASES = (
 """Sentences that Python words differently: there, a file's format is in its name."""
 
 BESIDE = re.compile(r" \(--[a-z-]+(?: [A-Z]+)?\)(?=[.,])")
-"""An option in parentheses after the argument that it stands for."""
+"""An option in parentheses after the argument that it names."""
 
 OPTION = re.compile(
     r"--(?P<option>[a-z]+(?:-[a-z]+)*)"

@@ -1,4 +1,4 @@
-"""What stands in for a purchase where nothing has to be bought."""
+"""Takes the place of a purchase if nothing has to be bought."""
 
 from __future__ import annotations
 

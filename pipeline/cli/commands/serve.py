@@ -179,5 +179,5 @@ def _serve_badly(serving: _Serving) -> int:
             [faults.announced(script), f"The record of what happens: {record.path}"],
             protocol=faults.DroppableConnections,
         )
-        say(f"What happened:\n{faults.told(record.requests(after=before))}")
+        say(f"What happened:\n{faults.outcomes(record.requests(after=before))}")
     return code

@@ -59,7 +59,7 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
 
 
 def _header(file: BinaryIO) -> tuple[np.dtype[Any], bool, tuple[int, ...]] | None:
-    """Return (type, whether columns stand together, shape); None if it is no plain array."""
+    """Return (type, whether the order is by column, shape); None if it is not a plain array."""
     begins = file.read(len(MAGIC) + 2)
     text = file.read(int.from_bytes(begins[len(MAGIC) :], "little")).decode("latin-1")
     found = HEADER.fullmatch(text)

@@ -22,8 +22,8 @@ class Repeats:
         hashes: of the normalised texts, ascending, uint64.
         labels: the place of each text's usual code.
         usual: how often it had that code.
-        seen: how often it stood in the history.
-        trust: how often held-back texts that stood in the rest too had their usual code.
+        seen: how often the history has it.
+        trust: how often held-back texts that the rest has too had their usual code.
     """
 
     hashes: Ints

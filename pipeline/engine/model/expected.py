@@ -84,7 +84,7 @@ def array_names(systems: Sequence[str]) -> set[str]:
 
 
 def check_values(values: Any) -> None:
-    """Check what of a system stands in a model's JSON.
+    """Check the entry of a system in a model's JSON.
 
     Raises:
         ValueError: it is not what training writes.
@@ -134,7 +134,7 @@ def _fits(side: str, length: int, sizes: Sizes) -> bool:
 
 
 def check_encoder(arrays: Mapping[str, _Array], sizes: Sizes) -> None:
-    """Check what stands in the arrays that the systems share.
+    """Check the values of the arrays that the systems share.
 
     Raises:
         ValueError: something that no training writes.
@@ -149,7 +149,7 @@ def check_encoder(arrays: Mapping[str, _Array], sizes: Sizes) -> None:
 
 
 def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> None:
-    """Check what stands in a system's own arrays.
+    """Check the values of a system's own arrays.
 
     Raises:
         ValueError: something that no training writes.

@@ -180,7 +180,7 @@ def shipped_models() -> ModelFolder:
 
 
 def checksum(array: npt.NDArray[Any]) -> str:
-    """Return the SHA-256 of an array: of its type and shape, and of what stands in it."""
+    """Return the SHA-256 of an array's type, shape and values."""
     digest = sha256(f"{array.dtype.str} {array.shape}".encode())
     digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

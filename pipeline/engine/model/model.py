@@ -55,7 +55,7 @@ class Model:
 
     @property
     def weight(self) -> float:
-        """How much its own scores weigh beside another model's; 1 where none stands beside it."""
+        """The weight of its scores against another model's; 1 if it answers alone."""
         return self.scores.weight if isinstance(self.scores, Blend) else 1.0
 
     def predict(self, texts: Sequence[str], top: int) -> tuple[Ints, Floats]:
@@ -112,7 +112,7 @@ def _reader(texts: tuple[str, ...]) -> Read:
 
 
 def highest(shares: Floats, count: int) -> tuple[Ints, Floats]:
-    """Return (where each row's highest shares stand, those shares), of equals the first."""
+    """Return (the places of each row's highest shares, those shares); of equals, the first."""
     count = min(count, shares.shape[1])
     row, place, values = largest(shares, count)
     best = np.searchsorted(row, np.arange(len(shares)))[:, None] + np.arange(count)

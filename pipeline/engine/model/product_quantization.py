@@ -31,7 +31,7 @@ class Codebook:
     """Rows of weights.
 
     Attributes:
-        places: rows x parts, uint8: the typical part that stands for each part.
+        places: rows x parts, uint8: the typical part that replaces each part.
         lengths: of the rows, float16.
         centres: parts x typical parts x columns of a part, float32.
     """
@@ -89,7 +89,7 @@ def quantised(rows: Floats, columns: int, importance: Floats) -> Codebook:
 
 
 def _centres(parts: Floats, random: np.random.Generator) -> Floats:
-    """Return typical parts (k-means); with few rows some stand there more than once."""
+    """Return typical parts (k-means); with few rows some are repeated."""
     centres = parts[random.choice(len(parts), CENTRES, replace=len(parts) < CENTRES)]
     for _ in range(ROUNDS):
         nearest = _nearest(parts, centres)

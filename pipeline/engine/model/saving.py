@@ -79,7 +79,7 @@ def save(
 
 
 def _put(draft: Path, place: Path, old: Path) -> None:
-    """Move a folder into its place; what stood there comes back if that fails."""
+    """Move a folder into place; if that fails, restore the previous one."""
     if place.exists():
         place.replace(old)
     try:

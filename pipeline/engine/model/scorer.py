@@ -85,7 +85,7 @@ class Blend:
         other: of the shipped model.
         weight: of the history, from 0 to 1, where it is familiar with a text; else less.
         codes: of both.
-        places: where the codes of the other stand among them; its own come first.
+        places: the places of the other model's codes among them; its own come first.
     """
 
     own: Scorer
@@ -122,6 +122,6 @@ def blend(own: Scorer, other: Scores, weight: float) -> Blend:
 
 
 def places(codes: Texts, wanted: Texts) -> Ints:
-    """Return where some codes stand among others, -1 where one does not."""
+    """Return the places of some codes among others, -1 for a code that is missing."""
     place = {code: number for number, code in enumerate(codes.tolist())}
     return np.array([place.get(code, -1) for code in wanted.tolist()], np.intp)

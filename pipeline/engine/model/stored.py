@@ -26,7 +26,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def own(model: Model) -> Scorer:
-    """Return what a model learned itself, without the shipped model that stands beside it."""
+    """Return the model of a folder alone, without the shipped model that answers with it."""
     scores = model.scores.own if isinstance(model.scores, Blend) else model.scores
     if not isinstance(scores, Scorer):
         raise TypeError(f"a model is kept by its network, not by {type(scores).__name__}")

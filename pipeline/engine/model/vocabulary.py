@@ -55,18 +55,18 @@ class Vocabulary:
         return known
 
     def _places(self, features: Ints) -> Ints:
-        """Return where each feature stands, if it is known at all."""
+        """Return the place of each feature that is known."""
         place = np.searchsorted(self.features, features)
         place[place == len(self.features)] = 0
         return place
 
 
 def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
-    """Return the vocabulary of the features that stand in most texts.
+    """Return the vocabulary of the most frequent features.
 
     Args:
         parts: the counted texts.
-        at_least: how many texts a feature must stand in.
+        at_least: the minimum number of texts with a feature.
         most: how many features are known at most.
     """
     texts = sum(part.matrix.shape[0] for part in parts)

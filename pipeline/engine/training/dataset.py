@@ -16,7 +16,7 @@ def learnable(table: CodeTable, written: str) -> str | None:
     """Return the code to learn, None if the table lacks it or it is no full code.
 
     A UNSPSC commodity that the table lacks is learned all the same, if its segment is there: it is
-    given once the full table was added, and what stands above it until then.
+    given once the full table was added, and its nearest known ancestor until then.
 
     Args:
         table: the codes there are.
@@ -57,7 +57,7 @@ class Dataset:
     _parts: list[Examples] = field(default_factory=list)
 
     def read(self, texts: Sequence[str], codes: Sequence[str]) -> list[bool]:
-        """Take in some rows; "" stands for no text or no code. Tell which can be learned."""
+        """Add rows; "" means no text or no code. Return which of them can be learned."""
         kept_texts, kept_codes, kept = [], [], []
         for text, written in zip(texts, codes, strict=True):
             self.rows += 1

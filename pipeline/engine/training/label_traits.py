@@ -27,7 +27,7 @@ def tree(system: System, codes: Sequence[str]) -> sparse.csr_matrix:
 
 
 def traits(system: System, code: str) -> list[str]:
-    """Return the code itself, what stands above it and, in PSC, the thing that is serviced."""
+    """Return the code, its ancestors and, in PSC, the thing that is serviced."""
     own = f"={code}"
     match system:
         case "cpv":

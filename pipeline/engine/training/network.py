@@ -124,7 +124,7 @@ def fit(sets: Sequence[TrainingSet], settings: Settings, advance: Callable[[int]
         sets: what to learn, of one system or of several, which then share what they teach of
             the features; all over the same features.
         settings: how to learn it.
-        advance: told how many more texts were read.
+        advance: called with the number of texts read since the last call.
     """
     random = np.random.default_rng(settings.seed)
     shape = (sets[0].vectors.shape[1], settings.dimensions)

@@ -72,7 +72,7 @@ class Recipe:
 
     Attributes:
         networks: how each of the networks that are averaged learns.
-        at_least: how many texts a feature must stand in.
+        at_least: the minimum number of texts with a feature.
         most_learned: features while learning, those in most texts.
         most_kept: features in the finished model, those that move the texts most.
         width: dimensions of the finished model.

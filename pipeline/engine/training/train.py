@@ -47,7 +47,7 @@ def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1
     Args:
         tasks: what to learn, one a system.
         recipe: how.
-        advance: told how many more texts were read, `work` in all.
+        advance: called with the number of texts read since the last call; `work` in all.
         jobs: how many networks learn at once, each in a process of its own if several do.
 
     Raises:

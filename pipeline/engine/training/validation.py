@@ -42,7 +42,7 @@ class Trained:
         truth: the codes of the examples held back.
         found: the first ten codes that they got, best first; "" where there were fewer.
         sure: the confidence of the first.
-        repeats: how many of them have a text that stood in the rest too.
+        repeats: how many of them have a text that the rest has too.
     """
 
     model: Model

@@ -111,9 +111,9 @@ class Audit:
             yield f"the balance is {balance} USD, but the entries sum to {plain(books.sum)} USD"
         query = "SELECT day, system, calls, usd FROM daily_use WHERE account_id = ?"
         rows = self._connection.execute(query, (account,))
-        told = {(day, system): (calls, _amount(usd)) for day, system, calls, usd in rows}
-        for day, system in sorted(told.keys() | books.used.keys()):
-            if told.get((day, system)) != books.used.get((day, system)):
+        stated = {(day, system): (calls, _amount(usd)) for day, system, calls, usd in rows}
+        for day, system in sorted(stated.keys() | books.used.keys()):
+            if stated.get((day, system)) != books.used.get((day, system)):
                 yield f"the total of {system} calls on {day} is wrong"
 
 

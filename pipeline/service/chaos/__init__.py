@@ -20,7 +20,7 @@ from pipeline.service.chaos.kinds import (
     Stall,
 )
 from pipeline.service.chaos.record import Record, Served
-from pipeline.service.chaos.report import announced, told
+from pipeline.service.chaos.report import announced, outcomes
 from pipeline.service.chaos.script import Script, read_script
 from pipeline.service.chaos.server import FaultServer
 
@@ -47,6 +47,6 @@ __all__ = [
     "Served",
     "Stall",
     "announced",
+    "outcomes",
     "read_script",
-    "told",
 ]

@@ -10,7 +10,7 @@ from pipeline.money import plain, total
 from pipeline.service.chaos.record import Served
 from pipeline.service.chaos.script import Script
 
-__all__ = ["announced", "told"]
+__all__ = ["announced", "outcomes"]
 
 
 def announced(script: Script) -> str:
@@ -19,7 +19,7 @@ def announced(script: Script) -> str:
     return "\n".join([f"Faults, seed {script.seed}:", *faults])
 
 
-def told(requests: Iterable[Served]) -> str:
+def outcomes(requests: Iterable[Served]) -> str:
     """Count the requests, by fault."""
     by_fault: defaultdict[str, list[Served]] = defaultdict(list)
     for request in requests:

@@ -150,5 +150,5 @@ def _password_error(password: str) -> str | None:
 
 
 def _patience(seconds: int) -> str:
-    told = count(seconds, "second") if seconds < 60 else count(ceil(seconds / 60), "minute")
-    return f"Too many attempts. Try again in {told}."
+    wait = count(seconds, "second") if seconds < 60 else count(ceil(seconds / 60), "minute")
+    return f"Too many attempts. Try again in {wait}."
