@@ -56,7 +56,7 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
     """Refuse a table that already has columns with the names of the new ones.
 
     Raises:
-        SettingsError: it has; the message names them.
+        SettingsError: such columns exist; the message names them.
     """
     ours = {field.name for field in new_fields(settings)}
     taken = [name for name in names if name in ours]
@@ -97,7 +97,7 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
 
 
 def cost(answer: Answer | None) -> Decimal | None:
-    """Return what the job paid for an answer, US dollars; 0 for a row without text.
+    """Return what the job paid for an answer, in US dollars; 0 for a row without text.
 
     None, an empty cell in the output, means that the cost is unknown.
     """

@@ -1,4 +1,4 @@
-"""Pandas frames: only the text columns go to Arrow, so that no other column can change."""
+"""Converts pandas frames; only the text columns go through Arrow, so others cannot change."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def text_sample(frame: pd.DataFrame) -> pa.RecordBatch:
 
 
 def with_columns(frame: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the columns of another behind its own; its index and dtypes stay."""
-    # Numbered columns, so that pandas does not try to reconcile labels of two kinds.
+    """Append the columns of one frame to another, which keeps its index and dtypes."""
+    # Number the columns, so that pandas does not try to reconcile two kinds of labels.
     parts = [frame.set_axis(range(frame.shape[1]), axis=1), new.set_index(frame.index)]
     enriched = pd.concat(parts, axis=1)
     enriched.columns = _labels(frame.columns, list(new.columns))
@@ -74,7 +74,7 @@ def arrow_of(frame: pd.DataFrame) -> pa.Table:
 def frame_of(table: pa.Table, settings: Settings) -> pd.DataFrame:
     """Return an enriched table as a frame.
 
-    Costs lose the zeros of Arrow's 24 decimal places, which would show 0 as 0E-24.
+    Costs drop the trailing zeros of Arrow's 24 decimal places, which would show 0 as 0E-24.
     """
     frame: pd.DataFrame = table.to_pandas()
     costs = {field.name for field in new_fields(settings) if field.type == ARROW_USD}
@@ -89,7 +89,7 @@ def _shortest(usd: Decimal) -> Decimal:
 
 
 def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:
-    """Return column labels with our names behind them, padded to the same number of levels."""
+    """Append the new names to column labels, padded to the same number of levels."""
     if isinstance(columns, pd.MultiIndex):
         rest = [""] * (columns.nlevels - 1)
         padded = [(name, *rest) for name in names]
@@ -100,7 +100,7 @@ def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:
 
 
 def _other_names(frame: pd.DataFrame) -> list[str]:
-    """Return further names that the new columns must not have."""
+    """Return the other names in the frame that the new columns must not repeat."""
     padded = [
         label[0]
         for label in frame.columns
@@ -123,5 +123,5 @@ def _text_array(column: pd.Series[Any]) -> pa.Array:
 
 
 def _encodable(value: object) -> object:
-    """Replace the halves of surrogate pairs in a text; no encoding has them."""
+    """Replace lone surrogates in a text, because no encoding can represent them."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Takes the place of a purchase if nothing has to be bought."""
+"""Stands in for a purchase when a job buys nothing."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Free:
     matcher: Matcher
 
     def noted(self, batches: Iterable[Batch]) -> Iterable[Batch]:
-        """Return the batches; there are no calls to note."""
+        """Return the batches; there are no calls to record."""
         return batches
 
     def estimate(self) -> Estimate:
-        """Return an estimate of nothing."""
+        """Return an estimate of zero calls."""
         return Estimate.free()
 
     def buy(self, batches: Iterable[Batch], estimate: Estimate) -> None:

@@ -23,7 +23,7 @@ from pipeline.paid.result import Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
 
-if TYPE_CHECKING:  # an offline job needs nothing of what buys
+if TYPE_CHECKING:  # offline jobs do not need the purchase code
     from pipeline.paid.purchase import Purchase
 
 __all__ = ["Reporter", "plan", "run"]
@@ -31,10 +31,10 @@ __all__ = ["Reporter", "plan", "run"]
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """How a job reports to whoever started it.
+    """Reports a job's progress and warnings to its caller.
 
     Attributes:
-        progress: shows how many rows are written.
+        progress: shows how many rows have been written.
         warn: receives a warning about the table, before anything is bought.
     """
 
@@ -54,24 +54,23 @@ def run(
 ) -> Summary:
     """Run a job: read the table, plan, buy the missing answers, write the table with its codes.
 
-    The table is read twice. Nobody can say what a job costs before the last row is known, and a
-    damaged row must be found before money is spent. So the first pass plans, and the second one
-    writes.
+    The table is read twice: the first pass plans, and the second writes. The cost of a job is
+    known only after its last row, and a damaged row must be found before money is spent.
 
-    Answers are read twice, too. When one arrives, it is read for its price and for whether it can
-    be understood, and the ledger keeps it whole. When its row is written, the matcher reads it
-    from the ledger. So no answer waits in memory, a run that was killed has lost none, and
-    ``--top`` or ``--min-confidence`` apply to answers that were bought before.
+    Answers are parsed twice, too. When an answer arrives, it is parsed to get its price and to
+    check that it is valid, and the ledger stores it unchanged. When its row is written, the
+    matcher parses it again from the ledger. So no answer is held in memory, a killed run loses
+    none, and ``--top`` and ``--min-confidence`` also apply to answers that were bought before.
 
     Args:
         source: the table.
         sink: where the table with its codes goes.
         settings: what to do with it.
-        purchase: buys the answers that the ledger lacks, and has the matcher that reads them.
+        purchase: buys the answers that the ledger lacks, and provides the matcher that reads them.
         reporter: shows progress and passes on warnings.
 
     Returns:
-        What the job did; with ``parked``, why the run stopped before its end.
+        What the job did; ``parked`` says why a run stopped early.
 
     Raises:
         InputError: the table cannot be read to its end; nothing was written.
@@ -111,12 +110,12 @@ def plan(
     purchase: Purchase | Free,
     warn: Callable[[str], None] = SILENT.warn,
 ) -> Plan:
-    """Read the table once and say what a job will do and buy; it spends nothing.
+    """Read the table once and return what a job will do and buy, without spending anything.
 
     Args:
         source: the table.
         settings: what to do with it.
-        purchase: notes each call's first row, and knows which answers the ledger has.
+        purchase: records each call's first row, and knows which answers the ledger has.
         warn: receives a warning if the text columns hold hardly any words.
 
     Raises:
@@ -146,7 +145,7 @@ def _buy(
     if not planned.purchase.to_buy:
         return None
     with sink.draft(source.reader, new_fields(settings)) as draft:
-        draft.writer.abort()  # what could not be written must not be bought first
+        draft.writer.abort()  # do not buy answers that cannot be written
     return purchase.buy(source.batches(settings.limit_rows), planned.purchase)
 
 

@@ -43,7 +43,7 @@ def manifest(
     summary: Summary,
     files: Files | None = None,
 ) -> dict[str, Any]:
-    """Return the record of a job as JSON types, without secrets and without texts of the table."""
+    """Return the record of a job as JSON types, without secrets or texts from the table."""
     finished = datetime.now(UTC)
     return {
         "tool": "tender-pipeline",

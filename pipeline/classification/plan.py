@@ -1,4 +1,4 @@
-"""What a job will do and take, known after the first pass over its table."""
+"""What a job will do, cost and take, as known after the first pass over its table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a job will do and take.
+    """What a job will do, cost and take.
 
     Attributes:
         rows: rows in the table.
@@ -58,7 +58,7 @@ class Plan:
 
     @classmethod
     def of(cls, batches: Iterable[Batch]) -> Plan:
-        """Count the rows of a table, reading it to its end; nothing is to be bought yet.
+        """Count the rows of a table by reading all of it; the plan buys nothing yet.
 
         Raises:
             InputError: the table is ragged, undecodable or damaged.

@@ -1,4 +1,4 @@
-"""Which versions write outputs, and what the manifest beside an output says about it."""
+"""The versions that write outputs, and what the manifest beside an output says."""
 
 from __future__ import annotations
 

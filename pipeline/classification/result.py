@@ -22,7 +22,7 @@ __all__ = ["Result", "result_of"]
 
 @dataclass(frozen=True)
 class _File:
-    """An enriched table in a file; `dialect` is that of a CSV file that was made from one."""
+    """An enriched table in a file; `dialect` is set if input and output are CSV."""
 
     path: Path
     format: Format
@@ -34,7 +34,7 @@ class Result:
     """A classified table.
 
     Attributes:
-        summary: what was done, as figures; its text is what the command line prints.
+        summary: the figures of the job; as text, it is what the command line prints.
     """
 
     summary: Summary
@@ -49,11 +49,11 @@ class Result:
     def table(self) -> pa.Table:
         """The enriched table; read from the output file if there is one.
 
-        From a CSV file every column is text, as in the file; new texts that look like a formula
-        begin with an apostrophe there.
+        Every column of a CSV file is read as text, and new texts that look like a formula begin
+        with an apostrophe.
 
-        A frame is converted as by ``pyarrow.Table.from_pandas``: an index other than a range
-        becomes a column too, ``__index_level_0__`` if it has no name.
+        A frame is converted as by ``pyarrow.Table.from_pandas``: an index other than a range also
+        becomes a column, named ``__index_level_0__`` if it has no name.
 
         Raises:
             InputError: a frame has columns that Arrow cannot hold.
@@ -73,8 +73,8 @@ class Result:
     def to_pandas(self) -> pd.DataFrame:
         """Return the enriched table as a frame.
 
-        A data frame comes back with its index and dtypes, and with the new columns behind its
-        own. If its columns have labels of several levels, the other levels of ours are "".
+        A data frame keeps its index and dtypes, and the new columns follow its own. If its
+        columns have a MultiIndex, the new columns have "" in the other levels.
         """
         if self._frame is None:
             return frame_of(self.table, self._settings)
@@ -94,7 +94,7 @@ class Result:
 def result_of(
     source: Source, sink: FileSink | MemorySink, settings: Settings, summary: Summary
 ) -> Result:
-    """Return the result of a job that was done."""
+    """Return the result of a finished job."""
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else source.frame.head(summary.rows)
         return Result(summary, settings, sink.table, frame)

@@ -1,4 +1,4 @@
-"""Replaces a doubtful code by the deepest code above it that is sure enough."""
+"""Replaces an uncertain code with its deepest ancestor that is confident enough."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIGITS = 6
 
 
 def rolled_up(matcher: Matcher, settings: Settings) -> Matcher:
-    """Return a matcher that rolls up doubtful codes, if the settings ask for that."""
+    """Return a matcher that rolls up uncertain codes, if the settings ask for it."""
     if settings.roll_up is None:
         return matcher
     return _RollingUp(matcher, settings.systems, settings.roll_up)
@@ -31,11 +31,11 @@ def rolled_up(matcher: Matcher, settings: Settings) -> Matcher:
 class RollUp:
     """Rolls up the answers of one system.
 
-    A code's confidence is the sum of those of the listed matches at or below it, at most 1.
+    A code's confidence is the sum over the listed matches at or below it, capped at 1.
 
     Args:
         table: the codes, their parents and titles.
-        sure: how much confidence is enough.
+        sure: the minimum confidence of a code.
     """
 
     def __init__(self, table: CodeTable, sure: float) -> None:
@@ -44,9 +44,9 @@ class RollUp:
         self._line = lru_cache(LINES_KEPT)(self._uncached_line)
 
     def answer(self, answer: Answer | None) -> Answer | None:
-        """Put the deepest code that is sure enough before the matches, if the first is not sure.
+        """Insert the deepest confident code before the matches, if the first match is not.
 
-        If no code is sure enough, not even at the top, the answer does not change.
+        If no code is confident enough, even at the top level, the answer does not change.
         """
         if not isinstance(answer, Matched) or not answer.matches:
             return answer
@@ -74,7 +74,7 @@ class RollUp:
         return len(stem(self._table.system, code))
 
     def _uncached_line(self, written: str) -> tuple[str, ...]:
-        """Return a code and its ancestors; for a code that the table lacks, only the ancestors."""
+        """Return a code and its ancestors; only the ancestors if the table lacks the code."""
         code = find_code(self._table, written) or written.strip().upper()
         if code not in self._table:
             code = parent(self._table.system, code, self._table.titles)

@@ -1,4 +1,4 @@
-"""Where an output goes: written whole, put in place at once, and never over somebody's file."""
+"""Output destinations: written atomically, and never over the user's own files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def default_output(
 
 
 class Draft(Protocol):
-    """An output that is being written and is not in place yet."""
+    """An output that is being written and has not been committed."""
 
     @property
     def writer(self) -> Writer:
@@ -78,16 +78,16 @@ class Sink(Protocol):
 
     @property
     def partial(self) -> Sink:
-        """The place for the table so far when the job parks."""
+        """The sink for the incomplete table when the job parks."""
         ...
 
     @property
     def keeps_partial(self) -> bool:
-        """Whether the table so far is to be written when the job parks."""
+        """Whether to write the incomplete table when the job parks."""
         ...
 
     def check(self) -> None:
-        """Refuse what would fail or do harm at the end, before the work begins.
+        """Refuse, before work begins, an output that would fail or do harm at the end.
 
         Raises:
             OutputError: the path is unusable, or a file is there that this tool did not write.
@@ -97,11 +97,11 @@ class Sink(Protocol):
     def draft(
         self, reader: Reader, new_fields: Sequence[pa.Field]
     ) -> AbstractContextManager[Draft]:
-        """Open an output; without a commit, nothing of it is left."""
+        """Open an output; unless it is committed, nothing of it remains."""
         ...
 
     def discard(self) -> None:
-        """Remove an output that is out of date, if this tool wrote it and nobody changed it."""
+        """Remove an outdated output, if this tool wrote it and nobody has changed it."""
         ...
 
 
@@ -153,7 +153,7 @@ class FileSink:
         output_format: its format.
         overwrite: whether a file that this tool did not write may be replaced.
         source: the input file, which must not be replaced.
-        sample: whether the output holds the first rows only; it replaces no full table.
+        sample: whether the output holds only the first rows; a sample never replaces a full table.
         keeps_partial: see `Sink`.
     """
 
@@ -220,7 +220,7 @@ class FileSink:
                 place = self.path.resolve()  # a symbolic link stays as it is
                 place.parent.mkdir(parents=True, exist_ok=True)
                 temporary = stack.enter_context(only_writer(place))
-                self.check()  # again: nobody else can write it now
+                self.check()  # check again, now that no other run can write it
                 replaces = sha256_of(place) if place.exists() else None
                 writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
             try:
@@ -231,7 +231,7 @@ class FileSink:
                 raise
 
     def discard(self) -> None:
-        """See `Sink.discard`; a sample does not make a full table out of date."""
+        """See `Sink.discard`; a sample does not make a full table outdated."""
         place = self.path.resolve()
         try:
             if self.sample and holds_full_table(place):
@@ -254,8 +254,8 @@ class _FileDraft:
     def commit(self, manifest: Manifest) -> None:
         """Move the manifest and then the output into place.
 
-        The manifest has the hashes of this output and of the one that it replaces. So this tool
-        recognises whichever output a crash leaves in place.
+        The manifest has the hashes of this output and of the one that it replaces, so this tool
+        recognises whichever of the two a crash leaves in place.
         """
         with translated(self.place):
             sync(self.temporary)

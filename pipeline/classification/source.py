@@ -1,4 +1,4 @@
-"""The table of a job: what may be given as one, how it is read, and what its job is known by."""
+"""The input table of a job: the accepted types, how it is read, and the job's identity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.paid import identity
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, open_reader, output_format_of
 
-if TYPE_CHECKING:  # a job from file to file needs no pandas, which takes long to import
+if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
     import pandas as pd
 
 __all__ = ["Data", "Source", "open_table"]
@@ -41,10 +41,10 @@ class Source:
     """The table of a job.
 
     Attributes:
-        reader: reads it.
-        path: its file as the user named it; None for a table in memory.
+        reader: reads the table.
+        path: its file, as the user gave it; None for a table in memory.
         files: the formats of the input and output files; None unless both are files.
-        frame: the data frame, of which the reader sees the text columns only.
+        frame: the data frame; the reader sees only its text columns.
     """
 
     reader: Reader
@@ -53,7 +53,7 @@ class Source:
     frame: pd.DataFrame | None = None
 
     def batches(self, limit: int | None) -> Iterator[Batch]:
-        """Read the table from its beginning, up to a limit of rows."""
+        """Read the table from its start, up to a limit of rows."""
         if limit is None:
             yield from self.reader.batches()
             return
@@ -72,9 +72,9 @@ class Source:
         return text_sample(self.frame)
 
     def identity(self, settings: Settings, output: Path | None) -> str:
-        """Return what the job is known by in the ledger, so that the same command continues it.
+        """Return the job's identity in the ledger, by which the same command continues it.
 
-        That is the paths of the input and the output or, for a table in memory, its texts.
+        It consists of the input and output paths or, for a table in memory, of its texts.
         """
         if self.path is None:
             return identity.of_contents(settings, self.reader.batches())
@@ -89,7 +89,7 @@ def open_table(
     csv: Any = None,
     partial: bool = False,
 ) -> tuple[Source, FileSink | MemorySink]:
-    """Open the table that is given to a public function, and the place for its enriched form.
+    """Open the table passed to a public function, and the sink for the enriched table.
 
     Args:
         data: the table.
@@ -97,10 +97,10 @@ def open_table(
         output: the path of the output file; None to keep the result in memory.
         overwrite: replace an output file that this tool did not write.
         csv: the `CsvOptions` of a CSV file; None to detect its dialect.
-        partial: write the table so far if the job parks.
+        partial: write the incomplete table if the job parks.
 
     Raises:
-        SettingsError: the data is no table, or an argument is wrong.
+        SettingsError: the data is not a table, or an argument is invalid.
         InputError: the table cannot be read, or lacks a text column.
     """
     if isinstance(data, str | PathLike):
@@ -149,7 +149,7 @@ def _checked_csv(csv: Any) -> CsvOptions:
 
 
 def _in_memory(data: Any, settings: Settings) -> tuple[pd.DataFrame | None, pa.Table]:
-    """Return a frame and its text columns, or None and any other table."""
+    """Return a frame and its text columns, or None and the table if it is not a frame."""
     import pandas as pd
 
     from pipeline.classification.frames import text_table

@@ -32,7 +32,7 @@ class SystemSummary:
 
     Attributes:
         statuses: the number of rows with each status.
-        cost_usd: what this job paid, US dollars.
+        cost_usd: what this job paid, in US dollars.
     """
 
     statuses: Mapping[str, int]
@@ -46,7 +46,7 @@ class SystemSummary:
 
     @property
     def failed(self) -> int:
-        """Rows whose call failed for good, with any error."""
+        """Rows whose call failed permanently, with any error."""
         return sum(count for name, count in self.statuses.items() if name not in NAMED)
 
 
@@ -57,13 +57,13 @@ class Summary:
     Attributes:
         rows: rows in the output.
         systems: figures by system, in the order of the columns.
-        cost_usd: the total that the job paid, US dollars.
+        cost_usd: the total that the job paid, in US dollars.
         seconds: how long the job took.
         output: the file of the enriched table; None if it is in memory.
-        replaced_characters: characters of ours that the file's encoding lacks, written as "?".
+        replaced_characters: characters in new columns that the encoding lacks, written as "?".
         paid: what the job bought; None for the embedded engine.
         parked: why the run stopped early; None if it is complete.
-        to_check: rows that need a look: at least one system has the status ``review``,
+        to_check: rows to review: at least one system has the status ``review``,
             ``no_match`` or an error.
     """
 

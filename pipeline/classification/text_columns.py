@@ -38,7 +38,7 @@ def few_words(
     """Return a warning if the text columns hold hardly any words.
 
     Args:
-        wanted: the columns that were chosen.
+        wanted: the chosen columns.
         rows: rows in the table.
         worded: rows with words in these columns.
         sample: returns the table's first rows with all columns.
@@ -71,7 +71,7 @@ def first_rows(reader: Reader) -> pa.RecordBatch:
 
 
 def likeliest(sample: pa.RecordBatch, but: Sequence[str]) -> str | None:
-    """Return the column that is most like text: many words, and different ones in each row."""
+    """Return the column most likely to hold text: many words, different in each row."""
     scores = {
         name: _score(column.to_pylist())
         for name, column in zip(sample.schema.names, sample.columns, strict=True)

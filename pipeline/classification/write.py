@@ -24,13 +24,13 @@ SETTLED = ("ok", "empty", "pending")
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of what was written so far.
+    """Running counts of the written rows.
 
     Attributes:
         rows: rows written.
-        statuses: for each system, how many rows have which status.
-        cost_usd: for each system, the sum of the rows' costs as far as known, US dollars.
-        to_check: rows that need a look: a system has no code for them, or a doubtful one.
+        statuses: for each system, the number of rows with each status.
+        cost_usd: for each system, the sum of the known costs of rows, in US dollars.
+        to_check: rows to review: a system has no code for them, or an uncertain one.
     """
 
     rows: int

@@ -1,4 +1,4 @@
-"""Writes a table, and turns the disk's errors into errors of the output."""
+"""Writes a table, and converts disk errors to output errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Writing"]
 
 @dataclass(slots=True)
 class Writing:
-    """A writer that raises the disk's errors as errors of the output.
+    """A writer that raises disk errors as output errors.
 
     Attributes:
         writer: the writer.
-        path: the output's path in the messages.
+        path: the output's path, for messages.
     """
 
     writer: Writer
@@ -41,5 +41,5 @@ class Writing:
 
     def abort(self) -> None:
         """See `pipeline.tables.Writer`."""
-        with translated(self.path):  # a Parquet file ends with what a full disk has no room for
+        with translated(self.path):  # closing a Parquet file writes its footer
             self.writer.abort()

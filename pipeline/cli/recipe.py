@@ -1,4 +1,4 @@
-"""Reads a recipe: the files to train the models of several systems together, and the settings."""
+"""Reads a recipe: the files and settings for training the models of several systems together."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Rows:
     """Rows of a file.
 
     Attributes:
-        file: its path, from the recipe's folder.
-        text: the columns that are joined to a text.
+        file: its path, relative to the recipe's folder.
+        text: the columns that are joined into one text.
         code: the column of the code.
         split: the separator of several phrases in one text.
-        where: the values that some columns must have for a row to count.
+        where: the values that columns must have for a row to be used.
     """
 
     file: str
@@ -51,19 +51,19 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What a recipe says of one system.
+    """The settings of one system in a recipe.
 
     Attributes:
         taught: files of labelled texts, with the columns ``text``, ``code`` and ``source``.
-        held_back: files that validate a first model.
-        phrases: files of further wordings of codes.
-        most_of_a_source: the total weight of a source with more texts than this.
-        title_weight, title_share: a title's weight; its chance to take part in an epoch.
-        phrase_weight: a phrase's weight, from a file or shipped.
+        held_back: files of held-out rows that validate a first model.
+        phrases: files of alternative wordings of codes.
+        most_of_a_source: the maximum total weight of a source.
+        title_weight, title_share: a title's weight; its probability of being used in an epoch.
+        phrase_weight: the weight of a phrase, whether from a file or shipped.
         learns_from: a system whose phrases in other languages teach this one; see
             `pipeline.engine.training.other_languages`.
         remembers: whether typical texts of each code are kept.
-        learns_held_back: whether the final model learns the files that are held back.
+        learns_held_back: whether the final model also trains on the held-out files.
     """
 
     taught: Sequence[str]
@@ -80,14 +80,14 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A recipe whose files were read.
+    """A recipe whose files have been read.
 
     Attributes:
         recipe: the settings of the networks.
-        tasks: what they learn, for each system.
+        tasks: what the networks learn, for each system.
         datasets: the rows that were used and skipped, for each system.
         sources: the sources of the held-out rows, for each system.
-        learned: the rows of each source that the final model learns, for each system.
+        learned: for each system, the rows of each source that the final model trains on.
     """
 
     recipe: Recipe
@@ -134,7 +134,7 @@ def _lines(said: Mapping[str, Any]) -> Lines:
 
 
 def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
-    """Refuse what would fail only in the middle of the training.
+    """Check early what would otherwise fail in the middle of training.
 
     Raises:
         ValueError: something is missing, not a number or not a list.
@@ -244,7 +244,7 @@ def _batches(
 
 
 def _weights(sources: Sequence[str], lines: Lines) -> Floats:
-    """Return how much each row counts."""
+    """Return the weight of each row."""
     _, source, rows = np.unique(np.array(sources), return_inverse=True, return_counts=True)
     weights: Floats = np.minimum(1, lines.most_of_a_source / rows[source]).astype(np.float32)
     return weights

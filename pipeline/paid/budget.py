@@ -1,4 +1,4 @@
-"""Keeps a job under its cost limit, although a price is known only after it is charged."""
+"""Keeps a job under its cost limit, although prices are known only after the charge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_PRICE = Decimal("0.01")
 
 
 def dearest(highest: Decimal | None) -> Decimal:
-    """Return the most that a call is expected to cost, US dollars, for plans and reservations.
+    """Return the highest expected cost of a call, in US dollars, for plans and reservations.
 
     Args:
         highest: the highest price of the service so far, if any.
@@ -26,7 +26,7 @@ def dearest(highest: Decimal | None) -> Decimal:
 
 
 def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
-    """Return by how much the confirmed costs exceed a cost limit, US dollars."""
+    """Return by how much the confirmed costs exceed a cost limit, in US dollars."""
     return ZERO if max_cost is None else max(ZERO, total([confirmed, -max_cost]))
 
 
@@ -34,8 +34,8 @@ class Budget:
     """What may still be spent.
 
     Every attempt reserves `dearest` before it is sent, and keeps the reservation if its price
-    remains unknown. After one that costs more than it reserved, no attempt gets a reservation
-    until every attempt under way has ended.
+    remains unknown. After an attempt costs more than it reserved, no other gets a reservation
+    until all attempts under way have ended.
 
     Args:
         confirmed: what the job has paid so far.
@@ -77,7 +77,7 @@ class Budget:
 
     @property
     def exhausted(self) -> bool:
-        """Whether there is no room, and no attempt under way that could make some."""
+        """Whether nothing more fits, and no attempt under way could free any budget."""
         return not self._in_flight and not self._fits(self.highest)
 
     async def reserve(self) -> Decimal | None:
@@ -96,7 +96,7 @@ class Budget:
             await self._changed.wait()
 
     def charge(self, reserved: Decimal, cost: Decimal | None) -> None:
-        """Replace a reservation by what the attempt cost; an unknown cost (None) keeps it."""
+        """Replace a reservation with the attempt's cost; an unknown cost (None) keeps it."""
         self._in_flight -= 1
         self._reserved = total([self._reserved, -reserved])
         if cost is None:

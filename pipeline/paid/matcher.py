@@ -31,7 +31,7 @@ class LedgerMatcher:
     Args:
         job: the job whose answers and costs to return.
         systems: the systems to answer for.
-        most_lost: after this many lost answers a call is not bought again.
+        most_lost: the number of lost answers after which a call is not bought again.
     """
 
     def __init__(self, job: Job, systems: Sequence[System], most_lost: int) -> None:
@@ -49,7 +49,7 @@ class LedgerMatcher:
     def prices(
         self, system: System, texts: Sequence[str], first: int
     ) -> list[tuple[Decimal | None, ...]]:
-        """Return what the answers of some rows cost, whichever job bought them, US dollars.
+        """Return what the answers of some rows cost, in US dollars, whichever job bought them.
 
         Args:
             system: the system.
@@ -57,8 +57,8 @@ class LedgerMatcher:
             first: the number of the first row in the table.
 
         Returns:
-            For each row the price of its call, None if the response stated none; an empty tuple
-            if an earlier row has the call, or the call has no answer.
+            For each row, the price of its call, or None if the response stated none; an empty
+            tuple if an earlier row has the same call, or the call has no answer.
         """
         digests = [text_digest(text) for text in texts]
         owned = self._job.owned(system, digests)
@@ -106,7 +106,7 @@ def _lasting(owned: Owned, cost: Decimal | None) -> Answer:
 
 
 def _read(owned: Owned) -> Outcome:
-    """Read a response again; whether its price can be used does not matter here."""
+    """Parse a response again; here it does not matter whether its price is valid."""
     outcome = read_response(owned.status, {}, owned.body)
     return outcome.ended if isinstance(outcome, WrongPrice) else outcome
 

@@ -1,4 +1,4 @@
-"""Decides what the end of an attempt means for the ledger, for its call and for the run."""
+"""Decides what an attempt's result means for the ledger, the call and the run."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = ["Judgement", "Next", "judge"]
 
 Next: TypeAlias = Literal[
     "answered",  # the call is answered
-    "ended",  # the call has failed for good
+    "ended",  # the call has failed permanently
     "again",  # not billed: it is sent again after a pause, a limited number of times
-    "lost",  # maybe billed: it is sent again if the user wants that
+    "lost",  # possibly billed: it is sent again if the user allows it
     "limited",  # all workers wait, then it is sent again
-    "failed",  # it fails for this run only
+    "failed",  # the call fails, but only in this run
     "credentials",
     "money",
     "currency",
@@ -44,7 +44,7 @@ Next: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What an attempt's end means.
+    """What an attempt's result means.
 
     Attributes:
         settlement: what the ledger records.
@@ -60,7 +60,7 @@ class Judgement:
 
     @property
     def cost_usd(self) -> Decimal | None:
-        """What it cost; None if that is unknown."""
+        """The attempt's cost; None if it is unknown."""
         match self.settlement:
             case CallEnded(cost_usd=cost):
                 return cost
@@ -71,7 +71,7 @@ class Judgement:
 
 
 def judge(reply: Reply) -> Judgement:
-    """Judge how an attempt ended, as the table of errors in docs/how-to/paid-runs.md says."""
+    """Judge an attempt's result by the table of errors in docs/how-to/paid-runs.md."""
     match reply:
         case NotSent(error, detail):
             return Judgement(CallOpen("free", error), "again", detail)
@@ -116,7 +116,7 @@ def _kept(got: Received, outcome: Ended) -> CallEnded:
 
 
 def _open(status: int, outcome: Outcome) -> Judgement:
-    """Judge an outcome that leaves its call open: every one that `_ended` does not judge."""
+    """Judge an outcome that leaves its call open: any that `_ended` does not handle."""
     match outcome:
         case Unauthorized(message):
             return Judgement(CallOpen("free", "UNAUTHORIZED", status), "credentials", message)

@@ -1,4 +1,4 @@
-"""The pool: a fixed number of workers buy the calls of one iterator."""
+"""The pool: a fixed number of workers that buy calls from one iterator."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LONGEST_PAUSE = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A call to buy; after ``losses`` lost answers in this run it is not sent again."""
+    """A call to buy; it is not sent again after ``losses`` lost answers in this run."""
 
     call: Call
     losses: int
@@ -54,8 +54,8 @@ class Bought:
     Attributes:
         calls: calls that have ended.
         refusals: attempts refused for the rate limit.
-        failures: the latest attempts in a row that failed for another reason.
-        detail: what the service or the network said about the last of these.
+        failures: how many of the latest attempts in a row failed for another reason.
+        detail: the error message of the last of these, from the service or the network.
     """
 
     calls: int = 0
@@ -107,7 +107,7 @@ class Pool:
         self._error: PipelineError | None = None
 
     def park(self, parked: Parked) -> None:
-        """Stop: finish what is under way, send nothing new. Only the first reason counts."""
+        """Finish the calls under way and send no new ones. Only the first reason counts."""
         if self.parked:
             return
         self.parked = parked
@@ -121,19 +121,19 @@ class Pool:
 
     @property
     def to_send(self) -> int:
-        """How many calls have neither ended nor are under way."""
+        """How many open calls are not under way."""
         return self._remaining - self._under_way
 
     def interrupt(self, why: Parked) -> None:
-        """Stop, without waiting for a ledger that cannot be written."""
+        """Stop at once, without waiting for a ledger that cannot be written."""
         self.park(why)
         self._journal.give_up()
 
     async def run(self, orders: Iterator[Order], workers: int) -> None:
         """Buy the calls in their order.
 
-        Until one answer is understood, calls are sent one at a time: a wrong address or key must
-        not cost many attempts.
+        Until a valid answer arrives, calls are sent one at a time, so that a wrong address or key
+        does not cost many attempts.
         """
         for order in orders:
             await self._buy(order)
@@ -146,7 +146,7 @@ class Pool:
             raise self._error
 
     async def _work(self, orders: Iterator[Order]) -> None:
-        """Buy until nothing is left; after an error, let the other workers finish their calls."""
+        """Buy until no calls remain; after an error, let the other workers finish theirs."""
         try:
             while not self.parked:
                 order = next(orders, None)
@@ -188,7 +188,7 @@ class Pool:
         self.bought.calls += 1
 
     async def _attempt(self, call: Call) -> Judgement | None:
-        """Send a call once and judge the end; None if the run stops before that."""
+        """Send a call once and judge the result; None if the run stops before it is sent."""
         if self._budget.exhausted:
             self.park(self._cost_limit_reached())
         elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
@@ -243,8 +243,8 @@ class Pool:
             return None
 
     def _to_spread(self) -> int:
-        """Return how many calls the throttle spreads over time; see `Throttle.slot`."""
-        # Without waiting, there are no more attempts than free slots: nothing to spread.
+        """Return how many calls the throttle should spread over time; see `Throttle.slot`."""
+        # A run that does not wait only uses free slots, so there is nothing to spread.
         return self.to_send if self._wait else 1
 
     async def _written(self, call: Call, reserved: Decimal, slot: Slot) -> int:
@@ -266,7 +266,7 @@ class Pool:
             slot.answered()
 
     def _learned(self, judgement: Judgement) -> Restraint | None:
-        """Return what the next run must know of a refusal that the throttle has noted."""
+        """Return what the next run must know about a refusal that the throttle recorded."""
         if judgement.next != "limited":
             return None
         return Restraint(self._throttle.slots, self._throttle.pause_left)

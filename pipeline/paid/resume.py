@@ -1,4 +1,4 @@
-"""Makes the throttle of a run, with the slots and pauses that earlier runs left."""
+"""Creates the throttle of a run, with the slots and pauses left by earlier runs."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ log = logging.getLogger(__name__)
 
 
 def known_limits(service: PaidService) -> Limits:
-    """Open the file of what this user's runs on this machine know of a key's limit."""
+    """Open the file where this user's runs on this machine share a key's known limits."""
     keep = 2 * (service.limit or AUTHENTICATED).hold
     return Limits(service.base_url, service.key_fingerprint, keep)
 
 
 def resumed_throttle(ledger: Ledger, limits: Limits, service: PaidService) -> Throttle:
-    """Make the throttle of a run, in the running event loop.
+    """Create the throttle of a run in the running event loop.
 
-    No attempt can have ended later than now, and no pause can be longer than it was. If the clock
-    ran ahead or was set back, times in the future count from now on, once.
+    No attempt can have ended in the future, and no pause can become longer than it was. So if the
+    clock ran ahead or was set back, times in the future are replaced with the present, once.
 
     Args:
         ledger: what earlier runs with this ledger sent and learned.
-        limits: the same of runs with other ledgers; only the key's one buyer may call this.
-        service: which limit is kept, and how.
+        limits: the same from runs with other ledgers; only the key's one buyer may call this.
+        service: the limit, and how to keep it.
     """
     now, clock = time.time(), asyncio.get_running_loop().time()
     past = _past(ledger, limits, service, now)
@@ -58,7 +58,7 @@ def resumed_throttle(ledger: Ledger, limits: Limits, service: PaidService) -> Th
 
 
 def pause_left(ledger: Ledger, limits: Limits, service: PaidService) -> float:
-    """Return for how many seconds nothing is sent because the service asked earlier runs to wait.
+    """Return how many seconds remain of a pause that the service asked earlier runs for.
 
     Unlike `resumed_throttle`, any process may call this.
     """
@@ -75,16 +75,16 @@ def held_slots(ledger: Ledger, limits: Limits, service: PaidService) -> int:
 
 
 def _past(ledger: Ledger, limits: Limits, service: PaidService, now: float) -> list[PastAttempt]:
-    """Return the attempts that may still hold slots, each once."""
+    """Return the attempts that may still hold slots, without duplicates."""
     since = now - 2 * (service.limit or AUTHENTICATED).hold
-    # The limits come last: of an attempt in both, they know best when it ended by the right clock.
+    # The limits come last: for an attempt in both, their end time is the more reliable.
     both = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]
     once = {(one.number, one.sent_at): one for one in both}
     return [one for one in once.values() if max(one.settled_at or now, one.sent_at) >= since]
 
 
 def _lesson(ledger: Ledger, limits: Limits, service: PaidService) -> tuple[Lesson | None, float]:
-    """Return what the last refusal taught, and when that was by the clock of then."""
+    """Return the lesson of the last refusal, and its time by the clock at that moment."""
     here, everywhere = ledger.lesson(service.key_fingerprint), limits.lesson()
     if everywhere is None or (here and here.learned_at > everywhere[1]):
         return here, here.learned_at if here else 0.0
@@ -92,14 +92,14 @@ def _lesson(ledger: Ledger, limits: Limits, service: PaidService) -> tuple[Lesso
 
 
 def _by_this_clock(lesson: Lesson, now: float) -> Lesson:
-    """A clock that was set back must not make a pause longer than it was."""
+    """Adjust a lesson, so that a clock that was set back does not lengthen its pause."""
     if lesson.learned_at <= now:
         return lesson
     return Lesson(lesson.slots, now + lesson.paused_until - lesson.learned_at, now)
 
 
 def _ends(past: list[PastAttempt], limit: Rate | None, now: float) -> list[float]:
-    """Return until when attempts hold their slots, seconds since 1970."""
+    """Return when attempts release their slots, in seconds since 1970."""
     if limit is None:
         return []
     return [

@@ -48,7 +48,7 @@ async def shown_while(
 
 
 def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:
-    """Return what was spent, and what the run waits for, or how long it will take."""
+    """Return what was spent, and what the run is waiting for or how long it will take."""
     bought, parts = pool.bought, [f"{plain(budget.confirmed)} USD"]
     if bought.refusals:
         parts.append(f"{bought.refusals:,} refused")

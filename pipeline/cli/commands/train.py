@@ -1,4 +1,4 @@
-"""``tender-pipeline train``: learn from a history of tenders and their codes."""
+"""``tender-pipeline train``: trains on a history of tenders and their codes."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _from_recipe(recipe: Path, options: _Options) -> dict[str, Any]:
 
 
 def _dataset(reader: Reader, path: Path, system: System, column: str) -> Dataset:
-    """Read a history, and log at once what cannot be learned from it."""
+    """Read a history, and immediately log the rows that cannot be used for training."""
     place = find_column(reader.schema.names, column, path, "--code-column")
     dataset = Dataset(load(system), retirements(system))
     for batch in reader.batches():

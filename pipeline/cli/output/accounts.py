@@ -39,7 +39,7 @@ class Standing:
 
     @property
     def spent(self) -> str:
-        """Their cost, US dollars."""
+        """The cost of these calls, in US dollars."""
         return plain(total(use.usd for use in self.usage))
 
 
@@ -63,7 +63,7 @@ def list_lines(standings: Sequence[Standing]) -> Iterator[str]:
 
 
 def list_figures(one: Standing) -> dict[str, Any]:
-    """Return a row of it as JSON types: money as text, times in ISO 8601."""
+    """Return an account's row as JSON types: money as text, times in ISO 8601."""
     return {
         "account": one.account.account_id,
         "email": one.account.email,
@@ -90,7 +90,7 @@ def account_lines(one: Standing, entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def account_figures(one: Standing, entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the same as JSON types."""
+    """Return the contents of `account_lines` as JSON types."""
     return {
         **list_figures(one),
         "keys": [_key_figures(key) for key in one.keys],

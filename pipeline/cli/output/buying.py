@@ -30,6 +30,6 @@ def open_purchase(service: PaidService, settings: Settings, identity: str, sure:
 
 
 def described(service: PaidService, estimate: Estimate) -> str:
-    """Return what a purchase will take, its rate limit and its ledger."""
+    """Return a purchase's cost and duration, its rate limit and its ledger."""
     limit = "no limit" if service.limit is None else f"at most {service.limit}"
     return f"{estimate} ({limit}); ledger {service.ledger}"

@@ -16,14 +16,14 @@ __all__ = ["log_to_stderr", "on_terminal", "progress_display", "say", "silence"]
 
 
 def log_to_stderr() -> None:
-    """Show what the package logs; with the time, unless standard error is a terminal."""
+    """Show the package's log, with times unless standard error is a terminal."""
     form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
     logging.basicConfig(format=form, stream=sys.stderr)
     logging.getLogger("pipeline").setLevel(logging.INFO)
 
 
 def progress_display(elsewhere: Display = log_lines) -> Display:
-    """Return a bar if standard error is a terminal, else another display."""
+    """Return a progress bar if standard error is a terminal, else another display."""
     return bar if sys.stderr is not None and sys.stderr.isatty() else elsewhere
 
 
@@ -34,7 +34,7 @@ def on_terminal() -> bool:
 
 
 def say(text: str) -> None:
-    """Print to standard output; a reader that has gone (``| head``) is no error.
+    """Print to standard output; a closed pipe (``| head``) is not an error.
 
     Raises:
         OutputError: standard output cannot be written for another reason.
@@ -51,7 +51,7 @@ def say(text: str) -> None:
 
 
 def silence() -> None:
-    """Discard standard output from here on: the interpreter's last flush would fail too."""
+    """Discard further standard output, because the interpreter's final flush would fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

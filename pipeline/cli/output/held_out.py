@@ -1,4 +1,4 @@
-"""The leading figures of a model on held-out rows, and the confidence from which a code is `ok`."""
+"""A model's headline metrics on held-out rows, and the confidence from which a code is `ok`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ RIGHT = 2 / 3
 
 
 def headline(trained: Trained, system: System) -> dict[str, float]:
-    """Return the three leading figures of the rows held back.
+    """Return the headline metrics on the held-out rows.
 
     Returns:
-        ``specific_1``, ``specific_5``, ``specific_10``: how often the code is right, of the rows
-        whose code is no division or segment; ``stated``: how often the first code is right as far
-        as the buyer states one; ``general``: how many first codes are a division or a segment.
+        ``specific_1``, ``specific_5``, ``specific_10``: top-1, top-5 and top-10 accuracy on the
+        rows whose code is not a division or segment; ``stated``: how often the first code is right
+        to the depth of the buyer's code; ``general``: how many first codes are a division or a
+        segment.
     """
     specific = np.array([not is_general(system, code) for code in trained.truth.tolist()])
     hits = trained.hits()[specific]
@@ -36,11 +37,11 @@ def headline(trained: Trained, system: System) -> dict[str, float]:
 def ok_from(trained: Trained, system: System) -> dict[str, float]:
     """Return the lowest confidence from which two in three of the first codes are right.
 
-    Right is what is right as far as the buyer states a code.
+    A code is right if it is right to the depth of the buyer's code.
 
     Returns:
-        ``confidence``: that; ``rows``: the share of the rows that have it or more; ``right``: the
-        share of those whose code is right.
+        ``confidence``: this threshold; ``rows``: the share of the rows at or above it; ``right``:
+        the share of those whose code is right.
     """
     order = np.argsort(-trained.sure, kind="stable")
     right = np.cumsum(_stated(trained, system)[order]) / np.arange(1, len(order) + 1)
@@ -54,7 +55,7 @@ def ok_from(trained: Trained, system: System) -> dict[str, float]:
 
 
 def _stated(trained: Trained, system: System) -> Bools:
-    """Tell which first codes are right as far as the buyer states one."""
+    """Tell which first codes are right to the depth of the buyer's code."""
     rows = zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True)
     return np.array([found.startswith(levels.stem(system, truth)) for truth, found in rows])
 

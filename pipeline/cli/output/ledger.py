@@ -27,7 +27,7 @@ MONEY = ("attempts", "USD", "unconfirmed", "no price", "at most USD more")
 
 
 def book_lines(books: Books, since: str) -> Iterator[str]:
-    """Yield tables of each endpoint's spending and prices, from a day on, and its totals."""
+    """Yield tables of each endpoint's spending and prices since a day, and the totals."""
     systems = books.totals(lambda spent: (spent.base_url, spent.system))
     changes = list(books.changed_prices())
     for base_url, total in books.totals(lambda spent: spent.base_url).items():

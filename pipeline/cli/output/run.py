@@ -1,4 +1,4 @@
-"""What a run prints besides its table: warnings before it, its summary and exit code after it."""
+"""The output of a run besides its table: warnings before, the summary and exit code after."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def warn(text: str) -> None:
 
 
 def report(summary: str, beside_the_table: bool) -> None:
-    """Print the summary; the job is done even if that fails, because its output is in place."""
+    """Print the summary; if that fails, the job is still done, because its output is in place."""
     if beside_the_table:
         with suppress(OSError):
             click.echo(summary, err=True)

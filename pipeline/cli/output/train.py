@@ -1,4 +1,4 @@
-"""What ``train`` prints: the rows that it skips, and how good the model is on held-out rows."""
+"""The output of ``train``: the skipped rows, and the model's accuracy on held-out rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN = 10
 
 
 def about_model(dataset: Dataset, task: Task, trained: Trained) -> dict[str, Any]:
-    """Return what is kept with the model and printed as JSON."""
+    """Return the figures that are saved with the model and printed as JSON."""
     return {
         "system": task.system,
         "rows": dataset.rows,
@@ -75,7 +75,7 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
 
 
 def skipped_rows(dataset: Dataset) -> Iterator[str]:
-    """Return a line for each reason to skip rows, with their number."""
+    """Yield a line for each reason to skip rows, with the number of rows."""
     if dataset.without_text:
         yield f"skipped: {_rows(dataset.without_text)} without text"
     if dataset.without_code:
@@ -114,7 +114,7 @@ def _retired(dataset: Dataset) -> Iterator[str]:
 
 
 def _ended(dataset: Dataset) -> Iterator[tuple[str, int, Retired]]:
-    """Return (code, rows, end) of the retired codes, the most frequent first."""
+    """Yield (code, rows, end) for the retired codes, the most frequent first."""
     for code, rows in dataset.retired.most_common():
         yield code, rows, dataset.retirements[code]
 
@@ -134,7 +134,7 @@ def _rows(number: int) -> str:
 
 
 def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return for each source its rows, the share of right codes, and the mean confidence.
+    """Return each source's number of rows, share of right codes, and mean confidence.
 
     Args:
         trained: the model and its answers for the held-out rows.
@@ -145,7 +145,7 @@ def by_source(trained: Trained, sources: Sequence[str]) -> dict[str, dict[str, A
 
 
 def by_level(trained: Trained, system: System) -> dict[str, dict[str, float]]:
-    """Return for each level how often the first code is right, of the rows coded that deep."""
+    """Return the first code's accuracy at each level, on the rows coded to that depth."""
     rows = list(zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True))
     figures = {}
     for digits, name in levels.LEVELS[system].items():

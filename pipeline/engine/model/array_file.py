@@ -1,6 +1,6 @@
-"""Maps an array of a model from its file, which may hold anything: only a plain one is taken.
+"""Memory-maps model arrays from untrusted .npy files; only plain arrays are accepted.
 
-NumPy's own reader evaluates the header as Python and opens the file by name, whatever it is.
+NumPy's own reader evaluates the header as Python and opens any kind of file by name.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ HEADER = re.compile(
     r"\{'descr': '([<>|][uifS][1-8])', 'fortran_order': (True|False), "
     r"'shape': \(((?:[0-9]{1,12}, ?)*(?:[0-9]{1,12})?)\), \} *\n"
 )
-"""What NumPy writes before an array without fields or objects."""
+"""The header that NumPy writes for an array without fields or objects."""
 
 ARRAY_BYTES = 2**32
-"""Several times what the largest array of a model takes."""
+"""Size limit, several times the size of the largest model array."""
 
 
 def mapped(path: Path) -> npt.NDArray[Any]:
-    """Map an array into memory; nothing of it is read yet.
+    """Map an array into memory without reading its data.
 
     Raises:
-        ValueError: it cannot be read, is no plain array, or not as long as it says.
+        ValueError: the file is unreadable, not a plain array, or its length contradicts its header.
     """
     try:
         return _mapped(path)
@@ -53,13 +53,13 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
         if size > ARRAY_BYTES or os.fstat(file.fileno()).st_size != offset + size:
             raise ValueError(f"{path.name} is not as long as it says")
         order: Any = "F" if fortran else "C"
-        if not size:  # nothing can be mapped
+        if not size:  # an empty array cannot be mapped
             return np.empty(shape, kind, order)
         return np.memmap(file, kind, "r", offset, shape, order)
 
 
 def _header(file: BinaryIO) -> tuple[np.dtype[Any], bool, tuple[int, ...]] | None:
-    """Return (type, whether the order is by column, shape); None if it is not a plain array."""
+    """Return (dtype, whether it is in Fortran order, shape); None if it is not a plain array."""
     begins = file.read(len(MAGIC) + 2)
     text = file.read(int.from_bytes(begins[len(MAGIC) :], "little")).decode("latin-1")
     found = HEADER.fullmatch(text)

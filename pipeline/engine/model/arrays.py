@@ -1,4 +1,4 @@
-"""What the arrays of a learned model hold, for annotations."""
+"""Type aliases for the arrays of a trained model."""
 
 from __future__ import annotations
 

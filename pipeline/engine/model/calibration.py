@@ -1,4 +1,4 @@
-"""Turns what a model says into how often it is right, learned from texts it has not seen."""
+"""Calibrates model scores into probabilities of being right, fitted on held-out texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.engine.model.arrays import Bools, Floats
 __all__ = ["BINS", "Calibration", "calibrate", "calibration_error", "evidence", "fitted_spread"]
 
 BINS = 10
-"""Parts of the scale of confidence whose errors are averaged."""
+"""Number of confidence bins in the calibration error."""
 
 SHRINKAGE = 1.0
 SPREADS = np.arange(0, 1.01, 0.05)
@@ -22,9 +22,9 @@ class Calibration:
     """How likely codes are right.
 
     Attributes:
-        weights: of a logistic regression of "the first code is right" on `evidence`; intercept
-            first.
-        spread: how far doubt about the first code goes to the others, from 0 to 1.
+        weights: coefficients of a logistic regression of "the first code is right" on `evidence`;
+            intercept first.
+        spread: how much doubt about the first code raises the other codes, from 0 to 1.
     """
 
     weights: Floats
@@ -35,30 +35,30 @@ class Calibration:
         return _logistic(self.weights[0] + evidence @ self.weights[1:])
 
     def others(self, best: Floats, first: Floats) -> Floats:
-        """Return how likely the codes behind the first are right.
+        """Return how likely the codes after the first are right.
 
         Args:
-            best: texts x codes, their shares, highest first.
+            best: texts x codes, the shares of the codes, highest first.
             first: how likely each text's first code is right.
         """
         return _others(best, first, self.spread)
 
 
 def evidence(best: Floats, second: Floats, known: Floats) -> Floats:
-    """Return what confidence rests on: log odds, log lead, share of the text's features known."""
+    """Return the inputs to confidence: log odds, log lead, known share of the features minus 1."""
     best = np.clip(best.astype(np.float64), 1e-6, 1 - 1e-6)
     lead = np.log(best / np.clip(second, 1e-6, best))
     return np.stack([np.log(best / (1 - best)), lead, known - 1], axis=1)
 
 
 def calibrate(evidence: Floats, right: Bools, start: Calibration | None = None) -> Calibration:
-    """Fit by Newton's method; knowing more of a text never lowers the confidence.
+    """Fit by Newton's method; a larger known share of a text never lowers the confidence.
 
     Args:
-        evidence: of each text.
-        right: whether its first code is right.
-        start: what is believed as long as the texts are few: the calibration of the model that
-            gives most of the answers then.
+        evidence: the `evidence` of each text.
+        right: whether the first code of each text is right.
+        start: the calibration to shrink towards, which dominates while there are few texts: that
+            of the model that then gives most of the answers.
     """
     towards = np.zeros(evidence.shape[1] + 1) if start is None else start.weights
     weights = _fitted(evidence, right, towards)
@@ -68,10 +68,10 @@ def calibrate(evidence: Floats, right: Bools, start: Calibration | None = None) 
 
 
 def fitted_spread(best: Floats, first: Floats, hits: Floats) -> float:
-    """Return the spread with which the codes behind the first are right as often as they say.
+    """Return the spread that best calibrates the codes after the first.
 
     Args:
-        best: texts x codes, their shares, highest first.
+        best: texts x codes, the shares of the codes, highest first.
         first: how likely each text's first code is right.
         hits: texts x codes, 1 where the code is right.
     """
@@ -81,7 +81,7 @@ def fitted_spread(best: Floats, first: Floats, hits: Floats) -> float:
 
 
 def calibration_error(confidence: Floats, right: Bools) -> float:
-    """Return the expected calibration error: how far tenths of the scale are off, on average."""
+    """Return the expected calibration error over bins of equal width."""
     tenth = np.minimum((confidence * BINS).astype(np.intp), BINS - 1)
     off = np.bincount(tenth, confidence, BINS) - np.bincount(tenth, right, BINS)
     return float(np.abs(off).sum() / max(1, len(right)))

@@ -1,4 +1,4 @@
-"""Turns texts into short dense vectors: what all the systems of a model share."""
+"""Turns texts into short dense vectors, which all systems of a model share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.engine.model.vocabulary import Vocabulary
 __all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
 
 AT_ONCE = 512
-"""Texts scored in one matrix; bounds the memory."""
+"""Number of texts scored in one matrix, which limits memory use."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,41 +34,41 @@ class Encoder:
     weights: Codebook
 
     def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Return (texts x dimensions, share of each text's features that is known)."""
+        """Return (texts x dimensions, known share of each text's features)."""
         vectors, used, known = self.compact(counts)
         return vectors @ self.weights.rows(used), known
 
     def compact(self, counts: Counts) -> tuple[sparse.csr_matrix, Ints, Floats]:
-        """Return (texts x known features that occur, which those are, share known)."""
+        """Return (texts x known features that occur, indices of those features, share known)."""
         vectors, known = self.vocabulary.vectors(counts)
         return *compact(vectors), known
 
     def knows(self, names: Sequence[str]) -> Bools:
-        """Tell which words and parts of words are known; see `pipeline.engine.evidence`."""
+        """Return which words and parts of words are known; see `pipeline.engine.evidence`."""
         return self.vocabulary.knows(named(names))
 
 
 @lru_cache(maxsize=1)
 def counted(texts: tuple[str, ...]) -> Counts:
-    """Count texts once for all the models that are asked about them."""
+    """Count the features of texts once for all models."""
     return count(texts)
 
 
 @lru_cache(maxsize=2)
 def encoded(encoder: Encoder, texts: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Return `Encoder.hidden` of texts, found once for all the systems that are asked about them.
+    """Return `Encoder.hidden` of texts, computed once for all systems.
 
-    Two are kept, for the shipped model and one of a history beside it.
+    The cache holds two results: one for the shipped model and one for a model of a history.
     """
     return encoder.hidden(counted(texts))
 
 
 @lru_cache(maxsize=2)
 def words_known(encoder: Encoder, texts: tuple[str, ...]) -> Floats:
-    """Return how much of the words of texts an encoder knows, found once for all the systems."""
+    """Return the share of each text's words that is known, computed once for all systems."""
     return shares_known(texts, encoder.knows)
 
 
 def portions(texts: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return texts in portions whose scores fit in one matrix."""
+    """Split texts into portions of at most `AT_ONCE`."""
     return [tuple(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE)]

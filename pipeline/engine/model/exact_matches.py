@@ -1,4 +1,4 @@
-"""Knows a text again that the history had: it gets the code that it usually had there."""
+"""Looks up texts that occur in the history and gives them their usual code there."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Repeats", "gather", "hashed", "hashes"]
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """The texts of a history by their hashes; of the texts themselves nothing is kept.
+    """The texts of a history, stored only as hashes.
 
     Attributes:
-        hashes: of the normalised texts, ascending, uint64.
-        labels: the place of each text's usual code.
-        usual: how often it had that code.
-        seen: how often the history has it.
-        trust: how often held-back texts that the rest has too had their usual code.
+        hashes: hashes of the normalised texts, ascending, uint64.
+        labels: the index of each text's usual code.
+        usual: how often each text had that code.
+        seen: how often each text occurs in the history.
+        trust: how often held-out texts that also occur in the rest had their usual code.
     """
 
     hashes: Ints
@@ -33,7 +33,7 @@ class Repeats:
     trust: float = 0.5
 
     def find(self, hashes: Ints) -> tuple[Bools, Ints, Floats]:
-        """Return (which texts were seen, the places of their codes, how sure those are)."""
+        """Return (which texts are in the history, indices of their codes, confidence in them)."""
         if not len(self.hashes):
             nothing = np.zeros(len(hashes), np.intp)
             return nothing.astype(np.bool_), nothing, nothing.astype(np.float64)
@@ -44,19 +44,19 @@ class Repeats:
 
 @lru_cache(maxsize=1)
 def hashed(texts: tuple[str, ...]) -> Ints:
-    """Return `hashes` of texts, found once for all the systems that are asked about them."""
+    """Return `hashes` of texts, computed once for all systems."""
     return hashes(texts)
 
 
 def hashes(texts: Sequence[str]) -> Ints:
-    """Return 64 bits of each text, whatever its case and white space."""
+    """Return a 64-bit hash of each text, ignoring case and differences in white space."""
     normal = (" ".join(text.casefold().split()).encode("utf-8", "replace") for text in texts)
     digests = [int.from_bytes(blake2b(text, digest_size=8).digest()) for text in normal]
     return np.array(digests, np.uint64)
 
 
 def gather(hashes: Ints, labels: Ints) -> Repeats:
-    """Return the usual code of each text; of codes equally often the first counts."""
+    """Return the most frequent code of each text; the first code wins a tie."""
     order = np.lexsort((labels, hashes))
     pairs = np.stack([hashes[order], labels[order].astype(np.uint64)], axis=1)
     pairs, times = np.unique(pairs, axis=0, return_counts=True)

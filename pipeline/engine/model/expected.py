@@ -1,7 +1,7 @@
-"""What the arrays and values of a model must be, so that none can crash what answers by it.
+"""Checks the arrays and values of a model, so that a bad model cannot crash the program.
 
-A checksum says that a file is as it was written, and not that an honest program wrote it. The
-bounds are several times what training makes.
+A checksum shows that a file is unchanged, not that a trustworthy program wrote it. The bounds are
+several times what training produces.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 _Array: TypeAlias = npt.NDArray[Any]
 Sizes: TypeAlias = dict[str, int]
-"""How long the sides of arrays are that must agree."""
+"""Array dimensions by name; arrays that share a dimension must agree on its length."""
 
 ENCODER: Mapping[str, tuple[str, ...]] = {
     "features": ("u4", "features"),
@@ -37,7 +37,7 @@ ENCODER: Mapping[str, tuple[str, ...]] = {
     "lengths": ("f2", "features"),
     "centres": ("f2", "parts", "typical parts", "columns"),
 }
-"""The type of each array that the systems share, and what its sides count."""
+"""The type and the dimension names of each array that the systems share."""
 
 OWN: Mapping[str, tuple[str, ...]] = {
     "codes": ("S8", "codes"),
@@ -55,7 +55,7 @@ MEMORY: Mapping[str, tuple[str, ...]] = {
     "memory_labels": ("u2 u4", "vectors"),
     "memory_texts": ("f4", "vectors"),
 }
-"""The same of a system's own arrays; those of the memory are there together or not at all."""
+"""The same for a system's own arrays; a model has all of the memory arrays or none."""
 
 LONGEST = {
     "features": BLOCKS << BITS,
@@ -67,18 +67,18 @@ LONGEST = {
     "vectors": 1_000_000,
 }
 UNPACKED = 2**28
-"""Numbers that an array may have once it is unpacked: a GiB."""
+"""The most numbers that an unpacked array may hold: 1 GiB."""
 
 WIDEST = 1_024
 LARGEST = 1e6
-"""No weight is near it; beyond, sums of them are not finite."""
+"""No real weight comes near this; sums of larger weights may not be finite."""
 
 SHARES = ("trust", "spread", "unseen")
 CALIBRATION = 4
 
 
 def array_names(systems: Sequence[str]) -> set[str]:
-    """Return the names that the arrays of a model of some systems may have."""
+    """Return the allowed array names for a model of these systems."""
     own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY)}
     return own | {f"encoder.{name}" for name in ENCODER}
 
@@ -87,7 +87,7 @@ def check_values(values: Any) -> None:
     """Check the entry of a system in a model's JSON.
 
     Raises:
-        ValueError: it is not what training writes.
+        ValueError: training would not write this entry.
     """
     weight = values.get("weight", "none") if isinstance(values, dict) else "none"
     if weight == "none" or not isinstance(values.get("only_history"), bool):
@@ -104,15 +104,15 @@ def check_values(values: Any) -> None:
 
 
 def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
-    """Check types and sides of the arrays of a part; nothing of them is read.
+    """Check the types and shapes of the arrays of a part without reading their data.
 
     Args:
-        arrays: by their names.
-        part: a system, or what all share.
-        sizes: the sides that are known already; the others are put there.
+        arrays: the arrays by name.
+        part: a system, or the encoder that all systems share.
+        sizes: the dimensions already known; the others are added in place.
 
     Raises:
-        ValueError: one is missing, of another type or of another size.
+        ValueError: an array is missing, or has the wrong type or shape.
     """
     wanted = OWN if part in SYSTEMS else ENCODER
     if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
@@ -137,7 +137,7 @@ def check_encoder(arrays: Mapping[str, _Array], sizes: Sizes) -> None:
     """Check the values of the arrays that the systems share.
 
     Raises:
-        ValueError: something that no training writes.
+        ValueError: training would not write these values.
     """
     if sizes["parts"] * sizes["columns"] > WIDEST:
         raise ValueError("its vectors are too wide")
@@ -152,7 +152,7 @@ def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> Non
     """Check the values of a system's own arrays.
 
     Raises:
-        ValueError: something that no training writes.
+        ValueError: training would not write these values.
     """
     if max(sizes["codes"], sizes.get("vectors", 0)) * sizes["width"] > UNPACKED:
         raise ValueError(f"the model of {system} is too large")
@@ -183,14 +183,14 @@ def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
 
 def _check_number(name: str, number: Any, low: float, high: float) -> None:
     is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if not (is_number and low <= number <= high):  # NaN is in no bounds
+    if not (is_number and low <= number <= high):  # NaN is never in bounds
         raise ValueError(f"{name} is no number from {low:g} to {high:g}")
 
 
 def _check(name: str, array: _Array, low: float, high: float) -> None:
     with np.errstate(all="ignore"):
         inside = not array.size or (float(array.min()) >= low and float(array.max()) <= high)
-    if not inside:  # NaN is in no bounds
+    if not inside:  # NaN is never in bounds
         raise ValueError(f"{name} holds a value that is not from {low:g} to {high:g}")
 
 

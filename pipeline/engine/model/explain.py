@@ -1,8 +1,8 @@
-"""Which words of a text spoke for the code that a model gave it.
+"""Finds the words of a text that added evidence for the code that a model gave it.
 
-The network's score of a code is linear in the features of a text, so what a feature speaks for one
-code, against what it speaks for the others by their shares, is exact. The memory, which has the
-smaller part in an answer, is left out.
+The network's score of a code is linear in the features of a text. The contribution of a feature to
+one code, relative to its average contribution to the others weighted by their shares, is therefore
+exact. The memory, which contributes less to an answer, is left out.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["explain"]
 
 
 def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
-    """Return the strongest words for the code of each text; none where the model knows none.
+    """Return the strongest words for the code of each text; none if the model knows no word of it.
 
     Args:
-        scores: what gave the codes.
-        texts: what it gave them to.
-        places: for each text the place of its code among the codes of the scores, or the places
-            of several codes that were answered as one.
+        scores: the scorer that gave the codes.
+        texts: the texts that were coded.
+        places: for each text, the index of its code among the codes of the scorer, or the indices
+            of several codes that were merged into one answer.
     """
     found: list[Reasons] = []
     for at in range(0, len(texts), AT_ONCE):
@@ -39,7 +39,7 @@ def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> lis
 
 
 def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
-    """Let the side answer that says more of a text: the history if it knows the code at all."""
+    """Explain each text by the history's model; fall back to the other if that gives no words."""
     own = [each[each < len(blend.own.codes)] for each in places]
     other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
     answers = zip(_of(blend.own, texts, own), _of(blend.other, texts, other), strict=True)
@@ -63,7 +63,7 @@ def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Re
 def _pulls(
     scorer: Scorer, vectors: sparse.csr_matrix, weights: Floats, places: Sequence[Ints]
 ) -> Floats:
-    """Return how much each feature of each text speaks for its code, in the order of the data."""
+    """Return how much evidence each feature adds for its text's code, in the order of the data."""
     scores = vectors @ weights @ scorer.directions.T + scorer.prior
     towards = np.array([_towards(scorer, *each) for each in zip(scores, places, strict=True)])
     row = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
@@ -72,9 +72,10 @@ def _pulls(
 
 
 def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
-    """Return the way from where the other codes lie, by their shares, to a code or several.
+    """Return the vector from the mean of the other codes, weighted by share, to the given codes.
 
-    Not from where all codes lie: next to a share of one, nothing would be left but rounding.
+    The mean excludes the given codes: if their share were close to 1, the difference would
+    otherwise be only rounding error.
     """
     own = np.zeros(len(scores), np.bool_)
     own[places] = True
@@ -92,7 +93,7 @@ def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
 
 
 def _products(left: Floats, rows: Ints, right: Floats, others: Ints) -> Floats:
-    """Return the dot products of some rows with some others, a text's worth at a time."""
+    """Return the dot products of paired rows of two matrices, one text at a time."""
     ends = np.flatnonzero(np.diff(others)) + 1
     parts_ = zip(np.split(rows, ends), np.split(others, ends), strict=True)
     some = [left[part] @ right[other[0]] for part, other in parts_ if len(part)]

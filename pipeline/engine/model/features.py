@@ -20,32 +20,32 @@ from pipeline.engine.text.negation import clauses
 __all__ = ["BITS", "BLOCKS", "Counts", "count", "named", "parts", "tokens"]
 
 BITS = 22
-"""Features of each kind are hashed into this many bits; no vocabulary of words is kept."""
+"""Features of each kind are hashed into this many bits; no words are stored."""
 
 BLOCKS = 3
-"""Words, pairs of neighbours, character n-grams: the bits above `BITS` say which."""
+"""Words, pairs of neighbours, character n-grams; the bits above `BITS` hold the kind."""
 
 GRAM_LENGTHS = (3, 4, 5)
 
 MAX_TOKENS = 250
 
 HALF_AT_TOKEN = 20
-"""The token at this place counts half as much as the first: a notice says first what it wants."""
+"""The token at this index has half the weight of the first: notices name the purchase first."""
 
 EXCLUDED = "except "
-"""Begins the tokens of an exception: "bakeries (except retail)" has nothing in common with retail,
-and its own features say what is excluded. No n-grams of them are counted."""
+"""Prefix of excluded tokens: "bakeries (except retail)" must not share features with retail, so
+excluded words have their own features. Their n-grams are not counted."""
 
 TOKEN = re.compile(STOCK_NUMBER.pattern + r"|[^\W\d_]{2,40}|(?<!\d)\d{1,4}(?!\d)")
 """NATO stock numbers; words; numbers of up to four digits."""
 
 
 class Counts(NamedTuple):
-    """Counted features of some texts.
+    """Feature counts of some texts.
 
     Attributes:
-        matrix: texts x features that are present in any of them.
-        present: which features those are, ascending.
+        matrix: texts x features that occur in any of them.
+        present: the hashes of those features, ascending.
     """
 
     matrix: sparse.csr_matrix
@@ -53,9 +53,9 @@ class Counts(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """Return words and short numbers of what says what is wanted, without case and accents.
+    """Return the words and short numbers that describe the purchase, without case and accents.
 
-    Short numbers alone say nothing of it. What is excluded is marked; see `EXCLUDED`.
+    A text with only short numbers has no tokens. Excluded words are marked; see `EXCLUDED`.
     """
     found = [
         EXCLUDED + token if excluded else token
@@ -66,7 +66,7 @@ def tokens(text: str) -> list[str]:
 
 
 def count(texts: Sequence[str]) -> Counts:
-    """Count the features of texts, those of earlier tokens more than those of later ones."""
+    """Count the features of texts, giving earlier tokens more weight."""
     vocabulary: dict[str, int] = {}
     places = [[vocabulary.setdefault(t, len(vocabulary)) for t in tokens(text)] for text in texts]
     ends = np.cumsum([0, *map(len, places)])
@@ -76,7 +76,7 @@ def count(texts: Sequence[str]) -> Counts:
     shape = (len(texts), len(vocabulary))
     by_token = sparse.csr_matrix((weights.astype(np.float32), ids, ends), shape)
 
-    # Each distinct token is spelt once, however often it occurs.
+    # Compute the features of each distinct token only once.
     spellings = [_spelling(token) for token in vocabulary]
     spelling_ends = np.cumsum([0, *map(len, spellings)])
     within = row[1:] == row[:-1]
@@ -93,7 +93,7 @@ def count(texts: Sequence[str]) -> Counts:
 
 
 def _pairs(vocabulary: Iterable[str], left: Ints, right: Ints) -> Ints:
-    """Return the features of neighbouring tokens, given by their places in the vocabulary."""
+    """Return the features of neighbouring tokens, given by their indices in the vocabulary."""
     hashes = np.array([crc32(token.encode()) for token in vocabulary], np.uint64)
     mixed = (hashes[left] * np.uint64(0x9E3779B1)) ^ (
         hashes[right] * np.uint64(0x85EBCA77) + np.uint64(0x1234567)
@@ -106,7 +106,7 @@ def _pairs(vocabulary: Iterable[str], left: Ints, right: Ints) -> Ints:
 
 @lru_cache(maxsize=200_000)
 def _spelling(token: str) -> Ints:
-    """Return the features of a token: itself and, of a word, its n-grams with borders marked."""
+    """Return a token's features: the token and, for a word, its n-grams with marked boundaries."""
     if len(token) > 4 and token[0].isdigit():
         return np.array([_feature(f"nsn{token[:4]}"), _feature(f"nsg{token[:2]}")], np.uint32)
     features = [_feature(f"={token}")]
@@ -130,7 +130,7 @@ def _feature(name: str, block: int = 0) -> int:
 
 
 def parts(text: str) -> Parts:
-    """Take a text apart: what `count` counts of it, and from which token; a pair's is halved."""
+    """Return the features that `count` counts and their tokens; a pair's weight is split in two."""
     found = tokens(text)
     places = np.arange(len(found))
     weights = (HALF_AT_TOKEN / (HALF_AT_TOKEN + places)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The folder of a model: what it says of itself, and how it is known again."""
+"""Reads the metadata of a model folder and identifies the model by checksum."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ __all__ = [
 ]
 
 FORM = 3
-"""Raised when the arrays, or the way the features are computed, change."""
+"""Format version, incremented when the arrays or the feature computation change."""
 
 KIND = "tender-pipeline model"
 ABOUT = "model.json"
 
 ABOUT_BYTES = 64 * 2**20
-"""It names the codes of the history that were left out; there may be many."""
+"""Size limit of `ABOUT`, which lists the history's codes that were left out, maybe many."""
 
 SHARED = "encoder"
-"""Begins the names of the arrays that all systems of a model share."""
+"""Name prefix of the arrays that all systems of a model share."""
 
 SHIPPED = Path(__file__).parent.parent / "shipped"
 """The models that come with the package."""
@@ -52,12 +52,12 @@ SHIPPED = Path(__file__).parent.parent / "shipped"
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A model on disk, of one system or of several that share an encoder.
+    """A model on disk, for one system or for several that share an encoder.
 
     Attributes:
-        path: its folder.
-        systems: whose codes it gives.
-        sha256: of what the folder says of itself, the checksums of its arrays included.
+        path: the folder of the model.
+        systems: the systems whose codes it gives.
+        sha256: hash of the metadata, which includes the checksums of the arrays.
     """
 
     path: Path
@@ -67,12 +67,12 @@ class ModelFolder:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a model says of itself, checked.
+    """The checked metadata of a model.
 
     Attributes:
-        values: what of each of its systems fits in JSON.
-        checksums: of its arrays.
-        sha256: of all that it says.
+        values: the JSON values of each system.
+        checksums: the checksum of each array.
+        sha256: hash of the whole metadata file.
     """
 
     values: Mapping[System, Mapping[str, Any]]
@@ -81,7 +81,7 @@ class About:
 
 
 def is_model(folder: Path) -> bool:
-    """Tell whether a folder says of itself that it is a model."""
+    """Return whether the metadata of a folder declares it a model."""
     try:
         return bool(_said(folder)[0].get("kind") == KIND)
     except (OSError, ValueError):
@@ -89,20 +89,20 @@ def is_model(folder: Path) -> bool:
 
 
 def model_folder(path: Path) -> ModelFolder:
-    """Return what a folder says it is.
+    """Return the model in a folder, based on its metadata.
 
     Raises:
-        SettingsError: it is no model, damaged, or one of another version of this tool.
+        SettingsError: it is not a model, is damaged, or needs another version of this tool.
     """
     about = read_about(path)
     return ModelFolder(path, tuple(about.values), about.sha256)
 
 
 def read_about(path: Path) -> About:
-    """Read what a folder says of itself.
+    """Read the metadata of a model folder.
 
     Raises:
-        SettingsError: it is no model, damaged, or one of another version of this tool.
+        SettingsError: it is not a model, is damaged, or needs another version of this tool.
     """
     try:
         said, digest = _said(path)
@@ -122,11 +122,11 @@ def read_about(path: Path) -> About:
 
 
 def _said(path: Path) -> tuple[dict[str, Any], str]:
-    """Return (what a model's JSON says; its SHA-256).
+    """Return (the content of a model's JSON file, its SHA-256).
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is no JSON object.
+        OSError: the file cannot be read.
+        ValueError: the file does not hold a JSON object.
     """
     text = read_text(path / ABOUT, ABOUT_BYTES)
     try:
@@ -155,10 +155,10 @@ def _check_form(path: Path, form: Any) -> None:
 
 
 def _checked(said: Mapping[str, Any]) -> tuple[dict[System, Any], dict[str, str]]:
-    """Return (the values of each system; the checksums of the arrays).
+    """Return (the values of each system, the checksums of the arrays).
 
     Raises:
-        ValueError: they are not what training writes.
+        ValueError: training would not write these values.
     """
     systems, checksums = said.get("systems"), said.get("arrays")
     if not isinstance(systems, dict) or not isinstance(checksums, dict) or not systems:
@@ -187,7 +187,7 @@ def checksum(array: npt.NDArray[Any]) -> str:
 
 
 def damaged(path: Path, reason: str) -> SettingsError:
-    """Return the error for a model that is not whole."""
+    """Return the error for a damaged model."""
     return SettingsError(
         f"The model {path} is damaged: {reason}.",
         "Copy it again from where it was made, or train it again: tender-pipeline train.",

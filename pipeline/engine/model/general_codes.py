@@ -1,6 +1,6 @@
-"""Codes that name a whole field, CPV divisions and UNSPSC segments, and the codes below them.
+"""Handles codes for a whole field (CPV divisions, UNSPSC segments) and the codes below them.
 
-A buyer who gives one says that the text belongs somewhere in the field, and not which code it has.
+A buyer who gives a general code names the field of the text, but not its specific code.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ __all__ = ["Field", "fields", "is_general", "made_specific"]
 WITH_FIELDS = ("cpv", "unspsc")
 
 EVIDENCE = 0.01
-"""A general code stays first if each code below it has less than this part of its share."""
+"""A general code stays first if every code below it has less than this fraction of its share."""
 LEAST = 1e-3
-"""General codes with a smaller share are left alone: they come first in no answer."""
+"""General codes with a smaller share are left unchanged: they never come first in an answer."""
 
 Field = tuple[int, Ints]
-"""The place of a general code, and the places of all codes below it."""
+"""The index of a general code, and the indices of all codes below it."""
 
 
 def is_general(system: System, code: str) -> bool:
-    """Tell whether a code names a whole field."""
+    """Return whether a code names a whole field."""
     return system in WITH_FIELDS and code.endswith("000000")
 
 
 def fields(system: System, codes: Texts) -> tuple[Field, ...]:
-    """Return the fields whose general code is among some codes, with any code below it."""
+    """Return the fields for which the codes include the general code and any code below it."""
     return _fields(system, tuple(codes.tolist()))
 
 
@@ -52,12 +52,12 @@ def _fields(system: System, codes: Sequence[str]) -> tuple[Field, ...]:
 def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:
     """Pass the shares of general codes on to the codes below them, in place.
 
-    A general code that would come before all codes below it keeps as much as the first of them had.
+    A general code that would rank above all codes below it keeps only the highest of their shares.
     The rest goes to the codes below, in proportion to their shares.
 
     Args:
         shares: texts x codes.
-        some: the fields of the codes.
+        some: the fields among the codes.
     """
     for own, below in some:
         rows = np.flatnonzero(shares[:, own] >= LEAST)

@@ -1,4 +1,4 @@
-"""Keeps weights in four bits each: two signed numbers from -7 to 7 a byte, a scale a row."""
+"""Packs weights into four bits each: two integers from -7 to 7 per byte, one scale per row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["pack", "unpack"]
 
 
 def pack(rows: Floats) -> tuple[Ints, Floats]:
-    """Return (rows x half the columns rounded up, uint8; the scale of each row, float16)."""
+    """Return (rows x half the columns, rounded up, uint8; the scale of each row, float16)."""
     if rows.shape[1] % 2:
         rows = np.pad(rows, ((0, 0), (0, 1)))
     largest = np.abs(rows).max(axis=1, initial=0)
@@ -20,7 +20,7 @@ def pack(rows: Floats) -> tuple[Ints, Floats]:
 
 
 def unpack(packed: Ints, scales: Floats, width: int) -> Floats:
-    """Return the rows as float32, with as many columns as they had."""
+    """Return the rows as float32, with their original number of columns."""
     levels = np.empty((len(packed), packed.shape[1] * 2), np.float32)
     levels[:, 0::2] = packed & 15
     levels[:, 1::2] = packed >> 4

@@ -1,4 +1,4 @@
-"""Finds the largest values of the rows of a matrix without sorting all of them."""
+"""Finds the largest values in each row of a matrix without sorting whole rows."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pipeline.engine.model.arrays import Floats, Ints
 __all__ = ["largest"]
 
 GROUPS = 4
-"""Groups of columns for each value that is wanted. With more, fewer values are left to sort."""
+"""Groups of columns per requested value. With more groups, fewer values are left to sort."""
 
 FEWEST = 160
-"""Groups at least: with fewer, finding the maxima of the groups takes longer."""
+"""Minimum number of groups: with fewer, finding the group maxima takes longer."""
 
 
 def largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
-    """Return where the largest values of each row are, row by row, highest first.
+    """Find the largest values of each row, row by row, highest first.
 
-    Of equal values the first comes first. What equals the last one wanted is returned too, so that
-    a row may have more than ``count``.
+    Equal values keep their column order. Values tied with the last one are included, so a row may
+    return more than ``count``.
 
     Returns:
-        The rows; the columns; the values.
+        The row indices, the column indices and the values.
     """
     # Searching a flat array takes a tenth of the time of searching a matrix.
     row, column = np.divmod(np.flatnonzero(rows >= _bound(rows, count)), rows.shape[1])
@@ -36,10 +36,11 @@ def largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
 
 
 def _bound(rows: Floats, count: int) -> Floats:
-    """Return a value for each row that at least ``count`` of its values reach, as a column.
+    """Return a column with a lower bound per row that at least ``count`` of its values reach.
 
-    The columns are put into groups. If ``count`` of the groups' maxima reach a value, so do as many
-    values of the row. To find the maxima takes a fifth of the time of partitioning the row.
+    The columns are divided into groups. If the maxima of ``count`` groups reach a value, at least
+    ``count`` values of the row do. Finding the maxima takes a fifth of the time of partitioning the
+    row.
     """
     groups = max(GROUPS * count, FEWEST)
     length = rows.shape[1] // groups

@@ -1,4 +1,4 @@
-"""Maps the arrays of a model into memory, and refuses a model that is not whole."""
+"""Maps the arrays of a model into memory and rejects a damaged or incomplete model."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ log = logging.getLogger(__name__)
 
 
 def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, ModelFolder]:
-    """Return the models in some folders, after having loaded each once to see that it is whole.
+    """Return the models in the given folders, after loading each once to check it.
 
     Args:
-        folders: at most one a system.
-        systems: those that are asked for.
+        folders: at most one per system.
+        systems: the requested systems.
 
     Raises:
-        SettingsError: one is no model, damaged, or not of a system that is asked for.
+        SettingsError: a folder holds no model, a damaged one, two hold models of the same system,
+            or a model is of no requested system.
     """
     models: dict[System, ModelFolder] = {}
     for name in folders:
@@ -66,10 +67,10 @@ def opened(folders: Sequence[str], systems: Sequence[System]) -> dict[System, Mo
 
 @cache
 def load_model(folder: ModelFolder, system: System) -> Model:
-    """Map one system of a model into memory, once a process; its head and memory are unpacked.
+    """Map one system of a model into memory, once per process; unpack its head and prototypes.
 
     Raises:
-        SettingsError: it is damaged, or was replaced since it was opened.
+        SettingsError: the model is damaged, or was replaced since it was opened.
     """
     about = read_about(folder.path)
     if about.sha256 != folder.sha256:
@@ -86,7 +87,7 @@ def load_model(folder: ModelFolder, system: System) -> Model:
 
 
 def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> Scores | None:
-    """Return the shipped model's scores, for a model that answers together with them."""
+    """Return the shipped model's scores if the model is blended with them, else None."""
     if values["weight"] is None:
         return None
     shipped = shipped_models()
@@ -101,7 +102,7 @@ def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> S
 
 @cache
 def _encoder(folder: ModelFolder) -> Encoder:
-    """Return what the systems of a model share."""
+    """Return the encoder that all systems of a model share."""
     sizes: Sizes = {}
     arrays = _read(folder, read_about(folder.path), SHARED, sizes)
     check_encoder(arrays, sizes)
@@ -109,7 +110,7 @@ def _encoder(folder: ModelFolder) -> Encoder:
 
 
 def _own(folder: ModelFolder, about: About, system: System, width: int) -> Arrays:
-    """Return a system's own arrays."""
+    """Return the arrays that belong to one system."""
     sizes = {"width": width, "packed width": (width + 1) // 2}
     arrays = _read(folder, about, system, sizes)
     check_system(system, arrays, sizes)
@@ -117,9 +118,9 @@ def _own(folder: ModelFolder, about: About, system: System, width: int) -> Array
 
 
 def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
-    """Map the arrays of a system, or those that all share; a shipped model is taken as it is.
+    """Map the arrays of a system, or the shared ones; skip the checksums of the shipped model.
 
-    (A test compares its checksums, and reading 40 MB first would take longer than most runs.)
+    (A test checks those, and reading 40 MB first would take longer than most runs.)
     """
     arrays = {
         name.partition(".")[2]: mapped(folder.path / f"{name}.npy")

@@ -1,9 +1,9 @@
 """Keeps the features' weights in a few bits each, by product quantisation.
 
-A row is cut into parts of a few columns; of each part only the number of the most similar of 256
-typical parts is kept, and of the row its length. (Jégou, Douze and Schmid: Product quantization
-for nearest neighbor search, 2011.) A text's vector is a sum over many rows, so that the errors of
-the single rows mostly cancel.
+Each row is cut into subvectors of a few columns. Only the index of the nearest of 256 centroids is
+stored for each subvector, and the length of each row. (Jégou, Douze and Schmid: Product
+quantization for nearest neighbor search, 2011.) A text's vector is a sum over many rows, so the
+errors of the single rows mostly cancel.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from pipeline.engine.model.arrays import Floats, Ints
 __all__ = ["Codebook", "quantised", "rotation"]
 
 CENTRES = 256
-"""Typical parts: what a byte can number."""
+"""Centroids per subvector: as many as one byte can index."""
 
 ROUNDS = 10
 SAMPLE = 30_000
-"""Rows that the typical parts are learned from."""
+"""How many rows the centroids are fitted to."""
 
 AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """Rows of weights.
+    """Product-quantised rows of weights.
 
     Attributes:
-        places: rows x parts, uint8: the typical part that replaces each part.
-        lengths: of the rows, float16.
-        centres: parts x typical parts x columns of a part, float32.
+        places: rows x subvectors, uint8: the index of each subvector's centroid.
+        lengths: the length of each row, float16.
+        centres: subvectors x centroids x columns of a subvector, float32.
     """
 
     places: Ints
@@ -42,12 +42,12 @@ class Codebook:
 
     @property
     def width(self) -> int:
-        """How many columns a row has."""
+        """The number of columns of a row."""
         parts, _, columns = self.centres.shape
         return int(parts * columns)
 
     def rows(self, which: Ints) -> Floats:
-        """Return some rows as float32."""
+        """Return the given rows as float32."""
         parts, _, columns = self.centres.shape
         places = self.places[which]
         rows = np.empty((len(which), parts, columns), np.float32)
@@ -59,19 +59,19 @@ class Codebook:
 
 
 def rotation(width: int) -> Floats:
-    """Return a rotation, the same each time, that spreads what matters over all columns."""
+    """Return a fixed random rotation, which spreads the variance over all columns."""
     random = np.random.default_rng(0)
     turned: Floats = np.linalg.qr(random.standard_normal((width, width)))[0].astype(np.float32)
     return turned
 
 
 def quantised(rows: Floats, columns: int, importance: Floats) -> Codebook:
-    """Quantise rows.
+    """Quantise rows of weights.
 
     Args:
         rows: rows x columns, a multiple of ``columns``.
-        columns: of a part: fewer take more bytes and lose less.
-        importance: of each row, for learning the typical parts.
+        columns: columns per subvector; fewer take more bytes and lose less.
+        importance: the importance of each row when fitting the centroids.
     """
     random = np.random.default_rng(0)
     lengths = (np.linalg.norm(rows, axis=1) + 1e-6).astype(np.float16)
@@ -89,7 +89,7 @@ def quantised(rows: Floats, columns: int, importance: Floats) -> Codebook:
 
 
 def _centres(parts: Floats, random: np.random.Generator) -> Floats:
-    """Return typical parts (k-means); with few rows some are repeated."""
+    """Return k-means centroids; with few rows, some are duplicates."""
     centres = parts[random.choice(len(parts), CENTRES, replace=len(parts) < CENTRES)]
     for _ in range(ROUNDS):
         nearest = _nearest(parts, centres)

@@ -1,4 +1,4 @@
-"""Arithmetic on matrices of texts that inference and training share."""
+"""Matrix arithmetic that inference and training share."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ __all__ = ["compact", "products", "softmax"]
 
 
 def products(hidden: Floats, rows: Floats) -> Floats:
-    """Return texts x rows: the product of each text's vector with each row.
+    """Return texts x rows: the dot product of each text's vector with each row.
 
-    BLAS multiplies one vector by another routine than several, which rounds otherwise: alone, 23
-    of 6,000 texts got another last digit of a confidence, and one another tenth match. So one is
-    multiplied as two; with the rows in front that takes half as long, and rounds alike.
+    BLAS uses different routines for one vector and for several, and they round differently: of
+    6,000 texts processed alone, 23 got a different last digit of a confidence, and one a different
+    tenth match. So a single vector is duplicated first; with the rows as the left operand this
+    takes half as long and rounds the same.
     """
     if len(hidden) > 1:
         return hidden @ rows.T
@@ -24,7 +25,7 @@ def products(hidden: Floats, rows: Floats) -> Floats:
 
 
 def softmax(scores: Floats) -> Floats:
-    """Return the rows as shares of one, in place."""
+    """Apply softmax to each row, in place."""
     scores -= scores.max(axis=1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=1, keepdims=True)
@@ -32,7 +33,7 @@ def softmax(scores: Floats) -> Floats:
 
 
 def compact(vectors: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
-    """Return (texts x features that occur, which those are)."""
+    """Return (texts x features that occur, the indices of those features)."""
     used, local = np.unique(vectors.indices, return_inverse=True)
     shape = (vectors.shape[0], len(used))
     return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape), used

@@ -1,4 +1,4 @@
-"""Remembers what the texts of each code looked like, as a few typical vectors a code."""
+"""Stores a few prototype vectors per code, and scores codes by the nearest prototypes."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ __all__ = ["Memory", "remember", "unit"]
 
 NEAREST = 50
 SHARPNESS = 15.0
-"""A typical vector speaks exp(SHARPNESS * (cosine - 1)) for its code."""
+"""A prototype adds exp(SHARPNESS * (cosine - 1)), times its texts, to the score of its code."""
 
 PER_CODE = 0.5
-"""A code seen in n texts is remembered as n to this power vectors.
+"""A code with n texts gets n ** PER_CODE prototypes.
 
-With 0.7 the vectors are twice as many, and at most .002 more of the held back texts have their code
-first."""
+With 0.7 there are twice as many prototypes, and at most .002 more of the held-out texts have their
+code first."""
 
 ROUNDS = 6
 
 AT_ONCE = 4_096
-"""Texts compared with typical vectors in one matrix; bounds the memory."""
+"""Texts compared with prototypes in one matrix; limits memory use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Typical vectors of unit length, the place of each one's code, how many texts it is for."""
+    """Prototypes of unit length, the index of each one's code and the weight of its texts."""
 
     vectors: Floats
     labels: Ints
     texts: Floats
 
     def shares(self, hidden: Floats, codes: int) -> Floats:
-        """Return texts x codes: which codes the texts' neighbours have."""
+        """Return texts x codes: the shares of the codes among each text's nearest prototypes."""
         near = products(unit(hidden), self.vectors)
         row, place, cosine = largest(near, min(NEAREST, near.shape[1]))
         pull = np.exp(SHARPNESS * (cosine - 1)) * self.texts[place]
@@ -50,13 +50,13 @@ class Memory:
 
 
 def unit(rows: Floats) -> Floats:
-    """Return rows of length one; a row of nothing stays so."""
+    """Scale rows to unit length; a row of zeros stays zero."""
     unit: Floats = rows / (np.linalg.norm(rows, axis=1, keepdims=True) + 1e-9)
     return unit
 
 
 def remember(hidden: Floats, labels: Ints, weights: Floats) -> Memory:
-    """Gather the texts of each code around a few typical vectors (spherical k-means)."""
+    """Cluster the texts of each code into a few prototypes (spherical k-means)."""
     random = np.random.default_rng(0)
     hidden = unit(hidden)
     order = np.argsort(labels, kind="stable")
@@ -71,7 +71,7 @@ def remember(hidden: Floats, labels: Ints, weights: Floats) -> Memory:
 
 
 def _typical(hidden: Floats, weights: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return (typical vectors of one code, the weight of the texts around each)."""
+    """Return (the prototypes of one code, the total weight of the texts nearest to each)."""
     count = int(np.ceil(len(hidden) ** PER_CODE))
     centres = hidden[random.choice(len(hidden), count, replace=False)]
     for _ in range(ROUNDS if count < len(hidden) else 0):

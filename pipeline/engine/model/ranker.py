@@ -1,4 +1,4 @@
-"""Ranks codes by a learned model, and by their titles those that it does not know."""
+"""Ranks codes with a trained model, and codes that the model does not know by their titles."""
 
 from __future__ import annotations
 
@@ -22,42 +22,43 @@ from pipeline.engine.text.attribution import named
 __all__ = ["LearnedRanker"]
 
 TOGETHER = 50
-"""So many more codes of the model are looked at where several of them are answered as one."""
+"""How many extra codes to take from the model where several of them are merged into one."""
 
 REPEATED = "the same text in the history"
 
 
 class _Titles(Protocol):
-    """What ranks codes by their titles."""
+    """Ranks codes by their titles."""
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return the best codes of each text."""
         ...
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
-        """Say what spoke for a code of each text."""
+        """Explain the code given for each text."""
         ...
 
 
 class LearnedRanker:
     """Ranks the codes of one system; see `pipeline.engine.rankers.Ranker`.
 
-    A code of the model that the table lacks is answered by the nearest one above it that may be
-    given, such as the class of a UNSPSC commodity; the confidences of codes that are answered as
+    If the model predicts a code that may not be given, its nearest ancestor that may be given
+    replaces it, such as the class of a UNSPSC commodity. The confidences of codes that merge into
     one are summed.
 
-    A code that the model does not know, by example or by title, takes part where the model is in
-    great doubt or the text is its title, with the confidence that its titles give it, times how
-    often codes without examples come up and the chance that the model's first code is wrong. Codes
-    that were taught by title are left to the model: on labelled US notices after 3,000 examples,
-    letting the titles speak for them too put .507 of the right codes among the first 10 and not
-    .523. Where the model knows nothing of a text, the titles alone answer. A model of nothing but
-    its history answers alone, and so does one that knows all codes.
+    A code that the model does not know, from examples or from its title, is considered only if the
+    model's confidence is very low or the text is the code's title. Its confidence is that of the
+    title ranking, times how often codes without examples occur, times the probability that the
+    model's first code is wrong. Codes that the model was trained on by title are left to the model:
+    on labelled US notices after 3,000 examples, ranking them by title as well put .507 of the right
+    codes among the first 10, against .523 without. If the model has no match for a text, only the
+    title ranking is used. A model trained on its history alone, or one that knows all codes, is
+    used without the title ranking.
 
     Args:
-        model: what was learned.
+        model: the trained model.
         table: the codes that may be given, and their titles.
-        titles: gives what ranks by titles, once it is needed: its index takes a while to build.
+        titles: returns the title ranker; called only when needed, as its index is slow to build.
     """
 
     def __init__(self, model: Model, table: CodeTable, titles: Callable[[], _Titles]) -> None:
@@ -71,7 +72,7 @@ class LearnedRanker:
         self._alone = model.only_history or not self._untaught
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        """Return the best codes of each text, best first; none where nothing speaks for any."""
+        """Return the best codes of each text, best first; none if no code gets a score."""
         if not texts:
             return []
         ranked = self._learned(texts, top)
@@ -83,7 +84,7 @@ class LearnedRanker:
         return ranked
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
-        """Name the words that spoke for a code of each text, or the history that had the text."""
+        """Name the words that support each text's code, or say that the text is in the history."""
         learned = [place for place, code in enumerate(codes) if code in self._places]
         whys = dict.fromkeys(range(len(texts)), "")
         own = [texts[place] for place in learned]
@@ -102,7 +103,7 @@ class LearnedRanker:
 
     @cached_property
     def _places(self) -> dict[str, Ints]:
-        """The places in the model of the codes that are answered as each code."""
+        """For each code that may be given, the indices of the model's codes that map to it."""
         places: dict[str, list[int]] = defaultdict(list)
         for place, code in enumerate(self._given.tolist()):
             places[code].append(place)
@@ -125,7 +126,7 @@ class LearnedRanker:
 
 
 def _given(table: CodeTable, code: str) -> str:
-    """Return the code itself or the nearest above it that may be given; "" if there is none."""
+    """Return the code or its nearest ancestor that may be given; "" if there is none."""
     if code not in table:
         code = parent(table.system, code, table.titles)
     return code if code and table.assignable(code) else ""

@@ -1,4 +1,4 @@
-"""Keeps models as a folder of arrays, which is complete or not there."""
+"""Saves models as a folder of arrays, atomically: the folder is complete or absent."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = ["check_free", "save"]
 
 
 def check_free(folder: Path, overwrite: bool) -> None:
-    """Refuse a place for a model that holds something else, before anything is done.
+    """Check, before any work is done, that a model may be written to a folder.
 
     Raises:
-        OutputError: it does.
+        OutputError: the path is a file, holds something else, or contains the current folder.
     """
     place = folder.resolve()
     if place == Path.cwd() or place in Path.cwd().parents:
@@ -51,16 +51,16 @@ def check_free(folder: Path, overwrite: bool) -> None:
 def save(
     models: Sequence[Model], folder: Path, about: Mapping[str, Any], overwrite: bool = False
 ) -> None:
-    """Write models beside their place and move them there at once; older ones are replaced.
+    """Write models to a temporary folder and move it into place, replacing older models.
 
     Args:
-        models: what to keep: one a system, with one encoder.
-        folder: where.
-        about: JSON types to keep with it, such as how it was trained.
-        overwrite: whether a folder that is no model may be replaced.
+        models: the models to save: one per system, all with the same encoder.
+        folder: the folder to write.
+        about: JSON-serialisable details to store with the models, such as how they were trained.
+        overwrite: whether to replace a folder that is not a model.
 
     Raises:
-        OutputError: the folder may not or cannot be written.
+        OutputError: the folder must not be replaced or cannot be written.
     """
     check_free(folder, overwrite)
     place = folder.resolve()
@@ -91,7 +91,7 @@ def _put(draft: Path, place: Path, old: Path) -> None:
 
 
 def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> None:
-    """Write one array a file, so that each can be mapped into memory."""
+    """Write each array to its own file, so that it can be mapped into memory."""
     shared = stored.encoder_arrays(stored.own(models[0]).encoder)
     arrays = {f"{SHARED}.{name}": array for name, array in shared.items()}
     for model in models:
@@ -112,7 +112,7 @@ def _write(models: Sequence[Model], folder: Path, about: Mapping[str, Any]) -> N
 
 
 def _keep(array: npt.NDArray[Any], path: Path) -> None:
-    """Write an array; by itself numpy says of a full disk only how many bytes it wrote."""
+    """Write an array via a buffer: on a full disk, numpy itself reports only the bytes written."""
     whole = io.BytesIO()
     np.save(whole, array)
     path.write_bytes(whole.getvalue())

@@ -1,4 +1,4 @@
-"""Scores the codes of one system by the vectors of texts."""
+"""Scores the codes of one system from the vectors of texts."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from pipeline.engine.model.prototypes import Memory
 __all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity", "places"]
 
 FROM_MEMORY = 0.3
-"""Share of the memory in the answer; the rest is the network's."""
+"""Weight of the prototypes in the scores; the rest is the network's."""
 
 STRANGE, FAMILIAR = 0.1, 0.5
-"""Texts of which less than the second share of the features is known are trusted less, down to
-nothing at the first: so many are known of any script by accident, as features are hashed. No
-labelled row shows this, so it is a rule and not measured."""
+"""If the known share of a text's features is below FAMILIAR, its scores count less, down to zero at
+STRANGE: because features are hashed, about that share is known by chance in any script. No labelled
+row shows this, so the values are a rule and not measured."""
 
 Read: TypeAlias = Callable[[Encoder], tuple[Floats, Floats]]
-"""Tells what an encoder makes of some texts; see `Encoder.hidden`."""
+"""Encodes texts with the given encoder; see `Encoder.hidden`."""
 
 
 class Scores(Protocol):
-    """What tells how likely each of some codes is."""
+    """Scores the codes of one system."""
 
     @property
     def codes(self) -> Texts:
-        """The codes."""
+        """The codes that are scored."""
         ...
 
     def shares(self, read: Read) -> tuple[Floats, Floats]:
-        """Return (texts x codes: rows that sum to one; share of each text's features known)."""
+        """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         ...
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
-        """Return how much of each text's words is known, which chance hardly adds to."""
+        """Return the known share of each text's words, which chance hardly raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """What one network learned of one system.
+    """The trained network of one system.
 
     Attributes:
-        encoder: makes vectors of texts.
-        codes: the codes it can give.
-        directions: codes x dimensions.
-        prior: what speaks for each code before anything is read.
-        memory: what the texts of each code looked like, if that is kept.
+        encoder: encodes texts as vectors.
+        codes: the codes that the network can predict.
+        directions: the weight vector of each code, codes x dimensions.
+        prior: the bias of each code, independent of the text.
+        memory: the prototypes of the codes, if any are stored.
     """
 
     encoder: Encoder
@@ -72,20 +72,20 @@ class Scorer:
         return shares, known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
-        """Return how much of the texts' words the encoder knows; see `Scores`."""
+        """Return the share of each text's words that the encoder knows; see `Scores`."""
         return words_known(self.encoder, texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """The mean of a history's scores and those of the shipped model.
+    """The weighted mean of the history model's scores and the shipped model's.
 
     Attributes:
-        own: of the history.
-        other: of the shipped model.
-        weight: of the history, from 0 to 1, where it is familiar with a text; else less.
-        codes: of both.
-        places: the places of the other model's codes among them; its own come first.
+        own: the scores of the history model.
+        other: the scores of the shipped model.
+        weight: the weight of ``own``, from 0 to 1; it is reduced for unfamiliar texts.
+        codes: the codes of both models, those of ``own`` first.
+        places: the indices of the codes of ``other`` in ``codes``.
     """
 
     own: Scorer
@@ -95,7 +95,7 @@ class Blend:
     places: Ints
 
     def shares(self, read: Read) -> tuple[Floats, Floats]:
-        """Return the codes' shares; a feature counts as known if either knows more of the text."""
+        """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
         own, known = self.own.shares(read)
         other, known_to_other = self.other.shares(read)
         weight = (self.weight * familiarity(known))[:, None].astype(np.float32)
@@ -105,23 +105,23 @@ class Blend:
         return shares, np.maximum(known, known_to_other)
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
-        """Return how much of the texts' words the side knows that knows more; see `Scores`."""
+        """Return the larger of the two models' known shares of words; see `Scores`."""
         return np.maximum(self.own.words_known(texts), self.other.words_known(texts))
 
 
 def familiarity(known: Floats) -> Floats:
-    """Return how far texts are trusted of whose features a share is known, from 0 to 1."""
+    """Return the trust in texts, from 0 to 1, given the known share of their features."""
     trusted: Floats = np.clip((known - STRANGE) / (FAMILIAR - STRANGE), 0, 1)
     return trusted
 
 
 def blend(own: Scorer, other: Scores, weight: float) -> Blend:
-    """Return the scores of both together."""
+    """Return the blend of both models' scores."""
     codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
     return Blend(own, other, weight, codes, places(codes, other.codes))
 
 
 def places(codes: Texts, wanted: Texts) -> Ints:
-    """Return the places of some codes among others, -1 for a code that is missing."""
+    """Return the index in ``codes`` of each wanted code, -1 for a code that is missing."""
     place = {code: number for number, code in enumerate(codes.tolist())}
     return np.array([place.get(code, -1) for code in wanted.tolist()], np.intp)

@@ -1,4 +1,4 @@
-"""Models as arrays for files, and back."""
+"""Converts models to arrays for storage, and back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def own(model: Model) -> Scorer:
-    """Return the model of a folder alone, without the shipped model that answers with it."""
+    """Return a model's own scorer, without the shipped model that it is blended with."""
     scores = model.scores.own if isinstance(model.scores, Blend) else model.scores
     if not isinstance(scores, Scorer):
         raise TypeError(f"a model is kept by its network, not by {type(scores).__name__}")
@@ -34,7 +34,7 @@ def own(model: Model) -> Scorer:
 
 
 def encoder_arrays(encoder: Encoder) -> Arrays:
-    """Return what the systems of a model share."""
+    """Return the arrays of the encoder, which the systems of a model share."""
     return {
         "features": encoder.vocabulary.features.astype(np.uint32),
         "rarity": encoder.vocabulary.rarity.astype(np.float16),
@@ -45,7 +45,7 @@ def encoder_arrays(encoder: Encoder) -> Arrays:
 
 
 def encoder(arrays: Arrays) -> Encoder:
-    """Return an encoder from its arrays; the large ones stay where they are."""
+    """Return an encoder from its arrays; the large ones are not copied."""
     centres = arrays["centres"].astype(np.float32)
     return Encoder(
         Vocabulary(arrays["features"], arrays["rarity"]),
@@ -54,7 +54,7 @@ def encoder(arrays: Arrays) -> Encoder:
 
 
 def model_arrays(model: Model) -> Arrays:
-    """Return what is a system's own."""
+    """Return the arrays that belong to one system."""
     scorer = own(model)
     levels, scales = _bytes(scorer.directions)
     arrays = {
@@ -79,7 +79,7 @@ def model_arrays(model: Model) -> Arrays:
 
 
 def model_values(model: Model) -> dict[str, Any]:
-    """Return what of a model fits in JSON."""
+    """Return the values of a model that are stored as JSON."""
     if model.calibration is None:
         raise ValueError("a model is calibrated before it is kept")
     return {
@@ -99,14 +99,14 @@ def model(
     encoder: Encoder,
     beside: Scores | None,
 ) -> Model:
-    """Return a model from its arrays and values; only its head and memory are unpacked.
+    """Return a model from its arrays and values; only its head and prototypes are unpacked.
 
     Args:
-        system: whose codes it gives.
+        system: the system whose codes the model predicts.
         arrays: see `model_arrays`.
         values: see `model_values`.
-        encoder: makes vectors of texts.
-        beside: the shipped model's scores, for a model that is blended with them.
+        encoder: encodes texts as vectors.
+        beside: the shipped model's scores, if the model is blended with them.
     """
     directions = arrays["directions"].astype(np.float32)
     scorer = Scorer(
@@ -143,6 +143,6 @@ def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:
 
 
 def _bytes(rows: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Return (the rows in a byte each, the scale of each row)."""
+    """Return (the rows with one byte per weight, the scale of each row)."""
     scales = (np.abs(rows).max(axis=1, initial=0) / 127 + 1e-9).astype(np.float32)
     return np.rint(rows / scales[:, None]).astype(np.int8), scales

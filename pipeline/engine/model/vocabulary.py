@@ -1,4 +1,4 @@
-"""Which features a model knows and how much each weighs in a text."""
+"""The features that a model knows, and the weight of each in a text."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from pipeline.engine.model.features import BITS, BLOCKS, Counts
 __all__ = ["Vocabulary", "learn"]
 
 BLOCK_WEIGHTS = (1.0, 0.7, 0.7)
-"""How long the words', pairs' and n-grams' parts of a text are before the whole is made unit."""
+"""Lengths of a text's word, pair and n-gram blocks before the whole vector is normalised."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The features a model knows.
+    """The features that a model knows.
 
     Attributes:
         features: hashed features, ascending.
-        rarity: the weight of each, more the fewer texts have it.
+        rarity: the weight of each feature; the fewer texts have it, the higher.
     """
 
     features: Ints
     rarity: Floats
 
     def vectors(self, counts: Counts) -> tuple[sparse.csr_matrix, Floats]:
-        """Return (texts x known features: rows of unit length, share of a text's counts known)."""
+        """Return (texts x known features: rows of unit length; known share of a text's counts)."""
         matrix, present = counts
         texts = matrix.shape[0]
         place = self._places(present)
@@ -50,12 +50,12 @@ class Vocabulary:
         return sparse.csr_matrix((data.astype(np.float32), (row, column)), shape), share
 
     def knows(self, features: Ints) -> Bools:
-        """Tell which features are known."""
+        """Return which features are known."""
         known: Bools = self.features[self._places(features)] == features
         return known
 
     def _places(self, features: Ints) -> Ints:
-        """Return the place of each feature that is known."""
+        """Return the index of each known feature; for others, an arbitrary one."""
         place = np.searchsorted(self.features, features)
         place[place == len(self.features)] = 0
         return place
@@ -65,9 +65,9 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
     """Return the vocabulary of the most frequent features.
 
     Args:
-        parts: the counted texts.
+        parts: the feature counts of the texts.
         at_least: the minimum number of texts with a feature.
-        most: how many features are known at most.
+        most: the maximum number of features to keep.
     """
     texts = sum(part.matrix.shape[0] for part in parts)
     seen = np.zeros(BLOCKS << BITS, np.int64)

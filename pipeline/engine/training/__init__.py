@@ -1,4 +1,4 @@
-"""Trains models from labelled texts."""
+"""Trains classification models on labelled texts."""
 
 from pipeline.engine.training.dataset import Dataset
 from pipeline.engine.training.examples import Examples

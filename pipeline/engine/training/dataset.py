@@ -1,4 +1,4 @@
-"""Sorts a history into what can be learned and what is left out, and says why."""
+"""Splits a history into usable and skipped rows, and counts the reasons for skipping."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["Dataset", "learnable"]
 
 
 def learnable(table: CodeTable, written: str) -> str | None:
-    """Return the code to learn, None if the table lacks it or it is no full code.
+    """Return the code to learn, or None if it is not in the table or not a full code.
 
-    A UNSPSC commodity that the table lacks is learned all the same, if its segment is there: it is
-    given once the full table was added, and its nearest known ancestor until then.
+    A UNSPSC commodity that the table lacks is still learned if the table has its segment. Answers
+    name the commodity once the full table is added, and its nearest known ancestor until then.
 
     Args:
-        table: the codes there are.
+        table: the valid codes.
         written: a code as a buyer wrote it.
     """
     found = find_code(table, written)
@@ -32,18 +32,18 @@ def learnable(table: CodeTable, written: str) -> str | None:
 
 @dataclass(slots=True)
 class Dataset:
-    """What was read of a history so far.
+    """The part of a history that was read so far.
 
     Attributes:
-        table: the codes there are.
-        retirements: the codes there were; what has one that one code of the table replaced is
-            learned as that code. Retired codes that are not named here are unknown.
-        rows: how many rows there were.
+        table: the valid codes.
+        retirements: the retired codes. A row with a retired code is learned under its successor,
+            if exactly one code of the table replaced it. Retired codes missing here are unknown.
+        rows: how many rows were read.
         without_text: rows left out because they have no text.
         without_code: rows left out because they have no code.
-        unknown: how many rows had each code that is unknown or no full code; left out too.
-        retired: how many rows had each retired code, left out or learned as its successor.
-        beyond: rows whose commodity the table lacks.
+        unknown: number of rows left out, for each code that is unknown or not a full code.
+        retired: number of rows with each retired code, left out or learned as its successor.
+        beyond: rows learned although the table lacks their commodity.
     """
 
     table: CodeTable
@@ -57,7 +57,7 @@ class Dataset:
     _parts: list[Examples] = field(default_factory=list)
 
     def read(self, texts: Sequence[str], codes: Sequence[str]) -> list[bool]:
-        """Add rows; "" means no text or no code. Return which of them can be learned."""
+        """Add rows ("" means no text or no code) and return which of them can be learned."""
         kept_texts, kept_codes, kept = [], [], []
         for text, written in zip(texts, codes, strict=True):
             self.rows += 1
@@ -71,7 +71,7 @@ class Dataset:
         return kept
 
     def examples(self) -> Examples:
-        """Return what can be learned."""
+        """Return the examples that can be learned."""
         return Examples.joined(self._parts)
 
     def _code(self, text: str, written: str) -> str | None:
@@ -89,7 +89,7 @@ class Dataset:
         return code
 
     def _successor(self, written: str) -> str | None:
-        """Return the code that replaced one that the table lacks, None if none is known."""
+        """Return the successor of a code that the table lacks, or None if none is known."""
         code = normalized(self.table.system, written)
         if code is None or code not in self.retirements:
             self.unknown[written] += 1

@@ -1,4 +1,4 @@
-"""Averages networks that were learned from different starts into one of a chosen width."""
+"""Averages networks trained from different random starts into one of a chosen width."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from pipeline.engine.training.network import Head, Network
 __all__ = ["merge"]
 
 FLOOR = 1e-6
-"""Smallest spread of the features along an axis, as a share of the largest."""
+"""Lower bound on the eigenvalues and singular values, as a fraction of the largest."""
 
 TINY = 1e-12
-"""Where there is one code only, nothing tells anything apart."""
+"""Avoids division by zero if there is only one code and all singular values are zero."""
 
 RARE = 1e-4
-"""Added to how much a code counts, so that the rarest are not given up."""
+"""Added to the weight of each code, so that the rarest codes are not neglected."""
 
 
 def merge(networks: Sequence[Network], use: Floats, width: int) -> Network:
     """Return one network whose scores are the mean of the networks' scores.
 
-    The mean of low-rank networks is one of the summed rank; a truncated singular value
-    decomposition brings it down to ``width``. It weighs each feature by how much it is used and
-    each code by how often it is given, every system the same.
+    The mean of low-rank networks has the sum of their ranks; a truncated singular value
+    decomposition reduces it to ``width``. It weights each feature by its use in the texts and each
+    code by its frequency. All systems count the same.
 
     Args:
-        networks: over the same features and codes.
+        networks: networks with the same features and codes.
         use: root mean square of each feature in the texts.
-        width: dimensions of the result, fewer if the codes are fewer.
+        width: dimensions of the result; fewer if there are fewer codes.
     """
     features = np.hstack([network.features for network in networks])
     heads = [_mean(each) for each in zip(*(network.heads for network in networks), strict=True)]
     used = features * (use + 1e-6)[:, None]
-    # Of few texts the features span less than their dimensions; the floor keeps the inverse tame.
+    # With few texts the features do not span all dimensions; the floor keeps the inverse stable.
     spread, axes = np.linalg.eigh((used.T @ used).astype(np.float64))
     lengths = np.sqrt(np.maximum(spread, spread.max() * FLOOR))
     weighed = np.vstack([head.directions * _importance(head)[:, None] for head in heads])

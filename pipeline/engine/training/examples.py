@@ -1,4 +1,4 @@
-"""Texts that were counted, so that they need not be kept, and their codes."""
+"""Labelled texts, stored as feature counts so that the texts need not be kept."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pipeline.engine.model.features import Counts, count
 __all__ = ["Examples"]
 
 PART = 4_096
-"""Texts counted at once."""
+"""Number of texts counted at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Labelled texts.
+    """Labelled texts, as feature counts.
 
     Attributes:
-        parts: the counts of the texts, `PART` at once.
-        hashes: of each text.
-        codes: of each text.
+        parts: feature counts of the texts, up to `PART` texts each.
+        hashes: the hash of each text.
+        codes: the code of each text.
     """
 
     parts: Sequence[Counts]
@@ -33,31 +33,31 @@ class Examples:
     codes: Texts
 
     def __len__(self) -> int:
-        """Return how many texts there are."""
+        """Return the number of texts."""
         return len(self.codes)
 
     @staticmethod
     def of(texts: Sequence[str], codes: Sequence[str]) -> Examples:
-        """Count texts."""
+        """Count the features of labelled texts."""
         parts = [count(texts[at : at + PART]) for at in range(0, len(texts), PART)]
         return Examples(parts, hashes(texts), np.array(codes, "U8"))
 
     @staticmethod
     def joined(some: Sequence[Examples]) -> Examples:
-        """Return several as one."""
+        """Concatenate several sets of examples."""
         parts = [part for each in some for part in each.parts]
         found = np.concatenate([np.empty(0, np.uint64), *(each.hashes for each in some)])
         return Examples(parts, found, np.concatenate([np.empty(0, "U8"), *(e.codes for e in some)]))
 
     def where(self, kept: Bools) -> Examples:
-        """Return some of the examples."""
+        """Return the examples that a mask selects."""
         ends = np.cumsum([0, *(part.matrix.shape[0] for part in self.parts)])
         places = zip(self.parts, ends[:-1], ends[1:], strict=True)
         parts = [Counts(p.matrix[kept[start:end]], p.present) for p, start, end in places]
         return Examples(parts, self.hashes[kept], self.codes[kept])
 
     def portions(self) -> Iterator[Examples]:
-        """Return the examples in portions whose scores fit in one matrix."""
+        """Yield the examples in portions whose scores fit in one matrix."""
         start = 0
         for part in self.parts:
             for at in range(0, part.matrix.shape[0], AT_ONCE):

@@ -1,4 +1,4 @@
-"""Which traits a code shares with others: a code's weights are the sum of its traits' weights."""
+"""Defines the traits that codes share; a code's weights are the sum of its traits' weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["traits", "tree"]
 
 
 def tree(system: System, codes: Sequence[str]) -> sparse.csr_matrix:
-    """Return codes x traits, 1 where a code has a trait."""
+    """Return a matrix (codes x traits) with 1 where a code has a trait."""
     place: dict[str, int] = {}
     rows: list[int] = []
     columns: list[int] = []
@@ -27,7 +27,7 @@ def tree(system: System, codes: Sequence[str]) -> sparse.csr_matrix:
 
 
 def traits(system: System, code: str) -> list[str]:
-    """Return the code, its ancestors and, in PSC, the thing that is serviced."""
+    """Return the code, its ancestors and, for PSC, the equipment or structure serviced."""
     own = f"={code}"
     match system:
         case "cpv":

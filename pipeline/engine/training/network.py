@@ -1,4 +1,4 @@
-"""Learns low-rank softmaxes: texts become short dense vectors, codes are directions among them."""
+"""Trains low-rank softmax classifiers: dense text vectors, and a direction for each code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 TINY = 1e-30
-"""The codes of a field may be so unlikely that their shares are nothing."""
+"""Avoids division by zero when the probabilities of all codes of a field underflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class TrainingSet:
 
     Attributes:
         vectors: texts x features, rows of unit length.
-        labels: the place of each text's code.
+        labels: the index of each text's code.
         weights: how much each text counts.
-        shares: how likely a text takes part in an epoch (it then counts for those that did not).
-        tree: codes x traits.
+        shares: the probability that an epoch samples a text; its weight is divided by this.
+        tree: the traits of each code, codes x traits.
         fields: the general codes, and the codes below them.
-        partial: which texts may have any code of the field that their general label names.
-        prior: what speaks for each code before anything is read; see `prior`.
+        partial: which texts have a general label that may mean any code of its field.
+        prior: the log prior of each code; see `prior`.
     """
 
     vectors: sparse.csr_matrix
@@ -53,11 +53,11 @@ class TrainingSet:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to learn; rates fall to nothing towards the end.
+    """Hyperparameters of one network; learning rates decay linearly to zero.
 
-    Scores of whole texts are multiplied by (1 - dropout) to the power of ``softness``: all features
-    speak in them, and learning heard only those that dropout had left. 1/2 would keep the length of
-    the texts, 1 the mean score.
+    After training, scores are scaled by (1 - dropout) to the power of ``softness``, because
+    training saw only the features that dropout left, and inference uses all. A softness of 1/2
+    would preserve the length of the text vectors, and 1 the mean score.
     """
 
     dimensions: int = 128
@@ -73,11 +73,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What is a system's own.
+    """The output layer of one system.
 
     Attributes:
-        directions: codes x dimensions.
-        prior: what speaks for each code before anything is read.
+        directions: weights, codes x dimensions.
+        prior: the log prior of each code.
     """
 
     directions: Floats
@@ -86,11 +86,11 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What was learned.
+    """A trained network: shared features, and one head per system.
 
     Attributes:
-        features: features x dimensions.
-        heads: one for each system.
+        features: weights, features x dimensions.
+        heads: the output layer of each system.
     """
 
     features: Floats
@@ -98,7 +98,7 @@ class Network:
 
 
 class _Adagrad:
-    """Rows of weights, each with its own falling rate."""
+    """Weights with adaptive learning rates, one per row or one per weight."""
 
     def __init__(self, weights: Floats, by_row: bool) -> None:
         self.weights = weights
@@ -106,7 +106,7 @@ class _Adagrad:
         self._squares = np.full(len(weights) if by_row else weights.shape, 1e-6, np.float32)
 
     def step(self, rows: Ints | slice, gradient: Floats, rate: float) -> None:
-        """Move some rows against their gradient, which is overwritten."""
+        """Update some rows by gradient descent; overwrites the gradient."""
         if self._by_row:
             self._squares[rows] += np.einsum("ij,ij->i", gradient, gradient) / gradient.shape[1]
             gradient *= (rate / np.sqrt(self._squares[rows]))[:, None]
@@ -118,12 +118,12 @@ class _Adagrad:
 
 
 def fit(sets: Sequence[TrainingSet], settings: Settings, advance: Callable[[int], None]) -> Network:
-    """Learn by stochastic gradients (Adagrad).
+    """Train a network by stochastic gradient descent (Adagrad).
 
     Args:
-        sets: what to learn, of one system or of several, which then share what they teach of
-            the features; all over the same features.
-        settings: how to learn it.
+        sets: the training set of each system, all with the same features. The systems share the
+            feature weights.
+        settings: the hyperparameters.
         advance: called with the number of texts read since the last call.
     """
     random = np.random.default_rng(settings.seed)
@@ -142,7 +142,7 @@ def fit(sets: Sequence[TrainingSet], settings: Settings, advance: Callable[[int]
 
 
 class _Learner:
-    """Learns the codes of one system, and the features that it shares with the others."""
+    """Trains the head of one system and the features that all systems share."""
 
     def __init__(self, data: TrainingSet, features: _Adagrad, settings: Settings) -> None:
         self.data = data
@@ -154,7 +154,7 @@ class _Learner:
         self._field = {own: np.append(below, own) for own, below in data.fields}
 
     def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
-        """Take one step on some texts, at a share of the full rates."""
+        """Take one step on some texts, at a fraction of the full learning rates."""
         data, settings = self.data, self._settings
         vectors, used = compact(_thinned(data.vectors[rows], settings.dropout, random))
         known = self._features.weights[used]
@@ -174,11 +174,11 @@ class _Learner:
         self._features.step(used, gradient, rate * settings.feature_rate)
 
     def _subtract_labels(self, shares: Floats, rows: Ints) -> None:
-        """Turn the shares of the codes into the gradient of the loss, in place.
+        """Turn the predicted probabilities into the gradient of the loss, in place.
 
-        What a label may mean is subtracted: its code or, where it is general, the codes of its
-        field in proportion to their shares. So a general label says nothing against a code of its
-        field. (Jin and Ghahramani: Learning with multiple labels, 2002.)
+        The target is the label's code or, for a general label, the codes of its field in proportion
+        to their predicted probabilities. A general label is thus no evidence against any code of
+        its field. (Jin and Ghahramani: Learning with multiple labels, 2002.)
         """
         labels, partial = self.data.labels[rows], self.data.partial[rows]
         exact = np.flatnonzero(~partial)
@@ -189,7 +189,7 @@ class _Learner:
             shares[row, field] -= meant / max(meant.sum(), TINY)
 
     def head(self) -> Head:
-        """Return what was learned of the codes."""
+        """Return the trained head of the system."""
         softer = np.float32((1 - self._settings.dropout) ** self._settings.softness)
         return Head(self.data.tree @ self._traits.weights * softer, self.data.prior)
 
@@ -197,10 +197,9 @@ class _Learner:
 def prior(
     labels: Ints, weights: Floats, partial: Bools, codes: int, fields: Sequence[Field]
 ) -> Floats:
-    """Return the log of how often each code is given; one never seen counts as a 20th of a text.
+    """Return the log frequency of each code, smoothed by adding 1/20 of a text to each.
 
-    A partial label is divided among the codes of its field, in proportion to how often they are
-    given.
+    A partial label is divided among the codes of its field, in proportion to their frequency.
     """
     seen = np.bincount(labels, weights * ~partial, codes) + 0.05
     partly = np.bincount(labels, weights * partial, codes)
@@ -213,7 +212,7 @@ def prior(
 def _batches(
     learners: Sequence[_Learner], size: int, random: np.random.Generator
 ) -> Iterator[tuple[_Learner, Ints]]:
-    """Return the batches of one epoch, those of the systems in turn by chance."""
+    """Yield the batches of one epoch, with the systems in random order."""
     batches: list[tuple[_Learner, Ints]] = []
     for learner in learners:
         data = learner.data

@@ -1,11 +1,12 @@
-"""Teaches systems whose examples are in one language the words of other languages.
+"""Adds texts in other languages to systems whose examples are in one language.
 
-CPV codes have titles in 23 languages. The code that a first network of another system gives to the
-English title of a CPV code, where it is sure, is taught as the code of that code's other titles and
-phrases. So `Streusalz` and road salt get one answer.
+CPV codes have titles in 23 languages. A preliminary network of another system classifies the
+English title of each CPV code. Where it is confident, its answer becomes the label of all titles
+and phrases of that CPV code. So `Streusalz` and road salt get the same answer.
 
-Notices with that CPV code teach nothing more: with them, parallel titles got one answer no more
-often, and of the texts held back fewer had their UNSPSC code first (.374 and not .378).
+Labelling notices with that CPV code in the same way does not help: parallel titles got the same
+answer no more often, and fewer held-out texts had their UNSPSC code ranked first (.374, down from
+.378).
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ __all__ = ["OtherLanguages", "with_other_languages"]
 
 @dataclass(frozen=True, slots=True)
 class OtherLanguages:
-    """How much other languages are taught.
+    """Settings for training on texts in other languages.
 
     Attributes:
-        sure: share of a title's first code from which it is taught.
-        weight: how much such a text counts, times that share.
-        share: how likely it takes part in an epoch.
+        sure: the minimum probability of a title's top code for it to be used as a label.
+        weight: the weight of such a text, multiplied by that probability.
+        share: the probability that an epoch samples it.
     """
 
     sure: float = 0.5
@@ -46,16 +47,17 @@ def with_other_languages(
     titles: int,
     settings: OtherLanguages,
 ) -> TrainingSet:
-    """Add the phrases of another system to a training set, where their code is sure.
+    """Add another system's phrases to a training set where their label is confident.
 
     Args:
-        data: the training set of the system that learns more languages.
+        data: the training set of the system that gains languages.
         first: a network that was trained on it.
         head: that system's part of the network.
         many: the training set of the system with phrases in many languages.
         phrases: the rows of ``many`` that are phrases.
-        titles: how many of them, the first ones, are titles in the set's language, one a code.
-        settings: how much they are taught.
+        titles: how many phrases, at the start, are titles in the language of ``data``, one per
+            code.
+        settings: the confidence threshold, weight and sampling rate of the added texts.
     """
     asked = phrases[:titles]
     best, sure = _answers(first, head, many.vectors[asked])
@@ -76,6 +78,6 @@ def with_other_languages(
 
 
 def _answers(network: Network, head: Head, vectors: sparse.csr_matrix) -> tuple[Ints, Floats]:
-    """Return (the first code of each text; its share)."""
+    """Return (the top code of each text; its probability)."""
     shares = softmax(vectors @ network.features @ head.directions.T + head.prior)
     return shares.argmax(axis=1), shares.max(axis=1)

@@ -1,4 +1,4 @@
-"""What is to be learned of one system, and how the networks are to learn it."""
+"""Defines the training data of one system and the recipe for training on it."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from pipeline.engine.training.other_languages import OtherLanguages
 __all__ = ["Recipe", "Task", "history_recipe", "history_task"]
 
 HELD_BACK = 10
-"""One row in so many is held back from the rehearsal, to see how good it is."""
+"""One row in this many is held out from the first model, to evaluate it."""
 
 SMALL = 20_000
-"""Up to so many examples the epochs are many, much is dropped out, more networks are averaged."""
+"""Up to this many examples, training uses more epochs, more dropout and more networks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be learned of one system.
+    """The training data and options of one system.
 
     Attributes:
-        system: whose codes these are.
-        taught: examples that are taught from the beginning.
-        held_back: examples that try a first model, and are then taught too.
-        phrases: titles and other wordings of codes, taught along.
-        weights: how much each example counts, the held back ones behind the others.
-        phrase_weights: how much each phrase counts.
-        phrase_shares: how likely each phrase takes part in an epoch.
-        titles: how many of the phrases, the first ones, are titles in English, one a code.
-        learns_from: a system with phrases in more languages, which teach this one their words; see
+        system: the classification system of the codes.
+        taught: examples that both the first and the finished model are trained on.
+        held_back: examples that evaluate the first model; the finished one may train on them.
+        phrases: titles and other wordings of codes, added to the training data.
+        weights: the weight of each example, with the held-out examples last.
+        phrase_weights: the weight of each phrase.
+        phrase_shares: the probability that an epoch samples each phrase.
+        titles: how many phrases, at the start, are titles in English, one per code.
+        learns_from: a system whose phrases in more languages are added to this one; see
             `pipeline.engine.training.other_languages`.
-        remembers: whether typical texts of each code are kept.
-        recognises: whether an example's text, asked again, is answered with its usual code.
-        learns_held_back: whether the finished model learns the held back examples, too. If no
-            task does, it is the model that was measured, and training takes half the time.
-        beside: the model that answers together with what is learned, if one does; a few examples
-            held back change little of what its confidence means.
+        remembers: whether the model keeps typical vectors of each code.
+        recognises: whether a text that repeats an example gets that example's usual code.
+        learns_held_back: whether the finished model also trains on the held-out examples. If no
+            task sets this, the evaluated model is the finished one, and training takes half the
+            time.
+        beside: an existing model to blend with the trained one, if any. Its calibration is the
+            starting point, which a few held-out examples change little.
     """
 
     system: System
@@ -60,7 +61,7 @@ class Task:
     beside: Model | None = None
 
     def examples(self, whole: bool) -> Examples:
-        """Return the examples: those of the finished model, or those that are not held back."""
+        """Return the training examples of the finished (``whole``) or the first model."""
         if whole and self.learns_held_back:
             return Examples.joined([self.taught, self.held_back])
         return self.taught
@@ -68,16 +69,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to learn.
+    """Hyperparameters for training a model.
 
     Attributes:
-        networks: how each of the networks that are averaged learns.
-        at_least: the minimum number of texts with a feature.
-        most_learned: features while learning, those in most texts.
-        most_kept: features in the finished model, those that move the texts most.
+        networks: the hyperparameters of each network in the average.
+        at_least: the minimum number of texts that must contain a feature.
+        most_learned: the maximum number of features in training; the most frequent are used.
+        most_kept: the maximum number of features in the finished model; those with the most effect
+            on the text vectors are kept.
         width: dimensions of the finished model.
-        columns: of a part that is kept in one byte; see `codebook`.
-        other_languages: how much the phrases of `Task.learns_from` teach.
+        columns: how many columns are quantised into one byte; see
+            `pipeline.engine.model.product_quantization`.
+        other_languages: how the phrases of `Task.learns_from` are used.
     """
 
     networks: tuple[Settings, ...]
@@ -90,12 +93,12 @@ class Recipe:
 
 
 def history_task(system: System, examples: Examples, beside: Model | None) -> Task:
-    """Return how a user's history is learned: a tenth of it, drawn at random, is held back.
+    """Return the task for a user's history; a random tenth of it is held out.
 
     Args:
-        system: whose codes these are.
+        system: the classification system of the codes.
         examples: the history.
-        beside: the model that answers together with what is learned; without it that is all.
+        beside: a model to blend with the trained one; None to use the trained one alone.
     """
     own = len(examples)
     back = np.zeros(own, np.bool_)
@@ -115,10 +118,10 @@ def history_task(system: System, examples: Examples, beside: Model | None) -> Ta
 
 
 def history_recipe(examples: int) -> Recipe:
-    """Return how to learn so many examples."""
+    """Return the recipe for a history of this many examples."""
     if examples <= SMALL:
-        # With so much dropped out a softness of 2/3 found most codes in histories of all four
-        # systems (1,000 to 10,000 rows); with the little that is dropped of larger ones, none did.
+        # At this high dropout, a softness of 2/3 found the most codes in histories of all four
+        # systems (1,000 to 10,000 rows). At the low dropout of larger histories, 0 was best.
         small = Settings(128, 15, 256, 0.5, dropout=0.8, shrinkage=0.001, softness=2 / 3)
         return Recipe(tuple(replace(small, seed=seed) for seed in range(4)), at_least=1)
     return Recipe(tuple(Settings(seed=seed) for seed in range(2)), at_least=2)

@@ -1,4 +1,4 @@
-"""Trains models from labelled texts, first without those that measure them, then with all."""
+"""Trains models on labelled texts, first without the held-out ones, then on all."""
 
 from __future__ import annotations
 
@@ -33,25 +33,26 @@ Advance = Callable[[int], None]
 PARTIAL: Sequence[System] = ("cpv",)
 """Systems in which a general label may mean any code of its field.
 
-Learned so, CPV has .318 of the specific codes of the held back texts first, and not .286; .421 are
-right as far as the buyer states a code, and not .394. Of UNSPSC .389 are, and .407 if a segment is
-learned as a code like any other: AusTender uses some segments as such."""
+For CPV this ranks .318 of the specific codes of the held-out texts first, up from .286; .421 are
+right to the depth that the buyer states, up from .394. For UNSPSC it gets only .389 right to that
+depth, against .407 if a segment is learned like any other code: AusTender uses some segments as
+ordinary codes."""
 
 
 def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1) -> list[Trained]:
-    """Return a calibrated model for each task; what one teaches of the features serves all.
+    """Return a calibrated model for each task; all tasks share the encoder.
 
-    What confidence means is learned from models that lack the examples held back. The models that
-    are returned were taught them too, unless their tasks say otherwise.
+    Confidence is calibrated on the held-out examples, with models that were trained without them.
+    The returned models are trained on them too, unless their tasks say otherwise.
 
     Args:
-        tasks: what to learn, one a system.
-        recipe: how.
-        advance: called with the number of texts read since the last call; `work` in all.
-        jobs: how many networks learn at once, each in a process of its own if several do.
+        tasks: the training data, one task per system.
+        recipe: the hyperparameters.
+        advance: called with the number of texts read since the last call; about `work` in total.
+        jobs: how many networks to train at once; if several, each has its own process.
 
     Raises:
-        InputError: no text has a word to learn from.
+        InputError: no text contains a word to learn from.
     """
     rehearsed = _fitted(tasks, recipe, False, advance, jobs)
     trials = [tried(task, scorer) for task, scorer in zip(tasks, rehearsed, strict=True)]
@@ -79,7 +80,7 @@ def work(tasks: Sequence[Task], recipe: Recipe) -> int:
 def _fitted(
     tasks: Sequence[Task], recipe: Recipe, whole: bool, advance: Advance, jobs: int
 ) -> list[Scorer]:
-    """Return what is learned of each system."""
+    """Train the networks and return a scorer for each system."""
     taught = [Examples.joined([each.examples(whole), each.phrases]) for each in tasks]
     parts = [part for each in taught for part in each.parts]
     vocabulary = learn(parts, recipe.at_least, recipe.most_learned)
@@ -107,7 +108,7 @@ def _fitted(
 def _networks(
     sets: Sequence[TrainingSet], networks: Sequence[Settings], advance: Advance, jobs: int
 ) -> list[Network]:
-    """Learn networks from different starts, one after the other or several at once."""
+    """Train networks from different random starts, one by one or in parallel."""
     if jobs == 1:
         return [fit(sets, settings, advance) for settings in networks]
     read = sum(round(each.shares.sum()) for each in sets)
@@ -121,7 +122,7 @@ def _networks(
 
 
 def _unheard(read: int) -> None:
-    """Take no notice: another process shows the progress."""
+    """Ignore progress in a worker process; the parent process reports it."""
 
 
 def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) -> TrainingSet:
@@ -129,7 +130,7 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
     labels = np.searchsorted(codes, taught.codes)
     its_fields = fields(task.system, codes) if task.system in PARTIAL else ()
     partial = np.isin(labels, [place for place, _ in its_fields])
-    partial[own:] = False  # the title of a general code is a title of no other
+    partial[own:] = False  # the title of a general code describes that code only
     weights = np.concatenate([task.weights[:own], task.phrase_weights]).astype(np.float32)
     return TrainingSet(
         sparse.vstack([vocabulary.vectors(part)[0] for part in taught.parts]).tocsr(),
@@ -146,7 +147,7 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
 def _in_more_languages(
     tasks: Sequence[Task], sets: Sequence[TrainingSet], recipe: Recipe, advance: Advance
 ) -> list[TrainingSet]:
-    """Return the training sets; some gain texts in more languages from other systems."""
+    """Return the training sets, some with texts in more languages from other systems."""
     places = {task.system: place for place, task in enumerate(tasks)}
     teachers = {
         place: places[task.learns_from]
@@ -173,7 +174,7 @@ def _in_more_languages(
 
 
 def _use(sets: Sequence[TrainingSet]) -> Floats:
-    """Return the root mean square of each feature in the texts, every system counting the same."""
+    """Return the root mean square of each feature in the texts; all systems count the same."""
     squares = [
         np.bincount(
             each.vectors.indices, each.vectors.data.astype(np.float64) ** 2, each.vectors.shape[1]
@@ -188,7 +189,7 @@ def _use(sets: Sequence[TrainingSet]) -> Floats:
 def _encoder(
     vocabulary: Vocabulary, network: Network, use: Floats, recipe: Recipe
 ) -> tuple[Encoder, list[Head]]:
-    """Keep the features that move the texts most (use times length of their weights), in bytes."""
+    """Quantise the features with the most effect on text vectors (use times weight norm)."""
     moves = use * np.linalg.norm(network.features, axis=1)
     kept = np.sort(np.argsort(-moves, kind="stable")[: recipe.most_kept])
     smaller = Vocabulary(vocabulary.features[kept], vocabulary.rarity[kept].astype(np.float16))
@@ -214,7 +215,7 @@ def _memory(task: Task, examples: Examples, encoder: Encoder, codes: Texts) -> M
     taught = Examples.joined([examples, task.phrases])
     weights = np.concatenate([task.weights[: len(examples)], task.phrase_weights])
     general = np.array([is_general(task.system, code) for code in taught.codes.tolist()])
-    # What is only known to be of a field speaks for no code of it. If that is all, it has to.
+    # A general label is no evidence for a specific code, so it is used only if there are no others.
     kept = ~general if task.system in PARTIAL and not general.all() else general | ~general
     hidden = [encoder.hidden(each.parts[0])[0] for each in taught.where(kept).portions()]
     labels = np.searchsorted(codes, taught.codes[kept])

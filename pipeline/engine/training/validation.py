@@ -1,4 +1,4 @@
-"""Tries a model on examples that it was not taught, which says what its confidence means."""
+"""Evaluates a model on held-out examples and calibrates its confidence on them."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ __all__ = ["Trained", "finished", "tried"]
 TOP = 10
 
 WEIGHTS = np.arange(0.05, 1.0, 0.05)
-"""Shares of a history in its blend with the shipped model that are tried."""
+"""Candidate weights of a history's model in its blend with the shipped model."""
 
 UNTHINKABLE = 1e-6
-"""Chance that the right code has at least, where neither side knows it."""
+"""Minimum probability of the right code, for codes that neither model knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model, and how one did that lacked the examples held back.
+    """A model, and the results on the held-out examples of one trained without them.
 
     Attributes:
-        model: taught by all examples.
-        truth: the codes of the examples held back.
-        found: the first ten codes that they got, best first; "" where there were fewer.
-        sure: the confidence of the first.
-        repeats: how many of them have a text that the rest has too.
+        model: the trained and calibrated model.
+        truth: the codes of the held-out examples.
+        found: the top ten codes for each held-out example, best first; padded with "".
+        sure: the confidence of each example's top code.
+        repeats: how many held-out examples have the same text as a training example.
     """
 
     model: Model
@@ -52,27 +52,27 @@ class Trained:
     repeats: int
 
     def right(self, top: int) -> float:
-        """Return the share whose code was among the first ``top``."""
+        """Return the share of examples with the right code among the first ``top``."""
         return float(self.hits()[:, :top].any(axis=1).mean())
 
     def hits(self) -> Bools:
-        """Return examples x 10: which of the found codes is the right one."""
+        """Return a mask (examples x 10) of which found codes are right."""
         hits: Bools = self.found == self.truth[:, None]
         return hits
 
     @property
     def error(self) -> float:
-        """The expected calibration error; the confidence was fitted on these examples, too."""
+        """The expected calibration error, on the same examples that fitted the calibration."""
         return calibration_error(self.sure, self.hits()[:, 0])
 
 
 def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
-    """Return the model that was taught everything, with the confidence of the one that was not.
+    """Return the finished model, with the calibration of the one trained without held-out data.
 
     Args:
-        task: what was taught.
-        scorer: what was learned of all of it.
-        trial: the calibrated model that lacked the examples held back.
+        task: the training data.
+        scorer: the scorer that was trained on all of it.
+        trial: the calibrated model that was trained without the held-out examples.
     """
     scores = _beside(task, scorer, trial.weight)
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
@@ -80,11 +80,11 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
 
 
 def tried(task: Task, scorer: Scorer) -> Trained:
-    """Calibrate by the examples that were not taught, and say how good the model is on them.
+    """Calibrate a model on the held-out examples and evaluate it on them.
 
     Args:
-        task: what was taught, and what was held back.
-        scorer: what was learned without that.
+        task: the training data and the held-out examples.
+        scorer: the scorer that was trained without the held-out examples.
     """
     scores = _beside(task, scorer, _weight(task, scorer))
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
@@ -113,7 +113,7 @@ def tried(task: Task, scorer: Scorer) -> Trained:
 
 
 def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
-    """Return (texts x 10: the highest shares; whether those codes are right; share known)."""
+    """Return (texts x 10: top probabilities; whether those codes are right; share known)."""
     shares, known = model.shares(_reader(examples.parts[0]))
     places, best = highest(shares, TOP)
     hits = (model.codes[places] == examples.codes[:, None]).astype(np.float64)
@@ -126,7 +126,7 @@ def _beside(task: Task, scorer: Scorer, weight: float) -> Scores:
 
 
 def _weight(task: Task, scorer: Scorer) -> float:
-    """Return the share of a history, in its blend, that makes the examples held back likeliest."""
+    """Return the blend weight of a history that maximises the held-out likelihood."""
     if task.beside is None:
         return 1.0
     likelihood = np.zeros(len(WEIGHTS))
@@ -139,9 +139,9 @@ def _weight(task: Task, scorer: Scorer) -> float:
 
 
 def _share_of_truth(system: System, scores: Scores, examples: Examples) -> tuple[Floats, Floats]:
-    """Return (what share the right code of each example gets; share of its features known).
+    """Return (probability of each example's right code; share of its features known).
 
-    Of a general code that is the share of its whole field.
+    For a general code, this is the probability of its whole field.
     """
     shares, known = scores.shares(_reader(examples.parts[0]))
     for own, below in fields(system, scores.codes):
@@ -156,7 +156,7 @@ def _repeats(task: Task, scores: Scores, whole: bool) -> Repeats:
 
 
 def _alone(task: Task) -> bool:
-    """Tell whether nothing but the examples was learned from."""
+    """Return whether the examples were the only training data."""
     return task.beside is None and not len(task.phrases)
 
 

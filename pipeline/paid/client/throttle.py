@@ -1,4 +1,4 @@
-"""Keeps a rate limit as the server counts it, whatever the network does in between."""
+"""Keeps a rate limit as the server counts it, whatever delays the network adds."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ log = logging.getLogger(__name__)
 
 
 class Throttle:
-    """Lets attempts through so that the server never sees more than the rate allows.
+    """Limits attempts so that the server never sees more than the rate allows.
 
     An attempt takes one of the rate's slots before it is sent. It holds the slot until a full
     window after its response arrived; without a response, until `late_arrival` and a full window
     after it was given up. `docs/explanation/throttle.md` proves that this is enough, except for
     arrivals later than `late_arrival` and for other users of the key.
 
-    Within that guard aiolimiter spreads the attempts evenly, unless every remaining call has a
-    free slot. It does not serve its waiters in order, so only one attempt at a time waits there:
-    attempts take turns in the order in which they ask.
+    Within these slots, aiolimiter spreads the attempts evenly, unless every remaining call has a
+    free slot. It does not serve its waiters in order, so only one attempt at a time waits for it,
+    and attempts take turns in the order of their requests.
 
-    A refusal although the limit was kept means that somebody else uses the key. A quarter of the
-    slots in use is given up, once for all attempts under way. A fiftieth of the rate's slots, at
-    least one, returns after each window without a refusal.
+    A refusal although the limit was kept means that somebody else uses the key. The
+    throttle then gives up a quarter of the slots in use, once for all attempts under way. After
+    each window without a refusal, it takes back a fiftieth of the rate's slots, at least one.
 
-    It belongs to the event loop in which it is made, and its times are that loop's.
+    A throttle belongs to the event loop in which it was created, and uses that loop's clock.
 
     Args:
         rate: the limit; None for no limit. Pauses are kept in any case.
@@ -114,7 +114,7 @@ class Throttle:
             return Slot(self, self._loop.time())
 
     def pause(self, seconds: float) -> None:
-        """Let no attempt through for some seconds, including those that already wait."""
+        """Hold back all attempts for some seconds, including those already waiting."""
         self._paused_until = max(self._paused_until, self._loop.time() + seconds)
 
     @property
@@ -133,7 +133,7 @@ class Throttle:
 
     @property
     def pause_left(self) -> float:
-        """For how many more seconds no attempt is let through because of a refusal."""
+        """How many seconds remain of the pause after a refusal."""
         return max(0.0, self._paused_until - self._loop.time())
 
     def eta(self, calls: int) -> float:
@@ -167,7 +167,7 @@ class Throttle:
         return sent + skipped * turn
 
     async def _clear(self) -> int:
-        """Wait until a slot is free and no pause is on; return the number of free slots."""
+        """Wait until a slot is free and any pause is over; return the number of free slots."""
         while True:
             self._changed.clear()
             free = self.free
@@ -212,7 +212,7 @@ class Throttle:
         self._quiet_since = self._paused_until
 
     def _own_pause(self, first: bool) -> float:
-        """Return how many seconds to wait if the service does not say."""
+        """Return how many seconds to wait if the service does not specify it."""
         if self._rate is not None:
             return self._rate.window
         pause = self._next_pause
@@ -221,7 +221,7 @@ class Throttle:
         return pause if first else 0.0
 
     def _recover(self) -> None:
-        """Return slots for the windows without a refusal since the last call."""
+        """Take back slots for the windows without a refusal since the last call."""
         if self._rate is None or self._slots == self._rate.slots:
             return
         quiet = int((self._loop.time() - self._quiet_since) / self._rate.hold)
@@ -239,9 +239,9 @@ class Throttle:
 
 
 class Slot:
-    """Permission to send one attempt. Tell it how the attempt ended; only the first time counts.
+    """Permission to send one attempt. Report how the attempt ended; only the first report counts.
 
-    If its ``with`` block ends without that, the attempt counts as one that may still arrive.
+    If its ``with`` block ends without a report, the attempt counts as lost: it may still arrive.
     """
 
     __slots__ = ("_throttle", "ended", "taken_at")
