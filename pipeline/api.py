@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -46,7 +47,7 @@ __all__ = [
 Forecast = Plan
 """The old name of `Plan`."""
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 def classify(

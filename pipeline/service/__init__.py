@@ -26,7 +26,7 @@ __all__ = [
 if not TYPE_CHECKING:
     MODULES = {"chaos": "chaos", "json_logging": "http.json_logging", "server": "server"}
     HOMES = ("accounts", "http.bodies", "accounts.folder_lock", "app")
-    """Where the other names are; the last needs the engine and FastAPI, the first neither."""
+    """Where the other names are; the last needs the engine and Starlette, the first neither."""
 
     def __getattr__(name: str) -> object:
         """Import a name when it is asked for: commands of accounts start three times faster."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -72,6 +74,14 @@ def test_a_frame_warns_in_pythons_words_where_it_was_given() -> None:
     with pytest.warns(UserWarning, match=r'Did you mean text_columns=\["title"\]\?') as warned:
         pipeline.plan(frame, text_columns="id")
     assert warned[0].filename == __file__
+
+
+def test_a_script_beside_the_package_whose_name_begins_alike_is_the_users() -> None:
+    script = str(Path(pipeline.__file__).parent) + "_job.py"
+    call = compile('pipeline.plan(frame, text_columns="id")', script, "exec")
+    with pytest.warns(UserWarning, match="Did you mean") as warned:
+        exec(call, {"pipeline": pipeline, "frame": pd.DataFrame(TABLE)})
+    assert warned[0].filename == script
 
 
 def test_too_many_rows_without_a_match_raise_and_the_table_is_there() -> None:
