@@ -8,8 +8,6 @@ from typing import Protocol
 
 from pipeline.answers import Match, System
 from pipeline.codes import load
-from pipeline.engine.lexical.index import kept_index
-from pipeline.engine.lexical.ranker import LexicalRanker
 from pipeline.engine.model import ModelFolder, load_model, shipped_models
 from pipeline.engine.model.ranker import LearnedRanker
 from pipeline.settings import EngineName
@@ -51,5 +49,9 @@ def ranker(
 
 @cache
 def _by_title(system: System) -> Ranker:
+    # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
+    from pipeline.engine.lexical.index import kept_index
+    from pipeline.engine.lexical.ranker import LexicalRanker
+
     table = load(system)
     return LexicalRanker(table, kept_index(table))

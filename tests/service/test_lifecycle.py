@@ -184,8 +184,8 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
         after = client.post("/api/cpv/match", json=REQUEST)
         assert (before.status_code, after.status_code) == (200, 200)
         the.ended(signal.SIGTERM)
-    # There was no space for the log either. (The line of the free answer is written once it has been
-    # sent, so it may find space again.)
+    # There was no space for the log either. (The free answer is logged once it has been sent, so
+    # its line may find space again.)
     assert [line["status"] for line in the.lines()] in ([200, 200], [200, 200, 200])
     assert len(charged(tmp_path, key)) == 2
 

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy import sparse
-
 from pipeline.engine.evidence import shares_known
-from pipeline.engine.model.arrays import Bools, Floats, Ints
+from pipeline.engine.model.arrays import Bools, Floats
 from pipeline.engine.model.features import Counts, count, named
 from pipeline.engine.model.product_quantization import Codebook
-from pipeline.engine.model.products import compact
 from pipeline.engine.model.vocabulary import Vocabulary
 
 __all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
@@ -35,13 +32,8 @@ class Encoder:
 
     def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
         """Return (texts x dimensions, known share of each text's features)."""
-        vectors, used, known = self.compact(counts)
-        return vectors @ self.weights.rows(used), known
-
-    def compact(self, counts: Counts) -> tuple[sparse.csr_matrix, Ints, Floats]:
-        """Return (texts x known features that occur, indices of those features, share known)."""
         vectors, known = self.vocabulary.vectors(counts)
-        return *compact(vectors), known
+        return self.weights.sums(vectors), known
 
     def knows(self, names: Sequence[str]) -> Bools:
         """Return which words and parts of words are known; see `pipeline.engine.evidence`."""

@@ -7,16 +7,17 @@ exact. The memory, which contributes less to an answer, is left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.encoder import AT_ONCE
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.products import softmax
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
+from pipeline.engine.model.sparse_rows import SparseRows
 from pipeline.engine.text.attribution import Reasons, strongest
 
 __all__ = ["explain"]
@@ -49,26 +50,22 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
 def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
     if not isinstance(scores, Scorer):
         return [()] * len(texts)
-    vectors, used, _ = scores.encoder.compact(count(texts))
-    vectors.sort_indices()
-    pulls = _pulls(scores, vectors, scores.encoder.weights.rows(used), places)
-    features = scores.encoder.vocabulary.features[used[vectors.indices]]
-    ends = zip(vectors.indptr[:-1], vectors.indptr[1:], strict=True)
+    vectors, _ = scores.encoder.vocabulary.vectors(count(texts))
+    features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
+    pulls = _pulls(scores, vectors, places)
     return [
-        strongest(text, parts(text), features[start:end], pulls[start:end], tokens)
-        for text, (start, end) in zip(texts, ends, strict=True)
+        strongest(text, parts(text), some, pull, tokens)
+        for text, some, pull in zip(texts, features, pulls, strict=True)
     ]
 
 
-def _pulls(
-    scorer: Scorer, vectors: sparse.csr_matrix, weights: Floats, places: Sequence[Ints]
-) -> Floats:
-    """Return how much evidence each feature adds for its text's code, in the order of the data."""
-    scores = vectors @ weights @ scorer.directions.T + scorer.prior
-    towards = np.array([_towards(scorer, *each) for each in zip(scores, places, strict=True)])
-    row = np.repeat(np.arange(vectors.shape[0]), np.diff(vectors.indptr))
-    pulls: Floats = vectors.data * _products(weights, vectors.indices, towards, row)
-    return pulls
+def _pulls(scorer: Scorer, vectors: SparseRows, places: Sequence[Ints]) -> Iterator[Floats]:
+    """Yield how much evidence each feature of a text adds for its code, for each text."""
+    weights = scorer.encoder.weights
+    scores = weights.sums(vectors) @ scorer.directions.T + scorer.prior
+    for own, place, (start, end) in zip(scores, places, pairwise(vectors.ends), strict=True):
+        way = _towards(scorer, own, place)
+        yield vectors.values[start:end] * (weights.rows(vectors.columns[start:end]) @ way)
 
 
 def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
@@ -90,11 +87,3 @@ def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
         return np.zeros(scorer.directions.shape[1], np.float32)
     centre: Floats = softmax(scores[None, some])[0] @ scorer.directions[some]
     return centre
-
-
-def _products(left: Floats, rows: Ints, right: Floats, others: Ints) -> Floats:
-    """Return the dot products of paired rows of two matrices, one text at a time."""
-    ends = np.flatnonzero(np.diff(others)) + 1
-    parts_ = zip(np.split(rows, ends), np.split(others, ends), strict=True)
-    some = [left[part] @ right[other[0]] for part, other in parts_ if len(part)]
-    return np.concatenate([np.empty(0, np.float32), *some])

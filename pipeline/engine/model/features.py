@@ -9,10 +9,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from scipy import sparse
 
 from pipeline.engine.evidence import STOCK_NUMBER
 from pipeline.engine.model.arrays import Ints
+from pipeline.engine.model.sparse_rows import SparseRows, summed
 from pipeline.engine.text.attribution import Parts
 from pipeline.engine.text.cleaning import said
 from pipeline.engine.text.negation import clauses
@@ -44,11 +44,11 @@ class Counts(NamedTuple):
     """Feature counts of some texts.
 
     Attributes:
-        matrix: texts x features that occur in any of them.
+        rows: texts x features that occur in any of them.
         present: the hashes of those features, ascending.
     """
 
-    matrix: sparse.csr_matrix
+    rows: SparseRows
     present: Ints
 
 
@@ -73,23 +73,24 @@ def count(texts: Sequence[str]) -> Counts:
     ids = np.fromiter((place for line in places for place in line), np.int64, ends[-1])
     row = np.repeat(np.arange(len(texts)), np.diff(ends))
     weights = HALF_AT_TOKEN / (HALF_AT_TOKEN + np.arange(len(ids)) - ends[row])
-    shape = (len(texts), len(vocabulary))
-    by_token = sparse.csr_matrix((weights.astype(np.float32), ids, ends), shape)
 
     # Compute the features of each distinct token only once.
     spellings = [_spelling(token) for token in vocabulary]
-    spelling_ends = np.cumsum([0, *map(len, spellings)])
     within = row[1:] == row[:-1]
     pairs = _pairs(vocabulary, ids[:-1][within], ids[1:][within])
     columns = np.concatenate([np.empty(0, np.uint32), *spellings, pairs])
     present, local = np.unique(columns, return_inverse=True)
     inner = len(columns) - len(pairs)
-    spelt = sparse.csr_matrix(
-        (np.ones(inner, np.float32), local[:inner], spelling_ends), (len(vocabulary), len(present))
+    spelling_ends = np.cumsum([0, *map(len, spellings)])
+    spelt = SparseRows(np.ones(inner, np.float32), local[:inner], spelling_ends).select(ids)
+    token = spelt.rows
+    counted = summed(
+        np.concatenate([weights[token], weights[1:][within]]).astype(np.float32),
+        np.concatenate([row[token], row[1:][within]]),
+        np.concatenate([spelt.columns, local[inner:]]),
+        len(texts),
     )
-    by_pair = (weights[1:][within].astype(np.float32), (row[1:][within], local[inner:]))
-    paired = sparse.csr_matrix(by_pair, (len(texts), len(present)))
-    return Counts((by_token @ spelt + paired).tocsr(), present)
+    return Counts(counted, present)
 
 
 def _pairs(vocabulary: Iterable[str], left: Ints, right: Ints) -> Ints:

@@ -9,10 +9,12 @@ errors of the single rows mostly cancel.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.sparse_rows import SparseRows
 
 __all__ = ["Codebook", "quantised", "rotation"]
 
@@ -48,14 +50,27 @@ class Codebook:
 
     def rows(self, which: Ints) -> Floats:
         """Return the given rows as float32."""
-        parts, _, columns = self.centres.shape
-        places = self.places[which]
-        rows = np.empty((len(which), parts, columns), np.float32)
-        for part in range(parts):
-            rows[:, part] = self.centres[part].take(places[:, part], axis=0)
-        whole: Floats = rows.reshape(len(which), self.width)
-        whole *= self.lengths[which].astype(np.float32)[:, None]
-        return whole
+        rows: Floats = self._unit(which) * self.lengths[which].astype(np.float32)[:, None]
+        return rows
+
+    def sums(self, texts: SparseRows) -> Floats:
+        """Return the product of a sparse matrix and the rows: texts x columns, float32.
+
+        Each text is summed by itself and without BLAS, whose rounding depends on its threads.
+        """
+        sums = np.empty((len(texts), self.width), np.float32)
+        weights = texts.values * self.lengths[texts.columns].astype(np.float32)
+        for text, (start, end) in enumerate(pairwise(texts.ends.tolist())):
+            rows = self._unit(texts.columns[start:end])
+            np.einsum("i,ij->j", weights[start:end], rows, out=sums[text])
+        return sums
+
+    def _unit(self, which: Ints) -> Floats:
+        """Return the given rows before they are scaled to their lengths."""
+        parts, centres, columns = self.centres.shape
+        places = self.places[which] + np.arange(parts) * centres
+        unit: Floats = self.centres.reshape(-1, columns).take(places, axis=0)
+        return unit.reshape(len(which), self.width)
 
 
 def rotation(width: int) -> Floats:

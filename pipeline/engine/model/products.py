@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
-from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.arrays import Floats
 
-__all__ = ["compact", "products", "softmax"]
+__all__ = ["products", "softmax"]
 
 
 def products(hidden: Floats, rows: Floats) -> Floats:
@@ -30,10 +29,3 @@ def softmax(scores: Floats) -> Floats:
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=1, keepdims=True)
     return scores
-
-
-def compact(vectors: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
-    """Return (texts x features that occur, the indices of those features)."""
-    used, local = np.unique(vectors.indices, return_inverse=True)
-    shape = (vectors.shape[0], len(used))
-    return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape), used

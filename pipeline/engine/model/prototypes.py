@@ -5,28 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.largest import largest
 from pipeline.engine.model.products import products
 
-__all__ = ["Memory", "remember", "unit"]
+__all__ = ["Memory", "unit"]
 
 NEAREST = 50
 SHARPNESS = 15.0
 """A prototype adds exp(SHARPNESS * (cosine - 1)), times its texts, to the score of its code."""
-
-PER_CODE = 0.5
-"""A code with n texts gets n ** PER_CODE prototypes.
-
-With 0.7 there are twice as many prototypes, and at most .002 more of the held-out texts have their
-code first."""
-
-ROUNDS = 6
-
-AT_ONCE = 4_096
-"""Texts compared with prototypes in one matrix; limits memory use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +41,3 @@ def unit(rows: Floats) -> Floats:
     """Scale rows to unit length; a row of zeros stays zero."""
     unit: Floats = rows / (np.linalg.norm(rows, axis=1, keepdims=True) + 1e-9)
     return unit
-
-
-def remember(hidden: Floats, labels: Ints, weights: Floats) -> Memory:
-    """Cluster the texts of each code into a few prototypes (spherical k-means)."""
-    random = np.random.default_rng(0)
-    hidden = unit(hidden)
-    order = np.argsort(labels, kind="stable")
-    borders = np.flatnonzero(np.diff(labels[order])) + 1
-    parts = [_typical(hidden[rows], weights[rows], random) for rows in np.split(order, borders)]
-    codes = labels[order[np.concatenate([[0], borders])]]
-    return Memory(
-        np.concatenate([vectors for vectors, _ in parts]).astype(np.float32),
-        np.repeat(codes, [len(vectors) for vectors, _ in parts]),
-        np.concatenate([texts for _, texts in parts]).astype(np.float32),
-    )
-
-
-def _typical(hidden: Floats, weights: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return (the prototypes of one code, the total weight of the texts nearest to each)."""
-    count = int(np.ceil(len(hidden) ** PER_CODE))
-    centres = hidden[random.choice(len(hidden), count, replace=False)]
-    for _ in range(ROUNDS if count < len(hidden) else 0):
-        ones = np.ones(len(hidden), np.float32)
-        where = (_nearest(hidden, centres), np.arange(len(hidden)))
-        centres = unit(sparse.csr_matrix((ones, where), (count, len(hidden))) @ hidden)
-    texts: Floats = np.bincount(_nearest(hidden, centres), weights, count).astype(np.float32)
-    return centres[texts > 0], texts[texts > 0]
-
-
-def _nearest(hidden: Floats, centres: Floats) -> Ints:
-    parts = range(0, len(hidden), AT_ONCE)
-    return np.concatenate([(hidden[at : at + AT_ONCE] @ centres.T).argmax(axis=1) for at in parts])

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.features import BITS, BLOCKS, Counts
+from pipeline.engine.model.sparse_rows import SparseRows
 
 __all__ = ["Vocabulary", "learn"]
 
@@ -29,25 +29,23 @@ class Vocabulary:
     features: Ints
     rarity: Floats
 
-    def vectors(self, counts: Counts) -> tuple[sparse.csr_matrix, Floats]:
+    def vectors(self, counts: Counts) -> tuple[SparseRows, Floats]:
         """Return (texts x known features: rows of unit length; known share of a text's counts)."""
-        matrix, present = counts
-        texts = matrix.shape[0]
+        counted, present = counts
+        texts, row = len(counted), counted.rows
         place = self._places(present)
-        known = self.features[place] == present
-        row = np.repeat(np.arange(texts), np.diff(matrix.indptr))
-        kept = known[matrix.indices]
-        share = _sums(matrix.data * kept, row, texts) / np.maximum(
-            _sums(matrix.data, row, texts), 1e-9
+        kept = (self.features[place] == present)[counted.columns]
+        share = _sums(counted.values * kept, row, texts) / np.maximum(
+            _sums(counted.values, row, texts), 1e-9
         )
-        row, column = row[kept], place[matrix.indices[kept]]
-        data = np.log1p(matrix.data[kept]) * self.rarity[column].astype(np.float32)
+        row, column = row[kept], place[counted.columns[kept]]
+        data = np.log1p(counted.values[kept]) * self.rarity[column].astype(np.float32)
         block = row * BLOCKS + (self.features[column] >> BITS)
         data = data / np.sqrt(_sums(data**2, block, texts * BLOCKS))[block]
         data *= np.array(BLOCK_WEIGHTS)[block % BLOCKS]
         data /= np.sqrt(_sums(data**2, row, texts))[row]
-        shape = (texts, len(self.features))
-        return sparse.csr_matrix((data.astype(np.float32), (row, column)), shape), share
+        ends = np.searchsorted(row, np.arange(texts + 1))
+        return SparseRows(data.astype(np.float32), column, ends), share
 
     def knows(self, features: Ints) -> Bools:
         """Return which features are known."""
@@ -69,10 +67,10 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
         at_least: the minimum number of texts with a feature.
         most: the maximum number of features to keep.
     """
-    texts = sum(part.matrix.shape[0] for part in parts)
+    texts = sum(len(part.rows) for part in parts)
     seen = np.zeros(BLOCKS << BITS, np.int64)
     for part in parts:
-        seen[part.present] += np.bincount(part.matrix.indices, minlength=len(part.present))
+        seen[part.present] += np.bincount(part.rows.columns, minlength=len(part.present))
     features = np.flatnonzero(seen >= at_least)
     if len(features) > most:
         often = np.argsort(-seen[features], kind="stable")[:most]

@@ -51,18 +51,21 @@ class Examples:
 
     def where(self, kept: Bools) -> Examples:
         """Return the examples that a mask selects."""
-        ends = np.cumsum([0, *(part.matrix.shape[0] for part in self.parts)])
+        ends = np.cumsum([0, *(len(part.rows) for part in self.parts)])
         places = zip(self.parts, ends[:-1], ends[1:], strict=True)
-        parts = [Counts(p.matrix[kept[start:end]], p.present) for p, start, end in places]
+        parts = [
+            Counts(part.rows.select(np.flatnonzero(kept[start:end])), part.present)
+            for part, start, end in places
+        ]
         return Examples(parts, self.hashes[kept], self.codes[kept])
 
     def portions(self) -> Iterator[Examples]:
         """Yield the examples in portions whose scores fit in one matrix."""
         start = 0
         for part in self.parts:
-            for at in range(0, part.matrix.shape[0], AT_ONCE):
-                rows = part.matrix[at : at + AT_ONCE]
-                place = slice(start, start + rows.shape[0])
+            for at in range(0, len(part.rows), AT_ONCE):
+                rows = part.rows.select(np.arange(at, min(at + AT_ONCE, len(part.rows))))
+                place = slice(start, start + len(rows))
                 counts = Counts(rows, part.present)
                 yield Examples([counts], self.hashes[place], self.codes[place])
-                start += rows.shape[0]
+                start += len(rows)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.general_codes import Field
-from pipeline.engine.model.products import compact, softmax
+from pipeline.engine.model.products import softmax
 
 __all__ = [
     "Head",
@@ -156,7 +156,7 @@ class _Learner:
     def step(self, rows: Ints, rate: float, random: np.random.Generator) -> None:
         """Take one step on some texts, at a fraction of the full learning rates."""
         data, settings = self.data, self._settings
-        vectors, used = compact(_thinned(data.vectors[rows], settings.dropout, random))
+        vectors, used = _compact(_thinned(data.vectors[rows], settings.dropout, random))
         known = self._features.weights[used]
         directions = data.tree @ self._traits.weights
         hidden = vectors @ known
@@ -192,6 +192,13 @@ class _Learner:
         """Return the trained head of the system."""
         softer = np.float32((1 - self._settings.dropout) ** self._settings.softness)
         return Head(self.data.tree @ self._traits.weights * softer, self.data.prior)
+
+
+def _compact(vectors: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
+    """Return (texts x features that occur, the indices of those features)."""
+    used, local = np.unique(vectors.indices, return_inverse=True)
+    shape = (vectors.shape[0], len(used))
+    return sparse.csr_matrix((vectors.data, local, vectors.indptr), shape), used
 
 
 def prior(

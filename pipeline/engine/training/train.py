@@ -14,14 +14,16 @@ from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.general_codes import fields, is_general
 from pipeline.engine.model.product_quantization import quantised, rotation
-from pipeline.engine.model.prototypes import Memory, remember
+from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.sparse_rows import SparseRows
 from pipeline.engine.model.vocabulary import Vocabulary, learn
 from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
 from pipeline.engine.training.other_languages import with_other_languages
+from pipeline.engine.training.prototypes import remember
 from pipeline.engine.training.task import Recipe, Task
 from pipeline.engine.training.validation import Trained, finished, tried
 from pipeline.errors import InputError
@@ -133,7 +135,7 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
     partial[own:] = False  # the title of a general code describes that code only
     weights = np.concatenate([task.weights[:own], task.phrase_weights]).astype(np.float32)
     return TrainingSet(
-        sparse.vstack([vocabulary.vectors(part)[0] for part in taught.parts]).tocsr(),
+        _matrix([vocabulary.vectors(part)[0] for part in taught.parts], len(vocabulary.features)),
         labels,
         weights,
         np.concatenate([np.ones(own), task.phrase_shares]),
@@ -142,6 +144,15 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
         partial,
         prior(labels, weights, partial, len(codes), its_fields),
     )
+
+
+def _matrix(parts: Sequence[SparseRows], width: int) -> sparse.csr_matrix:
+    """Return the rows of all parts as one matrix."""
+    some = [
+        sparse.csr_matrix((part.values, part.columns, part.ends), (len(part), width))
+        for part in parts
+    ]
+    return sparse.vstack(some).tocsr()
 
 
 def _in_more_languages(

@@ -26,8 +26,8 @@ def reasons(text: str, *codes: str) -> dict[str, float]:
 
 @given(st.lists(words, max_size=8).map(" ".join) | st.text(max_size=40))
 def test_a_text_taken_apart_adds_up_to_what_is_counted_of_it(text: str) -> None:
-    matrix, present = count([text])
-    counted = dict(zip(present[matrix.indices].tolist(), matrix.data.tolist(), strict=True))
+    rows, present = count([text])
+    counted = dict(zip(present[rows.columns].tolist(), rows.values.tolist(), strict=True))
     apart = parts(text)
     features, place = np.unique(apart.features, return_inverse=True)
     sums = np.bincount(place, apart.weights, len(features))
@@ -37,14 +37,12 @@ def test_a_text_taken_apart_adds_up_to_what_is_counted_of_it(text: str) -> None:
 
 def test_pulls_add_up_to_the_lead_of_the_code_over_the_others_by_their_shares() -> None:
     scorer = own(taught().model)
-    vectors, used, _ = scorer.encoder.compact(count([TEXT, "paving of an office"]))
-    weights = scorer.encoder.weights.rows(used)
-    scores = vectors @ weights @ scorer.directions.T
+    vectors, _ = scorer.encoder.vocabulary.vectors(count([TEXT, "paving of an office"]))
+    scores = scorer.encoder.weights.sums(vectors) @ scorer.directions.T
     shares = softmax(scores + scorer.prior)
     shares[[0, 1], [0, 1]] = 0
     others = (shares * scores).sum(axis=1) / shares.sum(axis=1)
-    pulls = _pulls(scorer, vectors, weights, [np.array([0]), np.array([1])])
-    sums = [part.sum() for part in np.split(pulls, vectors.indptr[1:-1])]
+    sums = [pull.sum() for pull in _pulls(scorer, vectors, [np.array([0]), np.array([1])])]
     assert sums == pytest.approx(scores[[0, 1], [0, 1]] - others, rel=1e-4)
 
 

@@ -33,24 +33,16 @@ def test_a_text_is_counted_alike_alone_and_in_company() -> None:
     together = count(texts)
     for row, text in enumerate(texts):
         alone = count([text])
-        line = together.matrix[row]
-        found = dict(zip(together.present[line.indices].tolist(), line.data.tolist(), strict=True))
-        assert found == pytest.approx(
-            dict(
-                zip(
-                    alone.present[alone.matrix.indices].tolist(),
-                    alone.matrix.data.tolist(),
-                    strict=True,
-                )
-            )
-        )
+        line = together.rows.select(np.array([row]))
+        assert together.present[line.columns].tolist() == alone.present[alone.rows.columns].tolist()
+        assert line.values.tolist() == alone.rows.values.tolist()
 
 
 def test_earlier_words_count_more_and_pairs_know_their_order() -> None:
     one, other = (count([text]) for text in ("road paint", "paint road"))
     pairs = [set(c.present[(c.present >> BITS) == 1].tolist()) for c in (one, other)]
     assert pairs[0] != pairs[1]
-    words = one.matrix.toarray()[0][(one.present >> BITS) == 0]
+    words = one.rows.values[(one.present[one.rows.columns] >> BITS) == 0]
     assert sorted(words.tolist()) == pytest.approx([20 / 21, 1.0])
     assert np.all(np.diff(one.present) > 0)
 

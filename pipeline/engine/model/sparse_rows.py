@@ -1,0 +1,63 @@
+"""Sparse matrices for inference, as NumPy arrays: importing SciPy would slow every start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.engine.model.arrays import Floats, Ints
+
+__all__ = ["SparseRows", "summed"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseRows:
+    """A matrix of texts x features in compressed sparse row (CSR) form.
+
+    Attributes:
+        values: the non-zero values, row by row, float32.
+        columns: the column of each value, ascending within a row.
+        ends: where each row begins in ``values``, and the end of the last; one more than the rows.
+    """
+
+    values: Floats
+    columns: Ints
+    ends: Ints
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.ends) - 1
+
+    @property
+    def rows(self) -> Ints:
+        """The row of each value."""
+        return np.repeat(np.arange(len(self)), np.diff(self.ends))
+
+    def select(self, rows: Ints) -> SparseRows:
+        """Return the given rows, in the given order."""
+        lengths = np.diff(self.ends)[rows]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(self.ends[rows] - ends[:-1], lengths) + np.arange(ends[-1])
+        return SparseRows(self.values[at], self.columns[at], ends)
+
+
+def summed(values: Floats, rows: Ints, columns: Ints, height: int) -> SparseRows:
+    """Return a matrix from its entries in any order; values at the same place are added.
+
+    The values of a place are added in the order given, so a row does not depend on the others.
+
+    Args:
+        values: float32.
+        rows: the row of each value.
+        columns: the column of each value, below 2**32.
+        height: the number of rows.
+    """
+    key = rows.astype(np.int64) << 32 | columns
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    key = key[first]
+    sums = np.add.reduceat(values[order], first) if len(first) else values[:0]
+    ends = np.searchsorted(key >> 32, np.arange(height + 1))
+    return SparseRows(sums, key & 0xFFFFFFFF, ends)
