@@ -19,6 +19,7 @@ __all__ = [
     "input_format",
     "labelled_columns",
     "option",
+    "singular_or_plural",
 ]
 
 Declaration: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -47,6 +48,16 @@ def option(name: str, *more: str, **attributes: Any) -> Declaration:
     variables = [f"TENDER_PIPELINE_{each[2:].replace('-', '_').upper()}" for each in flags]
     envvar = variables if len(variables) > 1 else variables[0]
     return click.option(name, *more, envvar=envvar, show_default=True, **attributes)
+
+
+def singular_or_plural(*names: str) -> dict[str, Any]:
+    """Return context settings with which a command takes options by the other number, too.
+
+    >>> singular_or_plural("systems")["token_normalize_func"]("system")
+    'systems'
+    """
+    others = {name.removesuffix("s") if name.endswith("s") else f"{name}s": name for name in names}
+    return {"token_normalize_func": lambda token: others.get(token, token)}
 
 
 def declared(*options: Declaration) -> Declaration:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.cli.options import singular_or_plural
 from pipeline.cli.output.console import say
 from pipeline.codes import CodeTable, add, cpv_titles, find_code, load, remove, retired
 from pipeline.errors import CodeTableError
@@ -45,7 +46,7 @@ def show(code: str, languages: bool) -> None:
         say("\n".join(ended))
 
 
-@codes.command()
+@codes.command(context_settings=singular_or_plural("systems"))
 @click.argument("words", nargs=-1, required=True)
 @click.option("--systems", default=",".join(SYSTEMS), show_default=True, help="Where to search.")
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")

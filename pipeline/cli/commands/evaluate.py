@@ -18,6 +18,7 @@ from pipeline.cli.options import (
     dialect_options,
     input_format,
     labelled_columns,
+    singular_or_plural,
 )
 from pipeline.cli.output.buying import open_purchase
 from pipeline.cli.output.console import log_to_stderr, progress_display, say
@@ -75,7 +76,10 @@ class _Options(PaidOptions, DialectOptions):
     as_json: bool
 
 
-@click.command(short_help="Measure how good the codes are, on a labelled table.")
+@click.command(
+    context_settings=singular_or_plural("system", "text-column"),
+    short_help="Measure how good the codes are, on a labelled table.",
+)
 @click.argument("labelled", type=click.Path(path_type=Path))
 @click.option("--system", required=True, type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @labelled_columns

@@ -2,18 +2,100 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from pipeline.cli.json_errors import JsonErrors
+from pipeline.cli.option_groups import OptionGroups
+from pipeline.cli.options import singular_or_plural
 from pipeline.cli.run_options import RunOptions, run_options
 from pipeline.cli.signals import leaving_at_once
 
 __all__ = ["plan", "run"]
 
 
-@click.command(cls=JsonErrors, short_help="Classify a table and write it back with its codes.")
+class _JobCommand(JsonErrors, OptionGroups):
+    """A command that describes a job by its options."""
+
+    groups: ClassVar = {
+        "Table": (
+            "--text-column",
+            "--input-format",
+            "--delimiter",
+            "--encoding",
+            "--line-end",
+            "--quote-escape",
+            "--no-header",
+            "--limit-rows",
+        ),
+        "Answer": (
+            "--systems",
+            "--top",
+            "--min-confidence",
+            "--roll-up",
+            "--fail-if-no-match",
+        ),
+        "Embedded engine": ("--engine", "--model", "--explain", "--jobs"),
+        "Paid service": (
+            "--base-url",
+            "--api-key-file",
+            "--rate",
+            "--max-cost",
+            "--max-price",
+            "--max-duration",
+            "--yes",
+            "--ledger",
+            "--max-age",
+            "--retry-failed",
+            "--on-unconfirmed",
+            "--timeout",
+            "--workers",
+            "--burst",
+            "--wait",
+            "--ignore-pause",
+        ),
+        "Output": (
+            "--output",
+            "--output-format",
+            "--overwrite",
+            "--partial",
+            "--column-prefix",
+            "--json",
+        ),
+    }
+    essential: ClassVar = (
+        "--output",
+        "--text-column",
+        "--systems",
+        "--top",
+        "--min-confidence",
+        "--limit-rows",
+        "--json",
+        "--base-url",
+        "--api-key-file",
+        "--max-cost",
+    )
+
+
+EXAMPLES = """\b
+Examples:
+  tender-pipeline run tenders.csv
+  tender-pipeline run tenders.csv --text-column title --text-column description
+  tender-pipeline run tenders.parquet --systems cpv,psc --top 3 --output coded.parquet
+  tender-pipeline run tenders.csv --base-url https://api.example.com --max-cost 5
+"""
+
+
+CONTEXT = singular_or_plural("systems", "text-column", "model")
+
+
+@click.command(
+    cls=_JobCommand,
+    context_settings=CONTEXT,
+    epilog=EXAMPLES,
+    short_help="Classify a table and write it back with its codes.",
+)
 @run_options
 def run(**values: Any) -> int:
     """Find procurement codes for every row of a table.
@@ -35,9 +117,10 @@ def _plan_command(**values: Any) -> int:
     return plan_job(RunOptions(**values))
 
 
-plan = JsonErrors(
+plan = _JobCommand(
     "plan",
     params=run.params,
+    context_settings=CONTEXT,
     callback=_plan_command,
     short_help="Show what a run would do and cost, and spend nothing.",
     help="Show what run, with the same options, would do and cost. It spends nothing.",

@@ -18,6 +18,7 @@ from pipeline.cli.options import (
     dialect_options,
     input_format,
     labelled_columns,
+    singular_or_plural,
 )
 from pipeline.cli.output.console import log_to_stderr, progress_display, say
 from pipeline.cli.output.train import (
@@ -68,7 +69,10 @@ class _Options(DialectOptions):
     as_json: bool
 
 
-@click.command(short_help="Learn from your own history of tenders and their codes.")
+@click.command(
+    context_settings=singular_or_plural("system", "text-column"),
+    short_help="Learn from your own history of tenders and their codes.",
+)
 @click.argument("history", required=False, type=click.Path(path_type=Path))
 @click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @labelled_columns

@@ -1,0 +1,71 @@
+"""Shows the many options of a command in groups; without arguments, only the ones that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import IO, Any, ClassVar
+
+import click
+
+__all__ = ["OptionGroups"]
+
+
+class OptionGroups(click.Command):
+    """A command whose help lists its options in groups.
+
+    Attributes:
+        groups: the names of the options in each group, in the order of the help.
+        essential: the options to show if the command is called without arguments.
+    """
+
+    groups: ClassVar[Mapping[str, Collection[str]]]
+    essential: ClassVar[Collection[str]]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each group, then the options that are in none."""
+        rows = self._rows(ctx)
+        for title, names in self.groups.items():
+            with formatter.section(title):
+                formatter.write_dl([rows.pop(name) for name in names])
+        with formatter.section("Other options"):
+            formatter.write_dl(list(rows.values()))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises:
+            click.UsageError: there are none; it shows the essential options.
+        """
+        if not args and not ctx.resilient_parsing:
+            raise _NoArguments("Missing argument 'INPUT'.", self._overview(ctx), ctx)
+        return super().parse_args(ctx, args)
+
+    def _overview(self, ctx: click.Context) -> str:
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        self.format_help_text(ctx, formatter)
+        rows = self._rows(ctx)
+        with formatter.section("The options that matter most"):
+            formatter.write_dl([rows[name] for name in self.essential])
+        formatter.write_paragraph()
+        shown = len(self.essential)
+        formatter.write_text(f"{len(rows) - shown} more options: {ctx.command_path} --help")
+        return formatter.getvalue()
+
+    def _rows(self, ctx: click.Context) -> dict[str, tuple[str, str]]:
+        """Return the lines of the options' help by name."""
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = {option.opts[0]: option.get_help_record(ctx) for option in options}
+        return {name: record for name, record in records.items() if record}
+
+
+class _NoArguments(click.UsageError):
+    """The command was called without arguments."""
+
+    def __init__(self, message: str, overview: str, ctx: click.Context) -> None:
+        super().__init__(message, ctx)
+        self._overview = overview
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the overview, then the message."""
+        click.echo(f"{self._overview}\nError: {self.message}", file=file, err=True)
