@@ -20,6 +20,10 @@ COMMANDS = {
         "pipeline.cli.commands.evaluate",
         "Measure how good the codes are, on a labelled table.",
     ),
+    "init": (
+        "pipeline.cli.commands.init",
+        "Write a settings file in which every setting is explained.",
+    ),
     "ledger": (
         "pipeline.cli.commands.ledger",
         "Show what was bought; settle, export, prune and verify it.",
