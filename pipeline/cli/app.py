@@ -16,6 +16,10 @@ COMMANDS = {
         "Open, top up and check accounts of the service.",
     ),
     "codes": ("pipeline.cli.commands.codes", "Show, search and add code tables."),
+    "doctor": (
+        "pipeline.cli.commands.doctor",
+        "Check what a run needs on this machine, and say what to do.",
+    ),
     "evaluate": (
         "pipeline.cli.commands.evaluate",
         "Measure how good the codes are, on a labelled table.",

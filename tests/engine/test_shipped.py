@@ -12,10 +12,10 @@ import pytest
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import load
-from pipeline.engine.model import load_model, shipped_models
-from pipeline.engine.model.folder import checksum
+from pipeline.engine.model import check_arrays, load_model, model_folder, shipped_models
 from pipeline.engine.model.stored import own
 from pipeline.engine.rankers import ranker
+from pipeline.errors import SettingsError
 
 FOLDER = shipped_models().path
 
@@ -31,8 +31,18 @@ def test_every_system_has_a_model_and_all_together_are_small() -> None:
 def test_the_arrays_are_as_they_were_written() -> None:
     checksums = json.loads((FOLDER / "model.json").read_text("utf-8"))["arrays"]
     assert {f"{name}.npy" for name in checksums} == {path.name for path in FOLDER.glob("*.npy")}
-    for name, expected in checksums.items():
-        assert checksum(np.load(FOLDER / f"{name}.npy")) == expected, name
+    check_arrays(shipped_models())
+
+
+def test_a_damaged_array_is_found(tmp_path: Path) -> None:
+    for path in FOLDER.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "naics.prior.npy").unlink()
+    with pytest.raises(SettingsError, match=r"naics\.prior\.npy"):
+        check_arrays(model_folder(tmp_path))
+    np.save(tmp_path / "naics.prior.npy", np.load(FOLDER / "naics.prior.npy") + 1)
+    with pytest.raises(SettingsError, match=r"naics\.prior\.npy is not as it was written"):
+        check_arrays(model_folder(tmp_path))
 
 
 def test_the_systems_share_one_encoder_whose_weights_stay_on_disk() -> None:

@@ -1,13 +1,14 @@
 """The learned engine: a low-rank softmax on hashed features, with memory and calibration."""
 
 from pipeline.engine.model.folder import ModelFolder, model_folder, shipped_models
-from pipeline.engine.model.loading import load_model, opened
+from pipeline.engine.model.loading import check_arrays, load_model, opened
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.saving import check_free, save
 
 __all__ = [
     "Model",
     "ModelFolder",
+    "check_arrays",
     "check_free",
     "load_model",
     "model_folder",

@@ -29,7 +29,7 @@ from pipeline.engine.model.scorer import Scores
 from pipeline.engine.model.stored import Arrays
 from pipeline.errors import SettingsError
 
-__all__ = ["load_model", "opened"]
+__all__ = ["check_arrays", "load_model", "opened"]
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +84,21 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
     return stored.model(system, arrays, values, encoder, _beside(folder, system, values))
+
+
+def check_arrays(folder: ModelFolder) -> None:
+    """Compare every array of a model with its checksum.
+
+    Raises:
+        SettingsError: one is damaged or missing.
+    """
+    for name, expected in read_about(folder.path).checksums.items():
+        try:
+            found = checksum(mapped(folder.path / f"{name}.npy"))
+        except ValueError as error:
+            raise damaged(folder.path, str(error)) from error
+        if found != expected:
+            raise damaged(folder.path, f"{name}.npy is not as it was written")
 
 
 def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> Scores | None:

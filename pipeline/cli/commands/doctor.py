@@ -1,0 +1,70 @@
+"""``tender-pipeline doctor``: check what a run needs on this machine, and say what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.cli.commands.run import run
+from pipeline.cli.ledger_options import ledger_place
+from pipeline.cli.output.console import say
+from pipeline.cli.run_options import RunOptions
+from pipeline.cli.settings_file import confirm_found_file
+from pipeline.errors import SettingsError
+from pipeline.settings import parse_systems
+
+__all__ = ["doctor"]
+
+MARKS = {"ok": "ok     ", "warning": "WARNING", "error": "ERROR  "}
+
+
+def _doctor(**values: Any) -> int:
+    from pipeline.cli.health import (
+        Finding,
+        check_engine,
+        check_installation,
+        check_ledger,
+        check_service,
+    )
+
+    confirm_found_file(click.get_current_context())
+    options = RunOptions(input_path=Path("-"), **values)
+
+    def findings() -> Iterator[Finding]:
+        yield from check_installation()
+        yield from check_engine(parse_systems(options.systems), options.models)
+        yield check_ledger(options.ledger or ledger_place(None))
+        if service := options.service():
+            yield from check_service(service)
+
+    found = []
+    for each in findings():
+        found.append(each)
+        if not options.as_json:
+            say(f"{MARKS[each.verdict]} {each.what}: {each.found}")
+            if each.remedy:
+                say(f"        {each.remedy}")
+    bad = [each for each in found if each.verdict == "error"]
+    if options.as_json:
+        say(json.dumps({"checks": [each.to_dict() for each in found], "ready": not bad}))
+    elif not bad:
+        say("Ready to run." if options.base_url else "Ready to run with the embedded engine.")
+    return SettingsError.exit_code if bad else 0
+
+
+doctor = click.Command(
+    "doctor",
+    params=[each for each in run.params if isinstance(each, click.Option)],
+    callback=_doctor,
+    short_help="Check what a run needs on this machine, and say what to do.",
+    help="""Check what a run with these options needs on this machine, and say what to do.
+
+    It checks the installation, the folders, the models, the ledger and, with --base-url, the key,
+    the locks, the connection and the clock. It sends the service one GET request without the key,
+    which buys nothing. The exit code is 2 if a run would fail.
+    """,
+)

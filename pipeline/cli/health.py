@@ -1,0 +1,243 @@
+"""Checks what a run needs on this machine: installation, models, folders, ledger, service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pipeline.answers import System
+from pipeline.errors import LedgerError, PipelineError
+from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
+
+if TYPE_CHECKING:  # imported only if there is a service
+    import httpx
+
+    from pipeline.paid.service import PaidService
+
+__all__ = ["Finding", "check_engine", "check_installation", "check_ledger", "check_service"]
+
+Verdict = Literal["ok", "warning", "error"]
+
+LIBRARIES = ("numpy", "pandas", "pyarrow", "httpx", "aiohttp", "scipy")
+
+LEAST_ROOM = 200 * 2**20
+"""Bytes: enough for the answers of some ten thousand calls, or for a table of a million rows."""
+
+CLOCK_OFF_S = 30.0
+"""How far the clock may be from the service's before the plan's times are misleading."""
+
+PATIENCE_S = 10.0
+
+SENTENCE = "Road resurfacing works"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check.
+
+    Attributes:
+        what: what was checked.
+        verdict: ``ok``, ``warning`` or ``error``.
+        found: what was found.
+        remedy: what to do about it; "" if nothing.
+    """
+
+    what: str
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the finding for ``--json``."""
+        return asdict(self)
+
+
+def check_installation() -> Iterator[Finding]:
+    """Check the installation and the folders of this user."""
+    found = [f"{name} {_version(name)}" for name in LIBRARIES]
+    python = f"tender-pipeline {_version('tender-pipeline')}, Python {platform.python_version()}"
+    yield Finding("installation", "ok", f"{python} on {sys.platform}; {', '.join(found)}")
+    folders = {
+        "data folder": data_folder,
+        "state folder": state_folder,
+        "lock folder": machine_folder,
+        "cache folder": cache_folder,
+    }
+    for name, folder in folders.items():
+        yield _checked(name, lambda name=name, folder=folder: _folder(name, folder()))  # type: ignore[misc]
+
+
+def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
+    """Check the models of the package and the user's, and ask the engine for a code.
+
+    Args:
+        systems: the systems to ask.
+        models: folders of the user's models.
+    """
+    yield _checked("models", lambda: _models(systems, models))
+    for system in systems:
+        yield _checked(f"engine {system}", lambda system=system: _engine(system))  # type: ignore[misc]
+
+
+def check_ledger(path: Path) -> Finding:
+    """Check that a ledger, if there is one, can be read and has no impossible values."""
+    return _checked("ledger", lambda: _ledger(path))
+
+
+def check_service(service: PaidService) -> Iterator[Finding]:
+    """Check the key, the locks and the connection; one request is sent, which buys nothing."""
+    from pipeline.paid.client.urls import in_the_clear
+
+    if not service.api_key:
+        yield Finding("key", "warning", "no API key: demo requests only, 10 an hour", KEY_HINT)
+    elif in_the_clear(service.base_url):
+        yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
+    else:
+        yield Finding("key", "ok", "has a valid form; whether it is right, the first call shows")
+    yield _checked("locks", lambda: _locks(service))
+    yield from _connection(service)
+
+
+KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-file."
+
+
+def _checked(what: str, check: Callable[[], Finding]) -> Finding:
+    try:
+        return check()
+    except PipelineError as error:
+        return Finding(what, "error", error.message, error.hint)
+    except OSError as error:
+        return Finding(what, "error", str(error))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "is missing"
+
+
+def _folder(name: str, folder: Path) -> Finding:
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    if not os.access(existing, os.W_OK | os.X_OK):
+        return Finding(name, "error", f"{existing} is not writable", f"chmod u+rwx {existing}")
+    room = shutil.disk_usage(existing).free
+    found = f"{folder}, {room / 2**30:.1f} GB free"
+    if room < LEAST_ROOM:
+        return Finding(name, "warning", found, "Free some space before a large run.")
+    return Finding(name, "ok", found)
+
+
+def _models(systems: Sequence[System], models: Sequence[str]) -> Finding:
+    from pipeline.engine.model import check_arrays, opened, shipped_models
+
+    check_arrays(shipped_models())
+    own = opened(models, systems)
+    found = ["the models of the package are undamaged", *(f"{s}: {m.path}" for s, m in own.items())]
+    return Finding("models", "ok", "; ".join(found))
+
+
+def _engine(system: System) -> Finding:
+    from pipeline.codes import load
+    from pipeline.engine import ranker
+
+    (matches,) = ranker(system).rank([SENTENCE], 1)
+    best = f"{matches[0].code} {matches[0].title}" if matches else "no match"
+    found = f"{len(load(system)):,} codes; {SENTENCE!r} gets {best}"
+    return Finding(f"engine {system}", "ok", found)
+
+
+def _ledger(path: Path) -> Finding:
+    from pipeline.paid.ledger.checks import check_usable
+    from pipeline.paid.ledger.snapshot import Snapshot
+    from pipeline.paid.ledger.totals import open_jobs
+
+    if not path.exists():
+        return Finding("ledger", "ok", f"{path} does not exist; the first paid run creates it")
+    with Snapshot(path) as snapshot:
+        check_usable(snapshot)
+        jobs, size = len(open_jobs(snapshot)), snapshot.size
+        (latest,) = snapshot.one("SELECT max(sent_at) FROM attempts")
+    if latest and latest > time.time() + CLOCK_OFF_S:
+        when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
+        found = f"its latest attempt was sent in the future, at {when}"
+        return Finding("ledger", "warning", found, "Check this machine's clock.")
+    more = "" if os.access(path, os.W_OK) else " and is read-only"
+    verdict: Verdict = "error" if more else "ok"
+    found = f"{path}, {size / 2**20:.1f} MB, open jobs: {jobs}{more}"
+    return Finding("ledger", verdict, found, "Make it writable." if more else "")
+
+
+def _locks(service: PaidService) -> Finding:
+    from pipeline.paid.client.urls import key_fingerprint
+    from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
+
+    try:
+        fingerprint = key_fingerprint(service.api_key or None)
+        with buyer_lock(service.base_url, fingerprint, wait=False):
+            if service.ledger.exists():
+                with ledger_lock(service.ledger, service.base_url, wait=False):
+                    pass
+    except LedgerError as error:
+        return Finding("locks", "warning", error.message, error.hint)
+    return Finding("locks", "ok", "no other run buys with this key or ledger")
+
+
+def _connection(service: PaidService) -> Iterator[Finding]:
+    import aiohttp
+    import httpx
+
+    from pipeline.paid.client.urls import match_url
+
+    url = match_url(service.base_url, "cpv")
+    try:
+        response, seconds = asyncio.run(_asked(url))
+    except (aiohttp.ClientError, httpx.HTTPError, TimeoutError, OSError) as error:
+        reason = str(error) or type(error).__name__
+        hint = "Check --base-url, the network, the proxy and the service's certificate."
+        yield Finding("service", "error", f"{service.base_url} does not answer: {reason}", hint)
+        return
+    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms (HTTP {response.status_code})"
+    if response.status_code in (301, 302, 307, 308):
+        hint = "Use the address that it redirects to as --base-url."
+        yield Finding("service", "error", f"{found} and redirects", hint)
+    else:
+        yield Finding("service", "ok", found)
+    yield from _clock(response)
+
+
+async def _asked(url: str) -> tuple[httpx.Response, float]:
+    """Send a GET request without the key: the service sells answers to POST requests only."""
+    import httpx
+
+    from pipeline.paid.client.transport import Transport
+
+    transport = Transport(httpx.URL(url), 1, PATIENCE_S)
+    started = time.perf_counter()
+    async with httpx.AsyncClient(transport=transport) as client:
+        response = await asyncio.wait_for(client.get(url), PATIENCE_S)
+    return response, time.perf_counter() - started
+
+
+def _clock(response: httpx.Response) -> Iterator[Finding]:
+    try:
+        theirs = parsedate_to_datetime(response.headers["date"]).timestamp()
+    except (KeyError, ValueError):
+        return
+    off = time.time() - theirs
+    found = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the service's"
+    if abs(off) > CLOCK_OFF_S:
+        yield Finding("clock", "warning", found, "Synchronise this machine's clock (NTP).")
+    else:
+        yield Finding("clock", "ok", "agrees with the service's")

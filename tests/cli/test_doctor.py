@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.cli import health
+from pipeline.cli.commands.doctor import doctor
+from pipeline.errors import SettingsError
+from pipeline.paid.client.urls import canonical, key_fingerprint
+from pipeline.paid.ledger import locks
+
+KEY = "tp_0123456789abcdef"
+
+
+@dataclass
+class Service:
+    """A service on loopback that answers every request alike."""
+
+    address: str = ""
+    status: int = 405
+    headers: dict[str, str] = field(default_factory=dict)
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Service]:
+    service = Service()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            service.requests.append((self.command, self.path, dict(self.headers)))
+            self.send_response_only(service.status)
+            for name, value in service.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_POST = do_GET  # noqa: N815 - the library's name
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever)
+        thread.start()
+        service.address = f"http://127.0.0.1:{http.server_port}"
+        yield service
+        http.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def service(server: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Service:
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    server.requests.clear()
+    server.status, server.headers = 405, {}
+    return server
+
+
+def checked(*options: object) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Return (the exit code, the checks by name) of one system."""
+    done = CliRunner().invoke(
+        doctor, ["--systems", "naics", "--json", *map(str, options)], standalone_mode=False
+    )
+    assert done.exception is None, done.exception
+    figures = json.loads(done.stdout)
+    assert figures["ready"] == (done.return_value == 0)
+    return done.return_value, {check["what"]: check for check in figures["checks"]}
+
+
+def test_without_a_service_all_is_checked_and_nothing_is_asked(
+    service: Service, tmp_path: Path
+) -> None:
+    code, found = checked("--ledger", tmp_path / "none.db")
+    assert code == 0
+    assert {check["verdict"] for check in found.values()} == {"ok"}
+    assert "engine naics" in found
+    assert "the first paid run creates it" in found["ledger"]["found"]
+    assert not (tmp_path / "none.db").exists()
+    assert not service.requests
+
+
+def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: Service) -> None:
+    service.headers = {"Date": format_datetime(datetime.now(UTC), usegmt=True)}
+    code, found = checked("--base-url", service.address)
+    assert code == 0
+    ((method, path, headers),) = service.requests
+    assert (method, path) == ("GET", "/api/cpv/match")
+    assert KEY not in str(headers)
+    assert "HTTP 405" in found["service"]["found"]
+    assert found["clock"]["verdict"] == "ok"
+    assert found["locks"]["verdict"] == "ok"
+
+
+def test_a_wrong_clock_and_a_redirection_are_named(service: Service) -> None:
+    ahead = datetime.now(UTC) + timedelta(hours=2)
+    service.status = 301
+    service.headers = {"Date": format_datetime(ahead, usegmt=True), "Location": "/elsewhere"}
+    code, found = checked("--base-url", service.address)
+    assert code == SettingsError.exit_code
+    assert "redirects" in found["service"]["found"]
+    assert found["clock"]["verdict"] == "warning"
+    assert "behind the service's" in found["clock"]["found"]
+
+
+def test_a_service_that_is_not_there_is_an_error(service: Service) -> None:
+    code, found = checked("--base-url", "http://127.0.0.1:9")
+    assert code == SettingsError.exit_code
+    assert "http://127.0.0.1:9 does not answer" in found["service"]["found"]
+
+
+def test_another_buyer_is_a_warning(service: Service) -> None:
+    fingerprint = key_fingerprint(KEY)
+    with locks.buyer_lock(canonical(service.address), fingerprint, wait=False):
+        code, found = checked("--base-url", service.address)
+    assert code == 0
+    assert found["locks"]["verdict"] == "warning"
+    assert "Another run" in found["locks"]["found"]
+
+
+def test_without_a_key_only_demo_requests_are_possible(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TENDER_PIPELINE_API_KEY")
+    code, found = checked("--base-url", service.address)
+    assert code == 0
+    assert "demo requests only" in found["key"]["found"]
+    assert found["locks"]["verdict"] == "ok"
+
+
+def test_a_file_that_is_no_ledger_is_an_error(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "it.db").write_text("no database at all, but a long enough text to be read")
+    code, found = checked("--ledger", tmp_path / "it.db")
+    assert code == SettingsError.exit_code
+    assert found["ledger"]["verdict"] == "error"
+    assert found["ledger"]["remedy"]
+
+
+def test_little_room_is_a_warning(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "LEAST_ROOM", 2**80)
+    code, found = checked()
+    assert code == 0
+    assert found["data folder"]["verdict"] == "warning"
+
+
+def test_people_read_what_to_do_below_what_is_wrong(service: Service) -> None:
+    done = CliRunner().invoke(
+        doctor,
+        ["--systems", "naics", "--base-url", "http://127.0.0.1:9"],
+        standalone_mode=False,
+    )
+    lines = done.stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("ERROR   service: "))
+    assert lines[at + 1].strip().startswith("Check --base-url")
+    assert "Ready to run" not in done.stdout
