@@ -105,7 +105,7 @@ class Copy:
             raise TimeoutError
         return process.exitcode
 
-    def said(self) -> str:
+    def cleaned(self) -> str:
         """Return what the last run printed."""
         return self._said.read_text("utf-8")
 
@@ -203,7 +203,7 @@ def _try_without(copies: SimpleQueue[Copy], protection: Protection) -> Verdict:
 def _require_that_they_pass(copies: SimpleQueue[Copy], tests: Sequence[str]) -> None:
     with _one_of(copies) as copy:
         if copy.tests(*tests):
-            raise UntriableError(f"The tests do not pass as things are:\n{copy.said()}")
+            raise UntriableError(f"The tests do not pass as things are:\n{copy.cleaned()}")
 
 
 def _reported(protection: Protection, verdict: Verdict) -> bool:

@@ -466,8 +466,8 @@ PROTECTIONS = (
     ),
     Protection(
         "the log does not quote errors",
-        'said = f"{kind}: {error}" if isinstance(error, TELLING) else kind',
-        'said = f"{kind}: {error}"',
+        'cause = f"{kind}: {error}" if isinstance(error, TELLING) else kind',
+        'cause = f"{kind}: {error}"',
         "tests/service/test_access_log.py::test_no_line_has_what_people_send",
     ),
     Protection(

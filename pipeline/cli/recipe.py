@@ -129,8 +129,8 @@ def read_recipe(path: Path) -> Prepared:
     return Prepared(recipe, tasks, datasets, sources, learned)
 
 
-def _lines(said: Mapping[str, Any]) -> Lines:
-    return Lines(**{**said, "phrases": [Rows(**rows) for rows in said.get("phrases", ())]})
+def _lines(values: Mapping[str, Any]) -> Lines:
+    return Lines(**{**values, "phrases": [Rows(**rows) for rows in values.get("phrases", ())]})
 
 
 def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:

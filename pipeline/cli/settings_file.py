@@ -138,11 +138,11 @@ def confirm_found_file(context: click.Context) -> None:
     """
     path = context.meta.get(FOUND)
     for claim in _claims(context) if path else ():
-        said = f"{path}, which was found in the current folder, {claim.says}"
-        if not (on_terminal() and click.confirm(f"{said}.\n{claim.question}", err=True)):
+        claimed = f"{path}, which was found in the current folder, {claim.says}"
+        if not (on_terminal() and click.confirm(f"{claimed}.\n{claim.question}", err=True)):
             variable = claim.option.removeprefix("--").replace("-", "_").upper()
             raise SettingsError(
-                f"{said}, and nobody has confirmed that. Nothing was sent.",
+                f"{claimed}, and nobody has confirmed that. Nothing was sent.",
                 f"If that is right, name the file (--config {path}), or use {claim.option} or the "
                 f"variable TENDER_PIPELINE_{variable}.",
             )

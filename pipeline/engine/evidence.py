@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pipeline.engine.text.cleaning import said
+from pipeline.engine.text.cleaning import cleaned
 
 __all__ = ["GRAM", "STOCK_NUMBER", "Knows", "names", "shares_known"]
 
@@ -56,7 +56,7 @@ def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
 
 def _words(text: str) -> list[str] | None:
     """Return the words that say what is bought; None for a text with a stock number."""
-    wanted = said(text)
+    wanted = cleaned(text)
     if STOCK_NUMBER.search(wanted):
         return None
     words: list[str] = WORD.findall(wanted)[:MAX_WORDS]

@@ -77,11 +77,11 @@ def left_out_lines(left_out: LeftOut) -> Iterator[str]:
     if left_out.without_code:
         yield f"skipped, no code: {rows(left_out.without_code)}"
     if left_out.no_codes:
-        said = rows(left_out.no_codes.total())
-        yield f"skipped, malformed code: {said}: {_named(left_out.no_codes)}"
+        count = rows(left_out.no_codes.total())
+        yield f"skipped, malformed code: {count}: {_named(left_out.no_codes)}"
     if left_out.unknown:
-        said = rows(left_out.unknown.total())
-        yield f"not in the code table, judged by level: {said}: {_named(left_out.unknown)}"
+        count = rows(left_out.unknown.total())
+        yield f"not in the code table, judged by level: {count}: {_named(left_out.unknown)}"
 
 
 def _named(codes: Mapping[str, int]) -> str:
@@ -166,8 +166,8 @@ def _confidence(subject: Evaluated) -> Iterator[str]:
             f"({rows(worst.rows)}), the worst source with {SOURCE_ROWS} rows or more"
         )
     if figures.odd_confidences:
-        said = rows(figures.odd_confidences)
-        yield f"confidence outside 0 to 1, clipped: {said}"
+        count = rows(figures.odd_confidences)
+        yield f"confidence outside 0 to 1, clipped: {count}"
 
 
 def _confused(subject: Evaluated) -> Iterator[str]:

@@ -23,8 +23,8 @@ def within(share: Share) -> str:
 
 def points(difference: float) -> str:
     """Write a difference of two shares in points, with its sign: ``+21.0``."""
-    said = f"{100 * difference:+.1f}"
-    return "0.0" if float(said) == 0 else said.replace("-", "\N{MINUS SIGN}")
+    points = f"{100 * difference:+.1f}"
+    return "0.0" if float(points) == 0 else points.replace("-", "\N{MINUS SIGN}")
 
 
 def p_value(p: float) -> str:

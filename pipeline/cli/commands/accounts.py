@@ -246,8 +246,8 @@ def verify(accounts: Accounts, as_json: bool) -> int:
     else:
         more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
         agree = [] if count else ["everything agrees"]
-        said = f"accounts: {audit.accounts:,}, entries: {audit.entries:,}"
-        say("\n".join([*shown, *more, said, *agree]))
+        totals = f"accounts: {audit.accounts:,}, entries: {audit.entries:,}"
+        say("\n".join([*shown, *more, totals, *agree]))
     return INCONSISTENT if count else CONSISTENT
 
 

@@ -242,8 +242,8 @@ def verify(jobs: int, as_json: bool, path: Path | None) -> int:
     else:
         more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
         agree = [] if count else ["everything agrees"]
-        said = (
+        totals = (
             f"{found.attempts:,} attempts, {found.responses:,} responses, {found.pruned:,} pruned"
         )
-        say("\n".join([*shown, *more, said, *agree]))
+        say("\n".join([*shown, *more, totals, *agree]))
     return INCONSISTENT if count else CONSISTENT

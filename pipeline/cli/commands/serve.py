@@ -111,14 +111,14 @@ class _Serving:
     def run(
         self,
         around: Callable[[Any], Any] = lambda app: app,
-        said: Sequence[str] = (),
+        notes: Sequence[str] = (),
         **more: Any,
     ) -> int:
         """Serve until a signal; return the exit code.
 
         Args:
             around: wraps the application.
-            said: further lines to print at the start.
+            notes: further lines to print at the start.
             more: further options of the server.
         """
         options, server = self.options, self.service.server
@@ -142,11 +142,15 @@ class _Serving:
                 list(matcher.answers([["warm"]]))  # the first call does not wait for the index
             gc.collect()
             gc.freeze()  # scanning the code tables, which stay, stopped all requests for 0.2 s
-            say("\n".join([f"Serving on {server.address(listener)}", *self._told(), *said]))
+            say(
+                "\n".join(
+                    [f"Serving on {server.address(listener)}", *self._summary_lines(), *notes]
+                )
+            )
             running.run([listener])
         return INTERRUPTED if running.force_exit else 0
 
-    def _told(self) -> list[str]:
+    def _summary_lines(self) -> list[str]:
         where = f"Accounts: {self.folder}"
         if self.accounts.all():
             return [where]

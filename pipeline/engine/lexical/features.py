@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import readable, said
+from pipeline.engine.text.cleaning import cleaned, readable
 
 __all__ = ["FEATURES", "parts", "term_counts", "words"]
 
@@ -70,7 +70,7 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
 
 
 def _wanted_words(text: str) -> list[str]:
-    return WORD.findall(said(text))[:MAX_WORDS]
+    return WORD.findall(cleaned(text))[:MAX_WORDS]
 
 
 def _word_features(vocabulary: Sequence[str]) -> tuple[sparse.csr_matrix, Columns]:

@@ -14,7 +14,7 @@ from pipeline.engine.evidence import STOCK_NUMBER
 from pipeline.engine.model.arrays import Ints
 from pipeline.engine.model.sparse_rows import SparseRows, summed
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import said
+from pipeline.engine.text.cleaning import cleaned
 from pipeline.engine.text.negation import clauses
 
 __all__ = ["BITS", "BLOCKS", "Counts", "count", "named", "parts", "tokens"]
@@ -59,7 +59,7 @@ def tokens(text: str) -> list[str]:
     """
     found = [
         EXCLUDED + token if excluded else token
-        for clause, excluded in clauses(said(text))
+        for clause, excluded in clauses(cleaned(text))
         for token in TOKEN.findall(clause)
     ][:MAX_TOKENS]
     return found if any(len(token) > 4 or not token.isdigit() for token in found) else []

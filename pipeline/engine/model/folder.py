@@ -83,7 +83,7 @@ class About:
 def is_model(folder: Path) -> bool:
     """Return whether the metadata of a folder declares it a model."""
     try:
-        return bool(_said(folder)[0].get("kind") == KIND)
+        return bool(_read_content(folder)[0].get("kind") == KIND)
     except (OSError, ValueError):
         return False
 
@@ -105,23 +105,23 @@ def read_about(path: Path) -> About:
         SettingsError: it is not a model, is damaged, or needs another version of this tool.
     """
     try:
-        said, digest = _said(path)
+        content, digest = _read_content(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise _no_model(path) from error
     except OSError as error:
         raise damaged(path, f"{ABOUT}: {error.strerror or error}") from error
     except ValueError as error:
         raise damaged(path, f"{ABOUT}: {error}") from error
-    if said.get("kind") != KIND:
+    if content.get("kind") != KIND:
         raise _no_model(path)
-    _check_form(path, said.get("form"))
+    _check_form(path, content.get("form"))
     try:
-        return About(*_checked(said), digest)
+        return About(*_checked(content), digest)
     except ValueError as error:
         raise damaged(path, str(error)) from error
 
 
-def _said(path: Path) -> tuple[dict[str, Any], str]:
+def _read_content(path: Path) -> tuple[dict[str, Any], str]:
     """Return (the content of a model's JSON file, its SHA-256).
 
     Raises:
@@ -130,12 +130,12 @@ def _said(path: Path) -> tuple[dict[str, Any], str]:
     """
     text = read_text(path / ABOUT, ABOUT_BYTES)
     try:
-        said = json.loads(text)
+        content = json.loads(text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    if not isinstance(said, dict):
+    if not isinstance(content, dict):
         raise ValueError("it is no object")
-    return said, sha256(text.encode()).hexdigest()
+    return content, sha256(text.encode()).hexdigest()
 
 
 def _no_model(path: Path) -> SettingsError:
@@ -154,13 +154,13 @@ def _check_form(path: Path, form: Any) -> None:
         )
 
 
-def _checked(said: Mapping[str, Any]) -> tuple[dict[System, Any], dict[str, str]]:
+def _checked(content: Mapping[str, Any]) -> tuple[dict[System, Any], dict[str, str]]:
     """Return (the values of each system, the checksums of the arrays).
 
     Raises:
         ValueError: training would not write these values.
     """
-    systems, checksums = said.get("systems"), said.get("arrays")
+    systems, checksums = content.get("systems"), content.get("arrays")
     if not isinstance(systems, dict) or not isinstance(checksums, dict) or not systems:
         raise ValueError("it does not say which systems and arrays it has")
     for system, values in systems.items():

@@ -16,7 +16,7 @@ from pipeline.engine.model.arrays import Ints
 from pipeline.engine.model.exact_matches import hashes
 from pipeline.engine.model.explain import explain
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.unseen_codes import Untaught
+from pipeline.engine.model.unseen_codes import UnseenCodes
 from pipeline.engine.text.attribution import named
 
 __all__ = ["LearnedRanker"]
@@ -68,19 +68,19 @@ class LearnedRanker:
         codes: list[str] = model.codes.tolist()
         self._given = np.array([_given(table, code) for code in codes])
         self._as_they_are = self._given.tolist() == codes
-        self._untaught = Untaught(table, {*codes, *self._given.tolist()}, model.unseen)
-        self._alone = model.only_history or not self._untaught
+        self._unseen = UnseenCodes(table, {*codes, *self._given.tolist()}, model.unseen)
+        self._alone = model.only_history or not self._unseen
 
     def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
         """Return the best codes of each text, best first; none if no code gets a score."""
         if not texts:
             return []
         ranked = self._learned(texts, top)
-        asked = [] if self._alone else self._untaught.concerned(texts, ranked)
+        asked = [] if self._alone else self._unseen.concerned(texts, ranked)
         if asked:
             by_title = self._titles().rank([texts[place] for place in asked], top)
             for place, found in zip(asked, by_title, strict=True):
-                ranked[place] = self._untaught.blended(ranked[place], found, top)
+                ranked[place] = self._unseen.blended(ranked[place], found, top)
         return ranked
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:

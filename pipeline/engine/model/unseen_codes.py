@@ -12,7 +12,7 @@ from pipeline.codes import CodeTable
 from pipeline.engine.model.arrays import Ints
 from pipeline.engine.model.exact_matches import hashes
 
-__all__ = ["Untaught"]
+__all__ = ["UnseenCodes"]
 
 DOUBTFUL = 0.1
 """The title ranking is used for a text if the model's first code has less than this confidence.
@@ -26,7 +26,7 @@ A text that is the title of an unseen code is ranked by title whatever the confi
 code of 96 % of 500 such titles among the first 10, against 33 %, and .633 becomes .630."""
 
 
-class Untaught:
+class UnseenCodes:
     """The codes of a table that a model was not trained on, neither by example nor by title.
 
     Args:

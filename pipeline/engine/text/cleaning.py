@@ -11,7 +11,7 @@ from functools import lru_cache
 from pipeline.engine.text.bidding_words import PROCEDURE, SUPPORT
 from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
 
-__all__ = ["MAX_CHARS", "meaning", "readable", "said"]
+__all__ = ["MAX_CHARS", "cleaned", "meaning", "readable"]
 
 MAX_CHARS = 100_000
 """Characters of a text that are read, so that a huge cell costs little."""
@@ -50,7 +50,7 @@ KEPT = 512
 
 
 @lru_cache(maxsize=KEPT)
-def said(text: str) -> str:
+def cleaned(text: str) -> str:
     """Return the part of a text that says what is bought, without case and accents."""
     return meaning(readable(text))
 

@@ -97,7 +97,7 @@ class Audit:
                 yield f"account {account}: {problem}"
 
     def _of_account(self, account: int, balance: str) -> Iterator[str]:
-        books = _Books()
+        books = _Totals()
         query = (
             "SELECT entry_id, at, kind, amount_usd, balance_usd, system FROM entries "
             "WHERE account_id = ? ORDER BY entry_id"
@@ -118,7 +118,7 @@ class Audit:
 
 
 @dataclass(slots=True)
-class _Books:
+class _Totals:
     """The sums of the entries of one account.
 
     Attributes:

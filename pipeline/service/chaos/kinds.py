@@ -92,8 +92,8 @@ class When(BaseModel):
         return self
 
     def __str__(self) -> str:
-        said = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        settings = ", ".join(f"{name} {_plain(value)}" for name, value in said.items())
+        fields = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        settings = ", ".join(f"{name} {_plain(value)}" for name, value in fields.items())
         return f"{getattr(self, 'kind', '')}: {settings or 'every request'}"
 
 

@@ -22,7 +22,7 @@ HINT = 'The format is in "Rehearse faults": docs/how-to/rehearse-faults.md.'
 _NO_KIND = (
     f"its kind must be one of {', '.join(kind.model_fields['kind'].default for kind in KINDS)}"
 )
-SAID = {
+MESSAGES = {
     "extra_forbidden": "there is no such setting",
     "missing": "it is missing",
     "model_attributes_type": "it must be a table: [[fault]]",
@@ -71,7 +71,7 @@ def read_script(path: Path) -> Script:
 def _first(error: ValidationError) -> str:
     """Describe the first error, and in which fault it is."""
     first = error.errors(include_url=False)[0]
-    said = SAID.get(first["type"], first["msg"].removeprefix("Value error, "))
+    message = MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, "))
     match first["loc"]:
         case ("fault", int(place), str(kind), *setting):
             where = [f"fault {place + 1} ({kind})", *setting]
@@ -79,7 +79,7 @@ def _first(error: ValidationError) -> str:
             where = [f"fault {place + 1}"]
         case setting:
             where = list(setting)
-    return ", ".join(map(str, where)) + f": {said}"
+    return ", ".join(map(str, where)) + f": {message}"
 
 
 @dataclass(frozen=True, slots=True)

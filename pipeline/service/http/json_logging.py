@@ -54,8 +54,8 @@ def _traceback(error: BaseException) -> str:
 
 def _told(error: BaseException) -> str:
     kind = f"{type(error).__module__}.{type(error).__qualname__}"
-    said = f"{kind}: {error}" if isinstance(error, TELLING) else kind
-    return "".join(traceback.format_tb(error.__traceback__, -FRAMES)) + said
+    cause = f"{kind}: {error}" if isinstance(error, TELLING) else kind
+    return "".join(traceback.format_tb(error.__traceback__, -FRAMES)) + cause
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -121,7 +121,7 @@ def _values(terms: Terms) -> dict[str, Any]:
         "max_body": MAX_BODY,
         "max_matches": MAX_MATCHES,
         "responses": [(form, _indented(response("cpv", form))) for form in terms.forms],
-        "fields": [(name, *said) for name, said in fields.items()],
+        "fields": [(name, *described) for name, described in fields.items()],
         "failures": FAILURES,
         "failure": _indented(failure(FAILURES[0].error, FAILURES[0].example)),
         "key_rate": terms.key_rate,
