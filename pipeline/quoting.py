@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["LONGEST", "cut", "listed", "quoted"]
+__all__ = ["LONGEST", "cut", "listed", "quoted", "readable"]
 
 LONGEST = 40
 """Characters of a name that a message quotes."""
@@ -28,3 +28,14 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(map(quoted, names[:MOST]))
     more = len(names) - MOST
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def readable(text: str, most: int = 40) -> str:
+    """Return a foreign text as one short line without control characters.
+
+    Args:
+        text: anything.
+        most: how many characters are shown.
+    """
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= most else f"{line[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

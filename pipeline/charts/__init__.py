@@ -6,6 +6,7 @@ Charts take numbers and labels. The pages that show them bring the style sheet.
 from pipeline.charts.bars import Bar, bars
 from pipeline.charts.curves import Curve, CurvePoint, curves
 from pipeline.charts.daily import Day, daily
+from pipeline.charts.page_file import PageFile
 from pipeline.charts.reliability import Bin, reliability
 from pipeline.charts.templates import environment
 
@@ -15,6 +16,7 @@ __all__ = [
     "Curve",
     "CurvePoint",
     "Day",
+    "PageFile",
     "bars",
     "curves",
     "daily",

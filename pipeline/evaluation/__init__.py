@@ -5,7 +5,7 @@ from pipeline.evaluation.dataset import Labelled
 from pipeline.evaluation.entry import evaluate
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.measuring import headline
-from pipeline.evaluation.page import check_page, write_page
+from pipeline.evaluation.page import page, page_file
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.suspects import check_suspects, write_suspects
@@ -19,7 +19,6 @@ __all__ = [
     "Paid",
     "Stopped",
     "Subject",
-    "check_page",
     "check_suspects",
     "evaluate",
     "evaluated",
@@ -28,6 +27,7 @@ __all__ = [
     "left_out_lines",
     "model",
     "offline",
-    "write_page",
+    "page",
+    "page_file",
     "write_suspects",
 ]

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment
 
-from pipeline.charts import environment
-from pipeline.errors import OutputError
+from pipeline.charts import PageFile, environment
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
 from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
@@ -24,20 +23,14 @@ from pipeline.evaluation.text import (
     left_out_lines,
     no_answers,
 )
-from pipeline.evaluation.wording import percent, readable, rows, within
-from pipeline.files.atomic import check_place, replace_text, translated
-from pipeline.files.regular import open_regular
+from pipeline.evaluation.wording import percent, rows, within
 from pipeline.money import plain
+from pipeline.quoting import readable
 
-__all__ = ["check_page", "page", "write_page"]
+__all__ = ["page", "page_file"]
 
 MARK = "<!-- an evaluation by tender-pipeline -->"
 """The mark of a page of this tool, which the next one may replace."""
-
-OPTION = "--page FILE.html"
-
-HEAD = 200
-"""Bytes of a file that are searched for the mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +67,9 @@ def page(found: Findings) -> str:
     )
 
 
-def check_page(path: Path, overwrite: bool) -> None:
-    """Find out before the work whether a page may be written.
-
-    Raises:
-        OutputError: its place is unusable, or holds a file that this tool did not write.
-    """
-    check_place(path.resolve())
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder.", "Give the page a name: --page FILE.html.")
-    if path.exists() and not overwrite and not _is_ours(path):
-        raise OutputError(
-            f"{path} exists, and this tool did not write it.",
-            "Choose another name (--page FILE.html), or replace it with --overwrite.",
-        )
-
-
-def write_page(path: Path, found: Findings) -> None:
-    """Write the page atomically.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    text = page(found)
-    with translated(path, OPTION):
-        path.resolve().parent.mkdir(parents=True, exist_ok=True)
-        replace_text(path.resolve(), text)
-
-
-def _is_ours(path: Path) -> bool:
-    with translated(path, OPTION), open_regular(path) as file:
-        return MARK.encode() in file.read(HEAD)
+def page_file(path: Path) -> PageFile:
+    """Return where the page goes; it checks the place and writes the page."""
+    return PageFile(path, MARK, "--page")
 
 
 @cache

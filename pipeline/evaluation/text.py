@@ -17,8 +17,9 @@ from pipeline.evaluation.metrics import (
     shown_pairs,
 )
 from pipeline.evaluation.significance import Flips
-from pipeline.evaluation.wording import p_value, percent, points, readable, rows, within
+from pipeline.evaluation.wording import p_value, percent, points, rows, within
 from pipeline.money import plain
+from pipeline.quoting import readable
 from pipeline.text_table import aligned
 
 __all__ = [

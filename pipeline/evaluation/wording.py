@@ -7,7 +7,7 @@ from decimal import Decimal
 from pipeline.evaluation.metrics import Share
 from pipeline.money import plain
 
-__all__ = ["p_value", "percent", "points", "price", "readable", "rows", "within"]
+__all__ = ["p_value", "percent", "points", "price", "rows", "within"]
 
 
 def percent(share: float) -> str:
@@ -41,14 +41,3 @@ def price(amount: Decimal) -> str:
 def rows(number: int) -> str:
     """Write a number of rows."""
     return "1 row" if number == 1 else f"{number:,} rows"
-
-
-def readable(text: str, most: int = 40) -> str:
-    """Return a foreign text as one short line without control characters.
-
-    Args:
-        text: anything.
-        most: how many characters are shown.
-    """
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= most else f"{line[: most - 1]}\N{HORIZONTAL ELLIPSIS}"

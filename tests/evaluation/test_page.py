@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pipeline.errors import OutputError
-from pipeline.evaluation.page import MARK, check_page, page, write_page
+from pipeline.evaluation.page import MARK, page, page_file
 from tests.evaluation.labels import answer, evaluation, scored
 from tests.evaluation.test_metrics import ANSWERS, TRUTHS
 
@@ -110,14 +110,14 @@ def test_a_page_of_hardly_any_rows_can_be_drawn(rows: int) -> None:
 
 def test_a_page_of_ours_is_replaced_and_no_other_file_is(tmp_path: Path) -> None:
     path = tmp_path / "new" / "page.html"
-    check_page(path, overwrite=False)
-    write_page(path, evaluation(ONE))
+    page_file(path).check(overwrite=False)
+    page_file(path).write(page(evaluation(ONE)))
     assert MARK in path.read_text("utf-8")
-    check_page(path, overwrite=False)
+    page_file(path).check(overwrite=False)
     path.write_text("mine")
     with pytest.raises(OutputError, match="--overwrite"):
-        check_page(path, overwrite=False)
-    check_page(path, overwrite=True)
+        page_file(path).check(overwrite=False)
+    page_file(path).check(overwrite=True)
 
 
 def test_a_page_that_cannot_be_written_is_told_with_the_option_that_names_it(
@@ -125,13 +125,13 @@ def test_a_page_that_cannot_be_written_is_told_with_the_option_that_names_it(
 ) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputError) as refused:
-        write_page(tmp_path / "file" / "p.html", evaluation(ONE))
+        page_file(tmp_path / "file" / "p.html").write(page(evaluation(ONE)))
     assert refused.value.hint.endswith("write elsewhere: --page FILE.html.")
 
 
 def test_a_folder_is_no_place_for_a_page(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="Give the page a name"):
-        check_page(tmp_path, overwrite=True)
+        page_file(tmp_path).check(overwrite=True)
 
 
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:

@@ -33,14 +33,14 @@ from pipeline.evaluation import (
     Paid,
     Stopped,
     Subject,
-    check_page,
     check_suspects,
     evaluated,
     is_address,
     left_out_lines,
     model,
     offline,
-    write_page,
+    page,
+    page_file,
     write_suspects,
 )
 from pipeline.paid.purchase import Purchase
@@ -156,7 +156,7 @@ def evaluate(**values: Any) -> int:
         reference_columns=options.reference_columns,
     )
     if options.page is not None:
-        check_page(options.page, options.overwrite)
+        page_file(options.page).check(options.overwrite)
     if options.suspects is not None:
         check_suspects(options.suspects, options.labelled, options.overwrite)
     found = _evaluated(settings, _subjects(options), options)
@@ -165,7 +165,7 @@ def evaluate(**values: Any) -> int:
         return found.parked.exit_code
     say(found.to_json() if options.as_json else str(found))
     if options.page is not None:
-        write_page(options.page, found)
+        page_file(options.page).write(page(found))
         log.info("page: %s", options.page)
     if options.suspects is not None:
         write_suspects(options.suspects, options.labelled, options.overwrite, found)

@@ -1,0 +1,60 @@
+"""An HTML page that a command writes: replaced only if this tool wrote it, and atomically."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import OutputError
+from pipeline.files.atomic import check_place, replace_text, translated
+from pipeline.files.regular import open_regular
+
+__all__ = ["PageFile"]
+
+HEAD = 200
+"""Bytes of a file that are searched for the mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFile:
+    """Where a page goes.
+
+    Attributes:
+        path: the file.
+        mark: a comment near the start of every page of this kind, which a new one may replace.
+        option: the option that names the file, for messages.
+    """
+
+    path: Path
+    mark: str
+    option: str
+
+    def check(self, overwrite: bool) -> None:
+        """Find out before the work whether the page may be written.
+
+        Raises:
+            OutputError: its place is unusable, or holds a file that this tool did not write.
+        """
+        check_place(self.path.resolve())
+        named = f"{self.option} FILE.html"
+        if self.path.is_dir():
+            raise OutputError(f"{self.path} is a folder.", f"Give the page a name: {named}.")
+        if self.path.exists() and not overwrite and not self._is_ours():
+            raise OutputError(
+                f"{self.path} exists, and this tool did not write it.",
+                f"Choose another name ({named}), or replace it with --overwrite.",
+            )
+
+    def write(self, page: str) -> None:
+        """Write the page atomically.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with translated(self.path, f"{self.option} FILE.html"):
+            self.path.resolve().parent.mkdir(parents=True, exist_ok=True)
+            replace_text(self.path.resolve(), page)
+
+    def _is_ours(self) -> bool:
+        with translated(self.path, f"{self.option} FILE.html"), open_regular(self.path) as file:
+            return self.mark.encode() in file.read(HEAD)
