@@ -7,6 +7,7 @@ from pipeline.charts.bars import Bar, bars
 from pipeline.charts.curves import Curve, CurvePoint, curves
 from pipeline.charts.daily import Day, daily
 from pipeline.charts.page_file import PageFile
+from pipeline.charts.ranking import Ranked, ranking
 from pipeline.charts.reliability import Bin, reliability
 from pipeline.charts.templates import environment
 
@@ -17,9 +18,11 @@ __all__ = [
     "CurvePoint",
     "Day",
     "PageFile",
+    "Ranked",
     "bars",
     "curves",
     "daily",
     "environment",
+    "ranking",
     "reliability",
 ]

@@ -51,7 +51,12 @@ class _Drawn:
 
 
 def curves(
-    drawn: Sequence[Curve], *, title: str, description: str, axes: tuple[str, str]
+    drawn: Sequence[Curve],
+    *,
+    title: str,
+    description: str,
+    axes: tuple[str, str],
+    name: str = "curves",
 ) -> Markup:
     """Draw one or two curves; the upward scale ends at the next 25 % above them.
 
@@ -60,6 +65,7 @@ def curves(
         title: the title of the chart, for screen readers.
         description: the figures in words, for screen readers.
         axes: what the axis across and the axis upward show.
+        name: prefix of the identifiers in the drawing, for a page with several.
     """
     highest = max(point.share for curve in drawn for point in curve.points)
     quarters = max(1, ceil(4 * highest))
@@ -72,6 +78,7 @@ def curves(
             _scaled(curve, scale, below=place == ends.index(min(ends)) and len(drawn) > 1)
             for place, curve in enumerate(drawn)
         ],
+        name=name,
         across=percent_ticks(WIDTH),
         upward=[Tick(HEIGHT - tick.at, tick.text) for tick in percent_ticks(scale, quarters)],
         width=WIDTH,

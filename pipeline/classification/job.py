@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.classification.free import Free
@@ -16,7 +16,7 @@ from pipeline.classification.sink import Sink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
-from pipeline.classification.write import Tally, write
+from pipeline.classification.write import Observe, Tally, write
 from pipeline.errors import InputChangedError
 from pipeline.money import plain, total
 from pipeline.paid.result import Parked
@@ -36,10 +36,14 @@ class Reporter:
     Attributes:
         progress: shows how many rows have been written.
         warn: receives a warning about the table, before anything is bought.
+        observe: receives the texts and answers of each batch that is written.
+        record: receives the manifest once the output is in place.
     """
 
     progress: Progress = silent
     warn: Callable[[str], None] = lambda _: None
+    observe: Observe = lambda _texts, _answers: None
+    record: Callable[[Mapping[str, Any]], None] = lambda _: None
 
 
 SILENT = Reporter()
@@ -91,13 +95,15 @@ def run(
     with place.draft(source.reader, new_fields(settings)) as draft:
         batches = source.batches(settings.limit_rows)
         with reporter.progress(planned.rows) as advance:
-            tally = write(batches, purchase.matcher, draft.writer, settings, advance)
+            matcher = purchase.matcher
+            tally = write(batches, matcher, draft.writer, settings, advance, reporter.observe)
         _check_unchanged(source, fingerprint)
         replaced = draft.writer.replaced_characters
         summary = _summary(tally, purchase, started, parked, place.path, replaced)
         draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
         record = manifest(source.path, fingerprint, settings, planned, summary, source.files)
         draft.commit(record)
+    reporter.record(record)
     if not isinstance(purchase, Free) and not parked:
         purchase.close_job()
         sink.partial.discard()

@@ -10,7 +10,14 @@ from typing import Any
 from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 
-__all__ = ["VERSIONS", "has_manifest", "holds_full_table", "manifest_path", "written_by_us"]
+__all__ = [
+    "VERSIONS",
+    "has_manifest",
+    "holds_full_table",
+    "manifest_path",
+    "read_manifest",
+    "written_by_us",
+]
 
 LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
 
@@ -25,23 +32,23 @@ def manifest_path(output: Path) -> Path:
 
 def has_manifest(place: Path) -> bool:
     """Tell whether an output has a manifest of this tool."""
-    return bool(_manifest(place))
+    return bool(read_manifest(place))
 
 
 def written_by_us(place: Path) -> bool:
     """Tell whether this tool wrote a file, and the file has not changed since."""
-    output = _manifest(place).get("output")
+    output = read_manifest(place).get("output")
     known = output.values() if isinstance(output, dict) else ()
     return sha256_of(place) in known
 
 
 def holds_full_table(place: Path) -> bool:
     """Tell whether this tool wrote a file without ``--limit-rows``."""
-    settings = _manifest(place).get("settings")
+    settings = read_manifest(place).get("settings")
     return isinstance(settings, dict) and settings.get("limit_rows") is None
 
 
-def _manifest(place: Path) -> dict[str, Any]:
+def read_manifest(place: Path) -> dict[str, Any]:
     """Return the manifest of an output; empty if this tool wrote none."""
     try:
         manifest = json.loads(read_text(manifest_path(place)))

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeAlias
 
 from pipeline.answers import BatchAnswers, Matcher, System
 from pipeline.classification.columns import cost, new_columns, status
@@ -15,7 +16,10 @@ from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Writer
 
-__all__ = ["Tally", "write"]
+__all__ = ["Observe", "Tally", "write"]
+
+Observe: TypeAlias = Callable[[Sequence[str], BatchAnswers], None]
+"""Receives the texts of a batch and their answers, as they are written."""
 
 
 SETTLED = ("ok", "empty", "pending")
@@ -73,6 +77,7 @@ def write(
     writer: Writer,
     settings: Settings,
     advance: Callable[[int], None],
+    observe: Observe = lambda _texts, _answers: None,
 ) -> Tally:
     """Ask the matcher for the answers of each batch and write the rows, in their order.
 
@@ -82,6 +87,7 @@ def write(
         writer: writes the rows.
         settings: which columns to add.
         advance: counts the rows of each batch.
+        observe: receives the texts and answers of each batch.
     """
     tally = Tally.of(settings.systems)
     waiting: deque[Batch] = deque()  # a parallel matcher reads ahead
@@ -95,5 +101,6 @@ def write(
         batch = waiting.popleft()
         writer.write(batch, new_columns(settings, answers))
         tally.add(settings, answers, len(batch.texts))
+        observe(batch.texts, answers)
         advance(len(batch.texts))
     return tally

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from pipeline.settings import Format, Settings, parse_systems
 from pipeline.tables import format_of, open_reader, output_format_of
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
+    from pipeline.cli.output.report import RunReport
     from pipeline.paid.purchase import Purchase
     from pipeline.paid.service import PaidService
 
@@ -116,12 +117,26 @@ def _run(this: _Job) -> int:
     log.info("%s: %s, %s", this.options.input_path, systems, _answerer(this.service))
     for system, model in this.models.items():
         log.info("%s: learned model %s", system, model.path)
+    page = _report(this)
     reporter = job.Reporter(progress_display(), warn)
+    if page:
+        reporter = replace(reporter, observe=page.observe, record=page.record)
     with _purchase(this) as bought:
         summary = job.run(this.source, this.sink, this.settings, bought, reporter)
+    if page and page.write(summary):
+        log.info("report: %s", this.options.report)
     text = json.dumps(summary.to_dict()) if this.options.as_json else str(summary)
     report(text, beside_the_table=this.options.to_standard_output)
     return exit_code(summary, this.settings)
+
+
+def _report(this: _Job) -> RunReport | None:
+    path = this.options.report
+    if path is None:
+        return None
+    from pipeline.cli.output.report import RunReport  # imports the templates' engine
+
+    return RunReport(path, this.settings, this.sink.path, this.options.overwrite)
 
 
 def _purchase(this: _Job) -> AbstractContextManager[Purchase | Free]:

@@ -109,6 +109,9 @@ run_options = declared(
         help="A TOML file of settings.  [default: tender-pipeline.toml]",
     ),
     terms_options,
+    option(
+        "--report", type=click.Path(path_type=Path), help="Write a page about the run: FILE.html."
+    ),
     option("--partial", is_flag=True, help="If the run stops early, write the table so far."),
     yes,
 )
@@ -125,6 +128,7 @@ class RunOptions(PaidOptions, DialectOptions):
         overwrite: replace an output that this tool did not write.
         output_format: the output's format, if its name does not show it.
         as_json: print the summary as JSON.
+        report: where to write a page about the run; None for none.
         partial: write the table so far if the run stops early.
     """
 
@@ -145,6 +149,7 @@ class RunOptions(PaidOptions, DialectOptions):
     overwrite: bool
     output_format: Format | None
     as_json: bool
+    report: Path | None
     partial: bool
 
     def settings(self, models: Mapping[System, ModelFolder]) -> Settings:

@@ -565,3 +565,29 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, table: Path) -> None:
     os.close(ours)
     assert "3/3" in shown
     assert b"psc" in done.stdout
+
+
+def test_a_report_is_written_and_compares_with_the_run_before(
+    command: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("t.csv").write_text("description\nroad works\nschool meals\n")
+    options = ("run", "t.csv", "--systems", "cpv", "--output", "o.csv", "--report", "r.html")
+    assert command(*options) == 0
+    assert "report: r.html" in caplog.messages
+    first = Path("r.html").read_text("utf-8")
+    assert "t.csv" in first
+    assert "Since the last run" not in first
+    Path("t.csv").write_text("description\nroad works\nschool meals\nschool bus\n")
+    assert command(*options) == 0
+    assert '<td class="n">2</td><td class="n">3</td>' in Path("r.html").read_text("utf-8")
+
+
+def test_a_report_does_not_replace_a_file_of_somebody_else(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("t.csv").write_text("description\nroad works\n")
+    Path("r.html").write_text("my own")
+    assert command("run", "t.csv", "--output", "o.csv", "--report", "r.html") == 2
+    assert "r.html exists, and this tool did not write it." in capsys.readouterr().err
+    assert not Path("o.csv").exists()
+    assert Path("r.html").read_text() == "my own"

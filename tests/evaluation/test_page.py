@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,28 +10,10 @@ from pipeline.errors import OutputError
 from pipeline.evaluation.page import MARK, page, page_file
 from tests.evaluation.labels import answer, evaluation, scored
 from tests.evaluation.test_metrics import ANSWERS, TRUTHS
+from tests.html_pages import check_complete
 
 ONE = ("embedded engine", scored(ANSWERS, TRUTHS, "aaaabbbbcc"))
 TWO = ("model mine", scored([answer("45233140", confidence=0.9)] * 10, TRUTHS, "aaaabbbbcc"))
-
-
-class Tags(HTMLParser):
-    """Checks that every element that is opened is closed, in order."""
-
-    VOID = frozenset({"meta", "br"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.ids += [value for name, value in attrs if name == "id" and value]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 def drawings(text: str) -> list[ElementTree.Element]:
@@ -42,12 +23,7 @@ def drawings(text: str) -> list[ElementTree.Element]:
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
 def test_the_page_is_well_formed_and_complete_in_itself(subjects: list[tuple[str, object]]) -> None:
     text = page(evaluation(*subjects))  # type: ignore[arg-type]
-    tags = Tags()
-    tags.feed(text)
-    assert tags.open == []
-    assert len(set(tags.ids)) == len(tags.ids)
-    assert not re.search(r"<script|<link|<img|@import|url\(|src=", text)
-    assert "default-src 'none'" in text
+    check_complete(text)
 
 
 def test_the_page_says_what_was_found() -> None:

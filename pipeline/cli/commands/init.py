@@ -43,6 +43,7 @@ FOR_EXAMPLE = {
     "output": "outputs/tenders.csv",
     "output-format": "parquet",
     "rate": "100/min",
+    "report": "report.html",
     "roll-up": 0.5,
 }
 """A value to show for each setting that has no default."""

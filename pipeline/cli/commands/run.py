@@ -61,6 +61,7 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--overwrite",
             "--partial",
             "--column-prefix",
+            "--report",
             "--json",
         ),
     }

@@ -1,0 +1,135 @@
+"""Collects, while a table is written, what its report shows; memory does not grow with rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappush, heappushpop
+from typing import NamedTuple
+
+from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
+from pipeline.classification.columns import status
+from pipeline.codes.levels import cut
+from pipeline.settings import Settings
+
+__all__ = ["BINS", "FIELDS", "SHOWN", "Collected", "Doubtful", "SystemFigures"]
+
+BINS = 100
+"""Bins of the scale of confidence, each .01 wide."""
+
+SHOWN = 30
+"""Rows to look at that the report lists, the least certain ones."""
+
+TEXT = 300
+"""Characters of a text that the report shows."""
+
+
+class Field(NamedTuple):
+    """The level by which the report counts codes."""
+
+    digits: int
+    name: str
+
+
+FIELDS: dict[System, Field] = {
+    "cpv": Field(2, "division"),
+    "psc": Field(2, "group"),
+    "unspsc": Field(2, "segment"),
+    "naics": Field(2, "sector"),
+}
+
+SETTLED = ("ok", "empty", "pending")
+
+
+@dataclass(slots=True)
+class SystemFigures:
+    """What the answers of one system are worth.
+
+    Attributes:
+        statuses: rows by status.
+        confidences: rows with a best match by the bin of its confidence, from 0.
+        fields: rows by the field of their best match: see `FIELDS`.
+        sure: the sum of the confidences of all best matches.
+    """
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    confidences: Counter[int] = field(default_factory=Counter)
+    fields: Counter[str] = field(default_factory=Counter)
+    sure: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Doubtful:
+    """A row to look at; it sorts by how much it needs that, the least first.
+
+    Attributes:
+        doubt: 1 minus the lowest confidence of its uncertain matches; 1 if one is missing.
+        row: the number of the row, from 1; negative, so that of equals the first row comes last.
+        text: the start of its text.
+        answers: the status and the best match of each system.
+    """
+
+    doubt: float
+    row: int
+    text: str = field(compare=False)
+    answers: dict[System, tuple[str, Match | None]] = field(compare=False)
+
+
+class Collected:
+    """The figures of a report.
+
+    Args:
+        settings: the settings of the job.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.rows = 0
+        self.systems = {system: SystemFigures() for system in settings.systems}
+        self._doubtful: list[Doubtful] = []
+
+    @property
+    def doubtful(self) -> list[Doubtful]:
+        """The rows that most need a look, in that order."""
+        return sorted(self._doubtful, reverse=True)
+
+    def add(self, texts: Sequence[str], answers: BatchAnswers) -> None:
+        """Count a batch of rows."""
+        under = {system: self.settings.review_under(system) for system in self.systems}
+        for place, text in enumerate(texts):
+            self.rows += 1
+            row = {
+                system: _judged(answers[system][place], under[system]) for system in self.systems
+            }
+            for system, (name, match) in row.items():
+                _count(self.systems[system], system, name, match)
+            if any(name not in SETTLED for name, _ in row.values()):
+                self._keep(Doubtful(_doubt(row), -self.rows, text[:TEXT], row))
+
+    def _keep(self, row: Doubtful) -> None:
+        if len(self._doubtful) < SHOWN:
+            heappush(self._doubtful, row)
+        else:
+            heappushpop(self._doubtful, row)
+
+
+def _judged(answer: Answer | None, under: float) -> tuple[str, Match | None]:
+    best = answer.matches[0] if isinstance(answer, Matched) and answer.matches else None
+    return status(answer, under), best
+
+
+def _count(figures: SystemFigures, system: System, name: str, match: Match | None) -> None:
+    figures.statuses[name] += 1
+    if match is not None:
+        figures.confidences[min(BINS - 1, max(0, int(match.confidence * BINS)))] += 1
+        figures.fields[cut(system, match.code, FIELDS[system].digits)] += 1
+        figures.sure += match.confidence
+
+
+def _doubt(row: dict[System, tuple[str, Match | None]]) -> float:
+    return max(
+        1.0 if match is None else 1 - match.confidence
+        for name, match in row.values()
+        if name not in SETTLED
+    )

@@ -1,0 +1,208 @@
+"""The page of a report: what a run did, how sure its codes are, and which rows need a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from pipeline.answers import System
+from pipeline.charts import Curve, CurvePoint, PageFile, Ranked, curves, environment, ranking
+from pipeline.classification.summary import Summary
+from pipeline.codes import load
+from pipeline.codes.levels import full_code
+from pipeline.money import plain
+from pipeline.quoting import readable
+from pipeline.report.collected import BINS, FIELDS, Collected, SystemFigures
+
+__all__ = ["page", "page_file"]
+
+MARK = "<!-- a report by tender-pipeline -->"
+
+MOST_FIELDS = 10
+"""Fields of a system that the chart shows."""
+
+SURE = 0.8
+"""The confidence from which a code is called sure: eight in ten are right."""
+
+FEWEST = 10
+"""Rows that a point of the curve stands for, at least."""
+
+REMEDIES = {
+    "VALIDATION_ERROR": "The service refuses these texts. Shorten or correct them in the table.",
+    "TIMEOUT": "No answer came in time. Run the same command again; raise --timeout if it recurs.",
+    "CONNECTION_ERROR": "The service could not be reached. Run the same command again.",
+    "MALFORMED_RESPONSE": "The answers could not be read. Ask the service's operator, then run "
+    "with --retry-failed.",
+    "UNCONFIRMED": "The answers were lost and may have been billed. Compare the account's "
+    "statement and record it with ledger settle.",
+    "RATE_LIMIT_EXCEEDED": "The limit was reached. Run the same command again, or set --rate.",
+    "INTERNAL_ERROR": "The service failed. Run the same command again.",
+}
+OTHER_REMEDY = "Run the same command again; with --retry-failed if the failure is lasting."
+
+NO_FAILURE = ("ok", "review", "no_match", "empty", "pending")
+
+KINDS = ("sure", "likely", "doubtful", "no match", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """One system as the page shows it."""
+
+    name: System
+    figures: SystemFigures
+    kinds: Mapping[str, int]
+    answered: int
+    fields: Markup | None
+    field_name: str
+    surest: Markup | None
+
+
+def page_file(path: Path) -> PageFile:
+    """Return where the page goes; it checks the place and writes the page."""
+    return PageFile(path, MARK, "--report")
+
+
+def page(
+    collected: Collected,
+    summary: Summary,
+    manifest: Mapping[str, Any],
+    previous: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the page as text.
+
+    Args:
+        collected: the figures of the rows.
+        summary: what the run did.
+        manifest: the record of the run.
+        previous: the record of the run before, if there was one.
+    """
+    calibrated = summary.paid is None
+    return (
+        _templates()
+        .get_template("report.html.j2")
+        .render(
+            mark=Markup(MARK),  # noqa: S704 - a constant
+            collected=collected,
+            summary=summary,
+            manifest=manifest,
+            systems=[_system(*each, calibrated) for each in collected.systems.items()],
+            kinds=KINDS,
+            failures=list(_failures(collected)),
+            changes=list(_changes(manifest, previous)) if previous else [],
+            since=previous and previous.get("finished"),
+        )
+    )
+
+
+def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
+    statuses = figures.statuses
+    certain = sum(rows for place, rows in figures.confidences.items() if place >= SURE * BINS)
+    certain = min(certain, statuses["ok"])
+    kinds = {
+        "sure": certain,
+        "likely": statuses["ok"] - certain,
+        "doubtful": statuses["review"],
+        "no match": statuses["no_match"],
+        "failed": sum(rows for kind, rows in statuses.items() if kind not in NO_FAILURE),
+    }
+    answered = figures.confidences.total()
+    return _System(
+        name,
+        figures,
+        kinds,
+        answered,
+        _fields(name, figures) if answered else None,
+        FIELDS[name].name,
+        _surest(figures, name) if calibrated and answered >= FEWEST else None,
+    )
+
+
+def _fields(system: System, figures: SystemFigures) -> Markup:
+    titles = load(system).titles
+    lines = [
+        Ranked(field, readable(titles.get(full_code(system, field), ""), 80), rows)
+        for field, rows in figures.fields.most_common(MOST_FIELDS)
+    ]
+    return ranking(lines, columns=(FIELDS[system].name, "title", "rows"))
+
+
+def _surest(figures: SystemFigures, system: System) -> Markup:
+    """Draw how many of the most confident rows are expected to be right."""
+    points: list[CurvePoint] = []
+    rows = 0
+    right = 0.0
+    total = figures.confidences.total()
+    for place in sorted(figures.confidences, reverse=True):
+        rows += figures.confidences[place]
+        right += figures.confidences[place] * (place + 0.5) / BINS
+        if rows >= FEWEST or rows == total:
+            share = right / rows
+            points.append(CurvePoint(rows / total, share, (share, share)))
+    half = next(point for point in points if point.part >= 0.5)
+    return curves(
+        [Curve("a", points)],
+        title=f"Expected accuracy of the most confident rows: {system.upper()}",
+        description=f"Of the most confident half of the rows, {half.share:.0%} should be right; of "
+        f"all rows, {points[-1].share:.0%}.",
+        axes=("share of the rows taken, the most confident first, %", "expected right, %"),
+        name=f"surest-{system}",
+    )
+
+
+def _failures(collected: Collected) -> Iterator[tuple[str, int, str]]:
+    """Yield each kind of failure, how many answers it has, and what to do."""
+    kinds = {
+        kind: sum(figures.statuses[kind] for figures in collected.systems.values())
+        for figures in collected.systems.values()
+        for kind in figures.statuses
+        if kind not in NO_FAILURE
+    }
+    for kind, rows in sorted(kinds.items(), key=lambda each: -each[1]):
+        yield readable(kind), rows, REMEDIES.get(kind, OTHER_REMEDY)
+
+
+def _changes(
+    now: Mapping[str, Any], before: Mapping[str, Any]
+) -> Iterator[tuple[str, object, object, str]]:
+    """Yield the figures that differ from the run before: name, before, now, difference."""
+    new, old = now["summary"], _mapping(before, "summary")
+    pairs: list[tuple[str, object, object]] = [("rows", old.get("rows"), new["rows"])]
+    for system, figures in new["systems"].items():
+        theirs = _mapping(_mapping(old, "systems"), system)
+        pairs += [
+            (f"{system.upper()}, {kind.replace('_', ' ')}", theirs.get(kind), figures[kind])
+            for kind in ("ok", "review", "no_match", "failed")
+        ]
+    for what, then, count in pairs:
+        if isinstance(then, int) and isinstance(count, int) and then != count:
+            yield what, then, count, f"{count - then:+,}".replace("-", "\N{MINUS SIGN}")
+    if old.get("cost_usd") != new["cost_usd"]:
+        yield "cost, USD", readable(str(old.get("cost_usd"))), new["cost_usd"], ""
+
+
+def _mapping(some: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a part of a manifest, which anybody may have changed; empty if it is not as ours."""
+    value = some.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+@cache
+def _templates() -> Environment:
+    templates = environment("pipeline.report")
+    templates.filters |= {"readable": readable, "usd": plain, "chance": _chance}
+    return templates
+
+
+def _chance(confidence: float) -> str:
+    """Say a confidence as people do: ``about 7 in 10``."""
+    tenths = round(10 * confidence)
+    if tenths <= 0:
+        return "less than 1 in 10"
+    return "nearly certain" if tenths >= 10 else f"about {tenths} in 10"

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.answers import Answer, Failed, Match, Matched, Pending
+from pipeline.report.collected import SHOWN, TEXT, Collected
+from pipeline.settings import Settings
+
+
+def matched(confidence: float, code: str = "45233140") -> Matched:
+    return Matched((Match(code, "Roadworks", confidence),))
+
+
+def collected(*batches: Sequence[tuple[str, Answer | None]]) -> Collected:
+    found = Collected(Settings(systems=("cpv",), min_confidence=0.5))
+    for batch in batches:
+        found.add([text for text, _ in batch], {"cpv": [answer for _, answer in batch]})
+    return found
+
+
+def test_answers_are_counted_by_status_confidence_and_division() -> None:
+    found = collected(
+        [("a", matched(0.9)), ("b", matched(0.45, "90910000")), ("", None)],
+        [("c", Matched(())), ("d", Failed("TIMEOUT")), ("e", Pending()), ("f", matched(1.0))],
+    )
+    figures = found.systems["cpv"]
+    assert found.rows == 7
+    statuses = {"ok": 2, "review": 1, "empty": 1, "no_match": 1, "TIMEOUT": 1, "pending": 1}
+    assert figures.statuses == statuses
+    assert figures.confidences == {90: 1, 45: 1, 99: 1}
+    assert figures.fields == {"45": 2, "90": 1}
+    assert figures.sure == 0.9 + 0.45 + 1.0
+
+
+def test_rows_without_a_code_come_first_then_the_least_certain() -> None:
+    found = collected(
+        [("a", matched(0.4)), ("b", matched(0.9)), ("c", Failed("TIMEOUT"))],
+        [("d", matched(0.1)), ("e", Matched(())), ("f", Pending())],
+    )
+    assert [(row.text, -row.row) for row in found.doubtful] == [
+        ("c", 3),
+        ("e", 5),
+        ("d", 4),
+        ("a", 1),
+    ]
+
+
+def test_of_many_rows_only_the_least_certain_are_kept_and_long_texts_are_cut() -> None:
+    rows = [("x" * 10_000, matched(0.4 - number / 10_000)) for number in range(3 * SHOWN)]
+    found = collected(rows[:SHOWN], rows[SHOWN:])
+    assert [-row.row for row in found.doubtful] == [3 * SHOWN - n for n in range(SHOWN)]
+    assert {len(row.text) for row in found.doubtful} == {TEXT}

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.answers import Answer, Failed, Match, Matched
+from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.paid.result import Paid, Parked
+from pipeline.report import Collected, page, page_file
+from pipeline.report.page import MARK
+from pipeline.settings import Settings
+from tests.html_pages import check_complete
+
+HOSTILE = '<script>alert(1)</script>\u202e=1+1\x00 & "road" ' + "word " * 20_000
+
+
+def matched(confidence: float, code: str = "45233140", title: str = "Roadworks") -> Matched:
+    return Matched((Match(code, title, confidence),))
+
+
+SOME: dict[str, Answer | None] = {
+    **{f"road {number}": matched(number / 30) for number in range(30)},
+    "lost": Failed("TIMEOUT"),
+    "unknown": Matched(()),
+}
+
+
+def reported(
+    answers: dict[str, Answer | None],
+    before: dict[str, Any] | None = None,
+    paid: Paid | None = None,
+    parked: Parked | None = None,
+) -> str:
+    collected = Collected(Settings(systems=("cpv",), min_confidence=0.5))
+    collected.add(list(answers), {"cpv": list(answers.values())})
+    statuses = collected.systems["cpv"].statuses
+    summary = Summary(
+        rows=len(answers),
+        systems={"cpv": SystemSummary(statuses, Decimal("0.0021"))},
+        cost_usd=Decimal("0.0021"),
+        seconds=1.5,
+        output=Path("out.csv"),
+        paid=paid,
+        parked=parked,
+        to_check=len(answers) - statuses["ok"],
+    )
+    manifest = {
+        "input": {"path": "tenders.csv"},
+        "finished": "2026-11-22T08:30:00+00:00",
+        "summary": summary.to_dict(),
+        "versions": {"tender-pipeline": "0.1.0"},
+    }
+    return page(collected, summary, manifest, before)
+
+
+def test_the_page_is_well_formed_and_complete_in_itself() -> None:
+    text = reported(SOME)
+    check_complete(text)
+    assert text.split("\n")[1] == MARK
+
+
+def test_it_says_how_many_rows_need_a_look_and_what_to_do_about_failures() -> None:
+    text = reported(SOME)
+    assert "<h1>17 of 32 rows need a look.</h1>" in text
+    assert "raise --timeout if it recurs" in text
+    assert "about 5 in 10" in text
+    assert "Construction work" in text  # the division's title
+    found = re.search(r"Of the most confident half of the rows, (\d+)% should be right", text)
+    assert found and int(found[1]) == pytest.approx(74, abs=1)  # 22 / 30 and half a bin
+
+
+def test_texts_and_titles_from_elsewhere_are_shown_safely_and_cut() -> None:
+    text = reported({HOSTILE: matched(0.1, "<b>1", HOSTILE)})
+    check_complete(text)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "\u202e" not in text
+    assert "\x00" not in text
+    assert len(text) < 30_000
+
+
+def test_a_table_without_rows_and_one_without_doubts_have_a_page() -> None:
+    check_complete(reported({}))
+    assert "The table has no rows." in reported({})
+    assert "The only row has codes that are sure enough." in reported({"road": matched(0.9)})
+
+
+def test_paid_answers_are_not_said_to_be_calibrated_and_their_cost_is_exact() -> None:
+    paid = Paid(20, Decimal("0.0021"), Decimal(0), 1, 0, Decimal("0.00015"))
+    text = reported(SOME, paid=paid)
+    check_complete(text)
+    assert "calibrated" not in text
+    assert "expected right" not in text
+    assert "0.0021 USD" in text
+    assert "at most 0.00015 USD more" in text
+
+
+def test_a_run_that_stopped_says_why() -> None:
+    text = reported(SOME, parked=Parked(5, "The cost limit is reached.", "Raise --max-cost."))
+    assert "The cost limit is reached. Raise --max-cost." in text
+
+
+@pytest.mark.parametrize(
+    "before", [{"summary": 3}, {"summary": {"rows": "x", "systems": {"cpv": []}}}, {"a": []}]
+)
+def test_a_manifest_that_was_changed_does_no_harm(before: dict[str, Any]) -> None:
+    check_complete(reported(SOME, before))
+
+
+def test_figures_that_differ_from_the_last_run_are_shown() -> None:
+    last = {"ok": 10, "review": 15, "no_match": 1, "failed": 2}
+    before = {
+        "finished": "2026-11-21T02:00:00+00:00",
+        "summary": {"rows": 28, "cost_usd": "0.0020", "systems": {"cpv": last}},
+    }
+    text = reported(SOME, before)
+    assert "Since the last run" in text
+    assert "2026-11-21, 02:00" in text
+    assert '<td>rows</td><td class="n">28</td><td class="n">32</td>' in text
+    assert "CPV, ok" in text
+    assert "CPV, review" not in text  # as many as before
+    assert "Since the last run" not in reported(SOME)
+
+
+def test_a_file_of_somebody_else_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    page_file(path).write(reported(SOME))
+    page_file(path).check(overwrite=False)  # one of ours
