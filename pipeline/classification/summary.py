@@ -49,6 +49,11 @@ class SystemSummary:
         """Rows whose call failed permanently, with any error."""
         return sum(count for name, count in self.statuses.items() if name not in NAMED)
 
+    @property
+    def to_check(self) -> int:
+        """Rows to review: an uncertain code, no match or an error."""
+        return self.with_text - self.statuses.get("ok", 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -145,6 +150,19 @@ class Summary:
             lines.append(f"{system:<7}{cells} {plain(figures.cost_usd):>11}")
         return lines
 
+    def _to_check_by_system(self) -> str:
+        """Return how many rows to review in each system.
+
+        With four systems, nearly every row has a doubtful code in one of them, so the number of
+        such rows would say little.
+        """
+        counts = [
+            f"{name} {figures.to_check:,} of {figures.with_text:,}"
+            for name, figures in self.systems.items()
+            if figures.with_text
+        ]
+        return f"{', '.join(counts)} rows with text"
+
     def _closing(self) -> list[str]:
         rate = self.rows / self.seconds if self.seconds else 0.0
         lines = [
@@ -152,9 +170,7 @@ class Summary:
             f"{plain(self.cost_usd)} USD"
         ]
         if self.to_check:
-            lines.append(
-                f"{self.to_check:,} of {self.rows:,} rows need a look: review, no match or failed"
-            )
+            lines.append(f"need a look (review, no match or failed): {self._to_check_by_system()}")
         if self.replaced_characters:
             lines.append(
                 f"{self.replaced_characters:,} characters of titles are not in the file's "
