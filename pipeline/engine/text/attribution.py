@@ -13,13 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.text.cleaning import MAX_CHARS
+from pipeline.engine.text.stop_words import says_nothing
 
 __all__ = ["Parts", "Reasons", "named", "strongest"]
 
 Array: TypeAlias = npt.NDArray[Any]
 
 Reasons: TypeAlias = tuple[tuple[str, float], ...]
-"""Words as the text writes them, strongest first, each with its share of the positive pull."""
+"""Words as the text writes them, strongest first, each with its share of the positive pull of the
+words that `says_nothing` does not leave out."""
 
 MOST = 5
 LEAST = 0.05
@@ -59,7 +61,7 @@ def strongest(
     by_word: dict[str, float] = defaultdict(float)
     for word, pull in zip(parts.words, _shared_out(parts, features, pulls).tolist(), strict=True):
         by_word[word] += pull
-    positive = {word: pull for word, pull in by_word.items() if pull > 0}
+    positive = {word: pull for word, pull in by_word.items() if pull > 0 and not says_nothing(word)}
     whole = sum(positive.values())
     best = sorted(positive, key=lambda word: -positive[word])[:MOST]
     written = _spellings(text, set(best), fold)
