@@ -81,7 +81,8 @@ def classify(
 
     Args:
         data: a pandas frame, a pyarrow table, any object with Arrow's C stream (such as a Polars
-            frame), or the path of a CSV or Parquet file.
+            frame), or the path of a CSV, Parquet or JSON Lines
+            file.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.

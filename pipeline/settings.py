@@ -24,8 +24,8 @@ __all__ = [
     "parse_systems",
 ]
 
-Format: TypeAlias = Literal["csv", "parquet"]
-FORMATS: tuple[Format, ...] = ("csv", "parquet")
+Format: TypeAlias = Literal["csv", "parquet", "jsonl"]
+FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl")
 
 EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = ("learned", "lexical")

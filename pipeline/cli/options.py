@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import click
 
-from pipeline.settings import FORMATS, CsvOptions
+from pipeline.settings import FORMATS, CsvOptions, Format
 
 __all__ = [
     "DialectOptions",
@@ -113,7 +113,7 @@ class DialectOptions:
         no_header: the opposite of ``header`` there.
     """
 
-    input_format: Literal["csv", "parquet"] | None
+    input_format: Format | None
     delimiter: str | None
     encoding: str | None
     line_end: Literal["lf", "crlf", "cr"] | None = None

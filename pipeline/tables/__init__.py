@@ -17,6 +17,8 @@ from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.csv_writer import CsvWriter
 from pipeline.tables.formats import TAB_SUFFIXES, format_of, output_format_of, split_suffixes
+from pipeline.tables.json_reader import JsonReader
+from pipeline.tables.json_writer import JsonWriter
 from pipeline.tables.labels import labels
 from pipeline.tables.parquet_reader import ParquetReader
 from pipeline.tables.parquet_writer import ParquetWriter
@@ -57,9 +59,13 @@ def open_reader(
         InputError: the file is missing or damaged, or has no such text column.
     """
     _check_file(path)
-    if format_of(path, input_format) == "parquet":
-        return ParquetReader(path, text_columns)
-    return CsvReader(path, text_columns, options or CsvOptions())
+    match format_of(path, input_format):
+        case "parquet":
+            return ParquetReader(path, text_columns)
+        case "jsonl":
+            return JsonReader(path, text_columns)
+        case "csv":
+            return CsvReader(path, text_columns, options or CsvOptions())
 
 
 def read_table(path: Path, table_format: Format, options: CsvOptions | None = None) -> pa.Table:
@@ -84,12 +90,20 @@ def open_writer(
     Raises:
         OutputError: the format cannot hold the columns, or the compression that the name asks for.
     """
-    if output_format == "parquet":
-        _refuse_compression(name)
-        compression = reader.compression if isinstance(reader, ParquetReader) else ()
-        _refuse_duplicate_names(reader.schema.names)
-        return ParquetWriter(path, reader.schema, new_fields, compression)
-    new_names = [field.name for field in new_fields]
+    match output_format:
+        case "parquet":
+            _refuse_compression(name)
+            compression = reader.compression if isinstance(reader, ParquetReader) else ()
+            _refuse_duplicate_names(reader.schema.names, "Parquet")
+            return ParquetWriter(path, reader.schema, new_fields, compression)
+        case "jsonl":
+            _refuse_duplicate_names(reader.schema.names, "JSON")
+            return JsonWriter(path, name)
+        case "csv":
+            return _csv_writer(path, name, reader, [field.name for field in new_fields])
+
+
+def _csv_writer(path: Path, name: str, reader: Reader, new_names: Sequence[str]) -> CsvWriter:
     if isinstance(reader, CsvReader):
         dialect, header = reader.dialect, reader.header
         return CsvWriter(path, dialect, name, header, reader.schema.names, new_names)
@@ -103,7 +117,7 @@ def _check_file(path: Path) -> None:
         return
     if path.is_dir() or not path.exists():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError(f"{path} {what}.", "Give the path of a CSV or Parquet file.")
+        raise InputError(f"{path} {what}.", "Give the path of a table: CSV, Parquet or JSON Lines.")
     raise InputError(
         f"{path} is not a regular file, and a table must be read twice.",
         "Pipe it to standard input, with - as the path.",
@@ -118,10 +132,10 @@ def _refuse_compression(name: str) -> None:
         )
 
 
-def _refuse_duplicate_names(names: Sequence[str]) -> None:
+def _refuse_duplicate_names(names: Sequence[str], words: str) -> None:
     twice = sorted(name for name, often in Counter(names).items() if often > 1)
     if twice:
         raise OutputError(
-            f"Parquet cannot hold two columns with the same name: {listed(twice)}.",
+            f"{words} cannot hold two columns with the same name: {listed(twice)}.",
             "Rename them, or write CSV: --output-format csv.",
         )

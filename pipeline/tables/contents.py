@@ -12,11 +12,12 @@ from typing import Literal, TypeAlias
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
 
-__all__ = ["FIRST_BYTES", "Contents", "contents_of", "refuse_other_contents"]
+__all__ = ["SAMPLE_BYTES", "Contents", "contents_of", "refuse_other_contents"]
 
-FIRST_BYTES = 8
+SAMPLE_BYTES = 64 * 1024
+"""How much of a file's beginning shows what it is."""
 
-Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "zip", "OLE", "JSON"]
+Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "zip", "OLE", "JSON", "JSON Lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +84,22 @@ JSON = Contents(
     b"",
     "",
     "JSON",
-    "Convert the file first, with pandas for example: pandas.read_json(FILE, lines=True)"
-    ".to_parquet(FILE.parquet); without lines=True if it is one list.",
+    "Write each object on a line, as JSON Lines: jq -c '.[]' FILE > FILE.jsonl.",
+)
+
+JSON_LINES = Contents(
+    "JSON Lines",
+    b"",
+    ".jsonl",
+    "JSON Lines",
+    "Use --input-format jsonl, or rename it to end in .jsonl.",
 )
 
 
 def contents_of(first: bytes) -> Contents | None:
     """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
-    return next((known for known in KNOWN if first.startswith(known.magic)), None)
+    found = next((known for known in KNOWN if first.startswith(known.magic)), None)
+    return found or _json_contents(first)
 
 
 def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) -> None:
@@ -107,28 +116,28 @@ def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) 
     if first is None:
         first = b""
         with suppress(OSError), open_regular(path) as file:
-            first = file.read(FIRST_BYTES)
-    found = contents_of(first) or (JSON if _is_json(first) else None)
+            first = file.read(SAMPLE_BYTES)
+    found = contents_of(first)
     if found is not None and found.kind != wanted:
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
 
 
-def _is_json(first: bytes) -> bool:
-    """Return whether a file begins with a JSON object or a list of objects.
+def _json_contents(first: bytes) -> Contents | None:
+    """Return what a file is that begins with a JSON object or a list of objects.
 
     The first cell of a CSV file may be an object too, so a line that continues after it is CSV.
     """
     begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
     if not begin.startswith((b"{", b"[")):
-        return False
+        return None
     line = begin.splitlines()[0].rstrip()
     bare = line.replace(b" ", b"")
     if bare in (b"{", b"[") or bare.startswith(b"[{"):
-        return True
+        return JSON
     try:
-        return isinstance(json.loads(line), dict)
+        return JSON_LINES if isinstance(json.loads(line), dict) else None
     except json.JSONDecodeError as error:
         cut_off = line == begin.rstrip() and not error.msg.startswith("Extra data")
-        return cut_off and bare.startswith(b'{"')
+        return JSON_LINES if cut_off and bare.startswith(b'{"') else None
     except (ValueError, RecursionError):  # not UTF-8, or nested a thousand times
-        return False
+        return None

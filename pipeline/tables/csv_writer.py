@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.errors import InputError
-from pipeline.quoting import quoted
-from pipeline.tables.cells import arrow_cells, cell
+from pipeline.tables.cells import arrow_texts, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch
 from pipeline.tables.streams import compression_of, open_output
@@ -74,7 +72,8 @@ class CsvWriter:
 
     def _original(self, batch: pa.RecordBatch) -> list[str]:
         columns = [
-            _cells(name, column) for name, column in zip(self._names, batch.columns, strict=True)
+            arrow_texts(name, column)
+            for name, column in zip(self._names, batch.columns, strict=True)
         ]
         end = self._dialect.terminator
         return [self._record(row) + end for row in zip(*columns, strict=True)]
@@ -113,14 +112,3 @@ class CsvWriter:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\r\n", **self._dialect.parameters()).writerow(cells)
         return buffer.getvalue().removesuffix("\r\n")
-
-
-def _cells(name: str, column: pa.Array) -> Sequence[str]:
-    try:
-        return arrow_cells(column)
-    except (ValueError, OverflowError, LookupError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(
-            f"The column {quoted(name)} has a value that cannot be written as text: {reason}.",
-            "Fix the table, or keep its values: --output-format parquet.",
-        ) from error

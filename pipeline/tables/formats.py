@@ -17,23 +17,26 @@ SUFFIXES: dict[str, Format] = {
     ".txt": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
 }
 
 TAB_SUFFIXES = (".tsv", ".tab")
 
-SUPPORTED = "CSV (.csv, .tsv, .txt; with .gz or .zst compressed) and Parquet (.parquet) are"
+SUPPORTED = (
+    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), both also with .gz or .zst, and "
+    "Parquet (.parquet) are"
+)
 
 SHEET = "Save the sheet as CSV first."
 RECORDS = (
-    "Convert the file first, with pandas for example: "
-    "pandas.read_json({name!r}{more}).to_parquet({parquet!r})."
+    "If it is a list of objects, write each on a line, as JSON Lines: "
+    "jq -c '.[]' {name} > {stem}.jsonl."
 )
 OTHER = "Convert the file to CSV or Parquet first."
 
 UNSUPPORTED = {
     ".json": ("JSON", RECORDS),
-    ".jsonl": ("JSON Lines", RECORDS),
-    ".ndjson": ("JSON Lines", RECORDS),
     ".xlsx": ("Excel", SHEET),
     ".xlsm": ("Excel", SHEET),
     ".xlsb": ("Excel", SHEET),
@@ -67,12 +70,11 @@ def format_of(path: Path, stated: Format | None = None) -> Format:
     if found is not None:
         return found
     suffix = _suffix(path)
-    hint = "Use --input-format csv, or a suffix such as .csv, .csv.gz or .parquet."
+    hint = "Use --input-format csv, or a suffix such as .csv, .csv.gz, .jsonl or .parquet."
     if suffix in UNSUPPORTED:
-        more = "" if suffix == ".json" else ", lines=True"
-        parquet = f"{split_suffixes(path)[0].removesuffix(suffix)}.parquet"
-        hint = UNSUPPORTED[suffix][1].format(name=path.name, more=more, parquet=parquet)
-    raise InputError(_unknown(path, "the table is"), hint)
+        stem = split_suffixes(path)[0].removesuffix(suffix)
+        hint = UNSUPPORTED[suffix][1].format(name=path.name, stem=stem)
+    raise InputError(_unknown(path), hint)
 
 
 def output_format_of(path: Path, stated: Format | None = None) -> Format:
@@ -85,16 +87,16 @@ def output_format_of(path: Path, stated: Format | None = None) -> Format:
     if found is not None:
         return found
     raise OutputError(
-        _unknown(path, "to write"),
-        "Use a suffix such as .csv, .csv.gz or .parquet, or --output-format csv.",
+        _unknown(path),
+        "Use a suffix such as .csv, .csv.gz, .jsonl or .parquet, or --output-format csv.",
     )
 
 
-def _unknown(path: Path, purpose: str) -> str:
+def _unknown(path: Path) -> str:
     suffix = _suffix(path)
     if suffix in UNSUPPORTED:
         return f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet; {SUPPORTED}."
-    return f"The name {path.name!r} does not say whether {purpose} CSV or Parquet."
+    return f"The name {path.name!r} does not show the format of the table."
 
 
 def _by_suffix(path: Path) -> Format | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
-from pipeline.tables.contents import FIRST_BYTES, contents_of
+from pipeline.tables.contents import SAMPLE_BYTES, contents_of
 
 __all__ = [
     "compression_of",
@@ -88,17 +88,30 @@ def sha256_of(path: Path) -> str:
 def spooled(stream: BinaryIO) -> Iterator[Path]:
     """Copy a stream, which can be read only once, to a temporary file.
 
-    The file's suffix follows from its first bytes.
+    The file's suffix follows from its first bytes, decompressed.
     """
     with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
-        first = stream.read(FIRST_BYTES)
-        found = contents_of(first)
-        suffix = (found and found.suffix) or ".csv"
-        path = Path(folder) / f"stdin{suffix}"
-        with path.open("wb") as file:
-            file.write(first)
+        copy = Path(folder) / "stdin"
+        with copy.open("wb") as file:
             shutil.copyfileobj(stream, file)
+        path = copy.with_name(f"stdin{_suffix_of(copy)}")
+        copy.rename(path)
         yield path
+
+
+def _suffix_of(path: Path) -> str:
+    """Return the suffix that the name of a file should have."""
+    with path.open("rb") as file:
+        first = file.read(SAMPLE_BYTES)
+    found = contents_of(first)
+    if found is None or found.kind not in ("gzip", "zstd"):
+        return (found and found.suffix) or ".csv"
+    try:
+        with pa.input_stream(pa.BufferReader(first), compression=found.kind) as stream:
+            inner = contents_of(stream.read(SAMPLE_BYTES))
+    except OSError:  # damaged, as opening the file will show; or cut off at the sample
+        inner = None
+    return f"{(inner and inner.suffix) or '.csv'}{'.gz' if found.kind == 'gzip' else '.zst'}"
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:

@@ -168,7 +168,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--model", "nowhere"], "nowhere is no model"),
         (["--suspects", "mine.csv", "--compare", "engine", "lexical"], "Evaluate one of them"),
         (["--suspects", "labelled.csv"], "is the input"),
-        (["--suspects", "mine"], "does not say whether to write CSV or Parquet"),
+        (["--suspects", "mine"], "does not show the format of the table"),
         (["--suspects", "s.csv", "--reference-column", "id"], "--reference-column"),
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),

@@ -248,7 +248,7 @@ def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "nowhere.csv"], "Give the path of a CSV or Parquet file."),
+        (["run", "nowhere.csv"], "Give the path of a table: CSV, Parquet or JSON Lines."),
         (["run", "tenders.csv", "--text-column", "Descripton"], "Did you mean 'description'?"),
         (["run", "tenders.csv", "--systems", "cpv,ted"], "Choose from cpv, psc, unspsc, naics"),
         (["run", "tenders.csv", "--top", "99"], "from 1 to 10"),

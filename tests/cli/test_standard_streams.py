@@ -181,3 +181,15 @@ def test_parquet_is_not_sent_to_a_terminal(tmp_path: Path, table: Path) -> None:
     assert done.returncode == 2
     assert "A Parquet table cannot be shown on a terminal." in done.stderr
     assert "--output-format csv" in done.stderr
+
+
+def test_json_lines_are_recognised_and_keep_their_bytes(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    lines = [b'{"tender":{"title":"Road marking"}, "n":1.10}', b"", b'{"tender":{}}']
+    feed(monkeypatch, b"\n".join(lines))
+    assert command("run", "-", "--systems", "psc", "--text-column", "tender.title") == 0
+    first, blank, last = capfdbinary.readouterr().out.split(b"\n")
+    assert first.startswith(lines[0][:-1] + b', "psc_code": "')
+    assert blank == b""
+    assert json.loads(last)["psc_status"] == "empty"

@@ -97,8 +97,12 @@ def test_the_keys_of_a_manifest_are_these() -> None:
 
 
 def test_the_suffixes_are_these() -> None:
-    text = " ".join(cells[1] for cells in rows(page("reference/settings"), "format"))
-    assert [suffix for suffix in SUFFIXES if f"`{suffix}`" not in text] == []
+    found = {
+        suffix: cells[2]
+        for cells in rows(page("reference/formats"), "format")
+        for suffix in cells[1].split(", ")
+    }
+    assert found == {f"`{suffix}`": f"`{name}`" for suffix, name in SUFFIXES.items()}
 
 
 @pytest.mark.parametrize("place", range(len(SYSTEMS)))

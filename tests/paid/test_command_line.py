@@ -348,3 +348,14 @@ def test_who_says_no_buys_nothing(line: CommandLine, service: Service) -> None:
     assert process.returncode == 2
     assert service.asked == []
     assert not line.output.exists()
+
+
+def test_json_lines_are_bought_like_any_table(line: CommandLine, service: Service) -> None:
+    line.table, line.output = line.table.with_suffix(".jsonl"), line.output.with_suffix(".jsonl")
+    line.table.write_text('{"t": {"a": "one text"}}\n{"t": {}}\n{"t": {"a": "one text"}}\n')
+    with line.at(service.app()):
+        assert line("run", "--text-column", "t.a", "--json") == 0
+    rows = [json.loads(text) for text in line.output.read_text().splitlines()]
+    assert [row["cpv_status"] for row in rows] == ["ok", "empty", "ok"]
+    assert rows[0]["cost_usd"] == line.summary["cost_usd"] != "0"
+    assert rows[2]["cost_usd"] == "0"

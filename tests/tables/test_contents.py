@@ -59,23 +59,23 @@ def test_other_contents_of_a_parquet_file_are_called_by_their_name(
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "words", "hint"),
     [
-        b'{"id": 1, "description": "roads"}\n{"id": 2}\n',
-        b'{"id": 1}',
-        b'[\n  {"id": 1}\n]\n',
-        b'\xef\xbb\xbf\n [ {"id": 1},\n{"id": 2}]',
-        b'{\n  "id": 1\n}',
-        b'[{"id": 1}]',
-        b'[{"id": "' + b"x" * 300_000 + b'"}]',
+        (b'{"id": 1, "description": "roads"}\n{"id": 2}\n', "JSON Lines", ".jsonl"),
+        (b'{"id": 1}', "JSON Lines", ".jsonl"),
+        (b'[\n  {"id": 1}\n]\n', "JSON", "jq -c '.[]'"),
+        (b'\xef\xbb\xbf\n [ {"id": 1},\n{"id": 2}]', "JSON", "jq -c '.[]'"),
+        (b'{\n  "id": 1\n}', "JSON", "jq -c '.[]'"),
+        (b'[{"id": 1}]', "JSON", "jq -c '.[]'"),
+        (b'[{"id": "' + b"x" * 300_000 + b'"}]', "JSON", "jq -c '.[]'"),
     ],
 )
-def test_json_is_called_by_its_name(tmp_path: Path, data: bytes) -> None:
+def test_json_is_called_by_its_name(tmp_path: Path, data: bytes, words: str, hint: str) -> None:
     (tmp_path / "t.csv").write_bytes(data)
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.csv", ["description"])
-    assert caught.value.message == f"{tmp_path / 't.csv'} holds JSON, not CSV."
-    assert "pandas.read_json" in caught.value.hint
+    assert caught.value.message == f"{tmp_path / 't.csv'} holds {words}, not CSV."
+    assert hint in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,10 @@ def parquet_bytes() -> bytes:
         (gzip.compress(DATA, mtime=0), ".csv.gz"),
         (compressed(DATA, ".zst"), ".csv.zst"),
         (parquet_bytes(), ".parquet"),
+        (b'\n {"a": "b"}\n', ".jsonl"),
+        (gzip.compress(b'{"a": "b"}\n', mtime=0), ".jsonl.gz"),
+        (compressed(b'{"a": "b"}\n', ".zst"), ".jsonl.zst"),
+        (gzip.compress(b'{"a": "b"}\n', mtime=0)[:15], ".csv.gz"),
     ],
 )
 def test_standard_input_is_copied_to_a_file_whose_suffix_says_what_it_is(

@@ -1,0 +1,247 @@
+"""Reads JSON Lines, keeping every record's original bytes."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.tables.contents import refuse_other_contents
+from pipeline.tables.json_records import Kind, kind_of, merged, parsed, raw_members, texts_at
+from pipeline.tables.streams import fingerprint_of, open_input
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.texts import check_names, encodable, find_column, join_texts
+
+__all__ = ["JsonBatch", "JsonReader"]
+
+CHUNK_BYTES = 1 << 20
+
+RECORD_BYTES = 1 << 28
+"""The longest record; without a limit, one could fill the memory."""
+
+NESTED_NAMES = 1_000
+"""How many nested names an error about a missing column may choose its suggestion from."""
+
+TYPES: dict[Kind, pa.DataType] = {
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "large int": pa.int64(),
+    "float": pa.float64(),
+}
+"""The Arrow types of keys; others are text."""
+
+HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
+
+
+@dataclass(frozen=True, slots=True)
+class JsonBatch:
+    """Records of a JSON Lines file.
+
+    Attributes:
+        texts: the text of each record.
+        raw: each record's bytes as in the file, with blank lines before it and its line end.
+        kinds: the kind of each key of the file.
+        trailing: blank lines after the last record of the file.
+    """
+
+    texts: Sequence[str]
+    raw: Sequence[bytes]
+    kinds: dict[str, Kind]
+    trailing: bytes = b""
+
+    def to_arrow(self) -> pa.RecordBatch:
+        """Return the keys as columns; null where a record lacks one.
+
+        Nested values are JSON text, as are texts of a key that also has nested values.
+
+        Raises:
+            InputError: a value has an unpaired surrogate, which Arrow's text cannot hold.
+        """
+        lines = [raw.decode("utf-8-sig") for raw in self.raw]
+        records = [parsed(line) for line in lines]
+        members = [raw_members(line) for line in lines] if "nested" in self.kinds.values() else []
+        try:
+            arrays = [
+                _nested_array(name, members) if kind == "nested" else _array(name, kind, records)
+                for name, kind in self.kinds.items()
+            ]
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"The table has an unpaired surrogate, U+{ord(error.object[error.start]):04X}, "
+                "which only JSON Lines can hold.",
+                "Fix the table, or write JSON Lines: --output-format jsonl.",
+            ) from error
+        return pa.RecordBatch.from_arrays(arrays, schema=_schema(self.kinds))
+
+    def head(self, rows: int) -> JsonBatch:
+        """Return the first records only."""
+        return JsonBatch(self.texts[:rows], self.raw[:rows], self.kinds)
+
+
+class JsonReader:
+    """A JSON Lines file. Opening it reads all of it, because any record may have further keys.
+
+    Attributes:
+        opened_fingerprint: see `Reader.opened_fingerprint`.
+        schema: the keys of all records, in the order in which they first occur.
+    """
+
+    def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
+        self._path = path
+        self._wanted = text_columns
+        self.opened_fingerprint = fingerprint_of(path)
+        self._kinds: dict[str, Kind] = {}
+        self._scan()
+        check_names(self._kinds, path)
+        self.schema: pa.Schema = _schema(self._kinds)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the file's bytes."""
+        return fingerprint_of(self._path)
+
+    def batches(self) -> Iterator[JsonBatch]:
+        """Read the file from its beginning; see `Reader.batches`."""
+        texts: list[str] = []
+        raws: list[bytes] = []
+        size = 0
+        trailing = b""
+        for line, raw, record in self._records():
+            if record is None:
+                trailing = raw
+                break
+            texts.append(join_texts(text for found in self._texts(line, record) for text in found))
+            raws.append(raw)
+            size += len(raw)
+            if len(raws) == BATCH_ROWS or size >= BATCH_CHARS:
+                yield JsonBatch(encodable(texts), raws, self._kinds)
+                texts, raws, size = [], [], 0
+        if raws or trailing:
+            yield JsonBatch(encodable(texts), raws, self._kinds, trailing)
+
+    def _scan(self) -> None:
+        """Find the keys of all records and what their values are.
+
+        Raises:
+            InputError: a record is malformed, or no record has one of the text columns.
+        """
+        found: set[str] = set()
+        nested: dict[str, None] = {}
+        empty = True
+        for line, _, record in self._records():
+            if record is None:
+                break
+            empty = False
+            for key, value in record.items():
+                self._kinds[key] = merged(self._kinds.get(key, "null"), kind_of(value))
+            if len(found) < len(self._wanted):
+                texts = zip(self._wanted, self._texts(line, record, missing=None), strict=True)
+                found |= {name for name, values in texts if values is not None}
+                nested |= dict.fromkeys(_nested_names(record) if len(nested) < NESTED_NAMES else ())
+        if empty:
+            raise InputError(f"{self._path} is empty.", "JSON Lines needs at least one record.")
+        for name in self._wanted:
+            if name not in found and name not in self._kinds:
+                find_column([*self._kinds, *nested], name, self._path, "--text-column")
+
+    def _texts(self, line: int, record: dict[str, Any], missing: Any = ()) -> list[Any]:
+        try:
+            found = [texts_at(record, path) for path in self._wanted]
+        except ValueError as error:
+            raise InputError(
+                f"{self._path}, line {line}: {error}.",
+                "Name a key in it with a dot: --text-column tender.title.",
+            ) from error
+        return [missing if texts is None else texts for texts in found]
+
+    def _records(self) -> Iterator[tuple[int, bytes, dict[str, Any] | None]]:
+        """Yield (line number, raw bytes, record) of every record.
+
+        Blank lines are part of the next record's raw bytes; those at the end come with None.
+        """
+        blank = b""
+        line = 0
+        for line, raw in enumerate(_lines(self._path), 1):
+            content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
+            if not content.strip():
+                blank += raw
+                continue
+            yield line, blank + raw, self._parsed(line, content)
+            blank = b""
+        if blank:
+            yield line, blank, None
+
+    def _parsed(self, line: int, content: bytes) -> dict[str, Any]:
+        try:
+            return parsed(content.decode())
+        except UnicodeDecodeError as error:
+            reason = f"byte 0x{content[error.start]:02X} is not UTF-8"
+        except ValueError as error:
+            if line == 1:
+                refuse_other_contents(self._path, "JSON Lines", content)
+            reason = f"the record is not JSON: {error}"
+        raise InputError(f"{self._path}, line {line}: {reason}.", HINT_RECORD)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield every line with its line end, which the last line may lack."""
+    pieces: list[bytes] = []
+    size = 0
+    with open_input(path) as stream:
+        while chunk := stream.read(CHUNK_BYTES):
+            first, *more = chunk.split(b"\n")
+            pieces.append(first)
+            size += len(first)
+            if size > RECORD_BYTES:
+                raise InputError(
+                    f"{path} has a line of more than {RECORD_BYTES:,} bytes.", HINT_RECORD
+                )
+            if more:
+                yield b"".join(pieces) + b"\n"
+                pieces = [more.pop()]
+                size = len(pieces[0])
+                for line in more:
+                    yield line + b"\n"
+    if last := b"".join(pieces):
+        yield last
+
+
+def _schema(kinds: dict[str, Kind]) -> pa.Schema:
+    return pa.schema([(name, TYPES.get(kind, pa.string())) for name, kind in kinds.items()])
+
+
+def _array(name: str, kind: Kind, records: Sequence[dict[str, Any]]) -> pa.Array:
+    values = [record.get(name) for record in records]
+    match kind:
+        case "int" | "large int":
+            return pa.array([value and int(value) for value in values], pa.int64())
+        case "float":
+            return pa.array([value and float(value) for value in values], pa.float64())
+        case "bool":
+            return pa.array(values, pa.bool_())
+        case _:
+            texts = [_word(value) if isinstance(value, bool) else value for value in values]
+            return pa.array(texts, pa.string())
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _nested_array(name: str, members: Sequence[dict[str, str]]) -> pa.Array:
+    values = [record.get(name) for record in members]
+    return pa.array([None if value == "null" else value for value in values], pa.string())
+
+
+def _nested_names(record: dict[str, Any], prefix: str = "", depth: int = 4) -> Iterator[str]:
+    """Yield the dotted names of values within a record's objects."""
+    for key, value in record.items():
+        inner = value[0] if isinstance(value, list) and value else value
+        if isinstance(inner, dict) and depth:
+            yield from _nested_names(inner, f"{prefix}{key}.", depth - 1)
+        elif prefix:
+            yield prefix + key

@@ -1,0 +1,164 @@
+"""Parses JSON records without changing a number, and types their keys for other formats."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, TypeAlias
+
+from pipeline.quoting import quoted
+
+__all__ = ["Kind", "Number", "kind_of", "merged", "parsed", "raw_members", "texts_at"]
+
+Kind: TypeAlias = Literal["null", "bool", "int", "large int", "float", "text", "nested"]
+"""What the values of a key are; ``int`` fits in 53 bits, ``large int`` in 64."""
+
+SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class Number(str):
+    """A number as written, so that 1.10 and 20-digit integers keep their digits."""
+
+    __slots__ = ()
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Return a record; its numbers are of type `Number`.
+
+    Raises:
+        ValueError: the text is not one JSON object, or a key occurs twice in an object.
+    """
+    try:
+        record = DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at character {error.pos + 1}") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"it is {_described(record)}, not an object")
+    return record
+
+
+def raw_members(text: str) -> dict[str, str]:
+    """Return the JSON text of each value of a record that `parsed` accepts."""
+    found: dict[str, str] = {}
+    at = _after_space(text, 0) + 1
+    while text[at := _after_space(text, at)] != "}":
+        key, at = DECODER.raw_decode(text, _after_space(text, at + (text[at] == ",")))
+        start = _after_space(text, _after_space(text, at) + 1)
+        _, at = DECODER.raw_decode(text, start)
+        found[key] = text[start:at]
+    return found
+
+
+def texts_at(record: Mapping[str, Any], path: str) -> list[str] | None:
+    """Return the texts at a path such as ``tender.title``; None if the record lacks it.
+
+    A key may itself contain dots. A list on the way stands for all its items.
+
+    Raises:
+        ValueError: the path ends at an object.
+    """
+    found = list(_values(record, path))
+    return [text for value in found for text in _texts(value, path)] if found else None
+
+
+def kind_of(value: Any) -> Kind:
+    """Return the kind of a parsed value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "bool"
+        case Number():
+            return _kind_of_number(value)
+        case str():
+            return "text"
+        case _:
+            return "nested"
+
+
+def merged(one: Kind, other: Kind) -> Kind:
+    """Return the kind that holds the values of two kinds unchanged."""
+    kinds = {one, other} - {"null"}
+    if len(kinds) < 2:
+        return kinds.pop() if kinds else "null"
+    if "nested" in kinds:
+        return "nested"
+    if kinds == {"int", "large int"}:
+        return "large int"
+    return "float" if kinds == {"int", "float"} else "text"
+
+
+def _kind_of_number(number: str) -> Kind:
+    if number.lstrip("-").isdigit() and number != "-0":
+        if len(number) > 20 or not -(2**63) <= int(number) < 2**63:
+            return "text"
+        return "int" if abs(int(number)) <= 2**53 else "large int"
+    try:
+        exact = Decimal(number) == Decimal(repr(float(number)))
+    except InvalidOperation:  # an exponent of twenty digits
+        exact = False
+    return "float" if exact else "text"
+
+
+def _values(value: Any, path: str) -> Iterator[Any]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(item, path)
+    elif not path:
+        yield value
+    elif isinstance(value, dict):
+        for key in _keys(path):
+            if key in value:
+                yield from _values(value[key], path[len(key) + 1 :])
+                return
+
+
+def _keys(path: str) -> Iterator[str]:
+    """Yield the keys that a path may begin with, the longest first."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+
+
+def _texts(value: Any, path: str) -> Sequence[str]:
+    match value:
+        case None:
+            return []
+        case bool():
+            return ["true" if value else "false"]
+        case str():
+            return [value]
+        case _:
+            raise ValueError(f"{quoted(path)} is {_described(value)}, not text")
+
+
+def _described(value: Any) -> str:
+    names = {"dict": "an object", "list": "an array", "Number": "a number", "str": "a text"}
+    return names.get(type(value).__name__, json.dumps(value))
+
+
+def _after_space(text: str, at: int) -> int:
+    found = SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise ValueError(f"the key {quoted(twice)} occurs twice in an object")
+    return found
+
+
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=Number, parse_float=Number, parse_constant=_refused
+)

@@ -1,0 +1,135 @@
+"""Writes JSON Lines: original records unchanged, values of other tables as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.money import plain
+from pipeline.tables.cells import arrow_texts
+from pipeline.tables.json_reader import JsonBatch
+from pipeline.tables.json_records import parsed
+from pipeline.tables.streams import compression_of, open_output
+from pipeline.tables.table import Batch, NewColumn
+
+__all__ = ["JsonWriter", "json_bytes"]
+
+SPACE = b" \t\r\n"
+
+NO_NUMBERS = ("nan", "inf", "-inf")
+"""Floats that JSON does not have; they are written as text."""
+
+
+class JsonWriter:
+    """A JSON Lines file being written.
+
+    Args:
+        path: the file to write.
+        name: its final name, whose suffix may ask for compression.
+    """
+
+    replaced_characters = 0
+
+    def __init__(self, path: Path, name: str) -> None:
+        with ExitStack() as stack:
+            self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
+            self._closing = stack.pop_all()
+
+    def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
+        """Write the batch's original records with the new keys after their own."""
+        keys = [json_bytes(column.name) for column in columns]
+        values = zip(*(map(json_bytes, column.values) for column in columns), strict=True)
+        new = [b", ".join(map(b": ".join, zip(keys, row, strict=True))) for row in values]
+        if isinstance(batch, JsonBatch):
+            records: Iterable[bytes] = batch.raw
+            trailing = batch.trailing
+        else:
+            records, trailing = _records(batch.to_arrow()), b""
+        self._stream.write(b"".join(map(_appended, records, new)) + trailing)
+
+    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - JSON cannot hold metadata
+        """Finish the file."""
+        self._closing.close()
+
+    def abort(self) -> None:
+        """Close the file."""
+        self._closing.close()
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value of a new column as JSON; money as text, so that it stays exact."""
+    if isinstance(value, Decimal):
+        value = plain(value)
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # an unpaired surrogate
+        return json.dumps(value).encode()
+
+
+def _appended(record: bytes, new: bytes) -> bytes:
+    """Insert new members before the brace that ends a record."""
+    end = record.rindex(b"}")
+    body = record[:end].rstrip(SPACE)
+    comma = b"" if body.endswith(b"{") else b", "
+    return body + comma + new + record[len(body) :]
+
+
+def _records(batch: pa.RecordBatch) -> list[bytes]:
+    names = [json.dumps(name, ensure_ascii=False) for name in batch.schema.names]
+    columns = map(_json_values, names, batch.columns)
+    return [f"{{{', '.join(row)}}}\n".encode() for row in zip(*columns, strict=True)]
+
+
+def _json_values(name: str, column: pa.Array) -> list[str]:
+    """Return ``"name": value`` for each value of a column."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    texts = arrow_texts(name, column)
+    if pa.types.is_nested(column.type):
+        _check_numbers(name, texts)
+    bare = _is_bare(column.type)
+    nulls = column.is_null().to_pylist()
+    return [
+        f"{name}: {_json_value(text, null, bare)}" for text, null in zip(texts, nulls, strict=True)
+    ]
+
+
+def _json_value(text: str, null: bool, bare: bool) -> str:
+    if null:
+        return "null"
+    return text if bare and text not in NO_NUMBERS else json.dumps(text, ensure_ascii=False)
+
+
+def _check_numbers(name: str, texts: Sequence[str]) -> None:
+    """Refuse nested values with numbers that JSON does not have."""
+    for text in texts:
+        if text and ("NaN" in text or "Infinity" in text):
+            try:
+                parsed(f'{{"value": {text}}}')
+            except ValueError as error:
+                raise InputError(
+                    f"The column {name} has a value that cannot be written as JSON: {error}.",
+                    "Fix the table, or keep its values: --output-format parquet.",
+                ) from error
+
+
+def _is_bare(kind: pa.DataType) -> bool:
+    """Return whether the text of a type's values is JSON already."""
+    types = pa.types
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_boolean(kind)
+        or types.is_nested(kind)
+    )

@@ -1,0 +1,287 @@
+"""JSON Lines: records keep their bytes, conversions keep their values, bad records are named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError, OutputError
+from pipeline.settings import Format
+from pipeline.tables import NewColumn, Reader, open_reader, open_writer, read_table
+from pipeline.tables.table import ARROW_USD
+from tests.tables.rewriting import folder, rewrite
+
+CODE = pa.field("code", pa.string())
+COST = pa.field("cost", ARROW_USD)
+
+
+def reader_of(place: Path, data: bytes, text_columns: Sequence[str] = ()) -> Reader:
+    (place / "t.jsonl").write_bytes(data)
+    return open_reader(place / "t.jsonl", text_columns)
+
+
+def texts_of(place: Path, data: bytes, text_columns: Sequence[str]) -> list[str]:
+    return [t for b in reader_of(place, data, text_columns).batches() for t in b.texts]
+
+
+def rewritten(place: Path, data: bytes, output_format: Format = "jsonl", suffix: str = "") -> Path:
+    """Add a code and a cost to each record."""
+    reader = reader_of(place, data)
+    rows = sum(len(batch.texts) for batch in reader.batches())
+    output = place / f"out.{output_format}{suffix}"
+    rewrite(reader, output, [("1", Decimal("0.1"))] * rows, output_format, [CODE, COST])
+    return output
+
+
+NEW = b'"code": "1", "cost": "0.1"'
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b'{"a": 1}\n{"b":[ ]}', b'{"a": 1, %b}\n{"b":[ ], %b}'),
+        (b'{"a":1.10 }  \r\n', b'{"a":1.10, %b }  \r\n'),
+        (b" {} \n\n \n{ }\n \n", b" {%b} \n\n \n{%b }\n \n"),
+        (b'\xef\xbb\xbf{"a":"}"}\n', b'\xef\xbb\xbf{"a":"}", %b}\n'),
+        (b'\n{"\\u00e9": "\xc3\xa9\\/\\ud800"}\n', b'\n{"\\u00e9": "\xc3\xa9\\/\\ud800", %b}\n'),
+    ],
+)
+def test_a_record_keeps_its_bytes_and_gets_new_keys(
+    tmp_path: Path, data: bytes, expected: bytes
+) -> None:
+    assert rewritten(tmp_path, data).read_bytes() == expected.replace(b"%b", NEW)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+RECORDS = st.lists(st.dictionaries(TEXT, JSON, max_size=3), min_size=1, max_size=4)
+
+
+@settings(max_examples=40)
+@given(RECORDS, st.booleans(), st.integers(1, 3))
+def test_any_record_comes_back(records: list[dict[str, Any]], spaced: bool, rows: int) -> None:
+    separators = (" , ", " : ") if spaced else (",", ":")
+    lines = [json.dumps(record, separators=separators) for record in records]
+    with folder() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.tables.json_reader.BATCH_ROWS", rows)
+        patch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 7)
+        output = rewritten(place, "\n".join(lines).encode())
+        found = [json.loads(line) for line in output.read_bytes().split(b"\n")]
+    new = {"code": "1", "cost": "0.1"}
+    assert found == [{**record, **new} for record in records]
+    for line, after in zip(lines, found, strict=True):
+        assert list(after) == [*json.loads(line), *new]
+
+
+@settings(max_examples=40)
+@given(RECORDS)
+def test_parquet_keeps_every_value_of_a_record(records: list[dict[str, Any]]) -> None:
+    """A key whose values fit no type becomes text; nested values become JSON."""
+    with folder() as place:
+        text = "\n".join(map(json.dumps, records))
+        table = pq.read_table(rewritten(place, text.encode(), "parquet"))
+    for record, row in zip(records, table.to_pylist(), strict=True):
+        for key, value in list(row.items())[:-2]:
+            wanted = record.get(key)
+            kind = table.schema.field(key).type
+            if wanted is None or not pa.types.is_string(kind):
+                assert value == wanted and (wanted is None or type(value) in (type(wanted), float))
+            elif isinstance(wanted, str):
+                assert value in (wanted, json.dumps(wanted))
+            else:
+                assert json.loads(value) == wanted
+
+
+def read_table_of(place: Path, data: bytes) -> pa.Table:
+    (place / "t.jsonl").write_bytes(data)
+    return read_table(place / "t.jsonl", "jsonl")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        (["1", "-2"], pa.int64(), [1, -2]),
+        (["1", "2.5", "null"], pa.float64(), [1.0, 2.5, None]),
+        (["9007199254740993", "1"], pa.int64(), [9007199254740993, 1]),
+        (["9007199254740993", "0.5"], pa.string(), ["9007199254740993", "0.5"]),
+        (["12345678901234567890123"], pa.string(), ["12345678901234567890123"]),
+        (["0.12345678901234567890"], pa.string(), ["0.12345678901234567890"]),
+        (["1e400", "1e99999999999999999999"], pa.string(), ["1e400", "1e99999999999999999999"]),
+        (["true", "null"], pa.bool_(), [True, None]),
+        (["true", "1", '"x"'], pa.string(), ["true", "1", "x"]),
+        (['"007"', '"NA"'], pa.string(), ["007", "NA"]),
+        (["[1,  1.10]", '"x"', "2"], pa.string(), ["[1,  1.10]", '"x"', "2"]),
+        (["null"], pa.string(), [None]),
+    ],
+)
+def test_the_values_of_a_key_decide_its_type(
+    tmp_path: Path, values: list[str], kind: pa.DataType, expected: list[Any]
+) -> None:
+    table = read_table_of(tmp_path, "\n".join(f'{{"a": {value}}}' for value in values).encode())
+    assert table.schema.field("a").type == kind
+    assert table["a"].to_pylist() == expected
+
+
+def test_keys_come_in_the_order_of_their_first_record(tmp_path: Path) -> None:
+    table = read_table_of(tmp_path, b'{"b":"1"}\n{"a":"2","b":"3"}\n{"c":"4","a":"5"}\n')
+    assert table.to_pydict() == {
+        "b": ["1", "3", None],
+        "a": [None, "2", "5"],
+        "c": [None, None, "4"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("record", "columns", "text"),
+    [
+        ('{"tender": {"title": " Road  works "}}', ["tender.title"], "Road works"),
+        ('{"tender.title": "A", "tender": {"title": "B"}}', ["tender.title"], "A"),
+        ('{"a.b": {"c": "A"}}', ["a.b.c"], "A"),
+        ('{"lots": [{"t": "A"}, {"u": 1}, {"t": "B"}]}', ["lots.t"], "A. B"),
+        ('{"t": ["A", "B"], "n": 1.10}', ["n", "t"], "1.10. A. B"),
+        ('{"t": true, "u": null}', ["t", "u"], "true"),
+        ('{"t": "\\ud800 roads"}', ["t"], "? roads"),
+        ('{"t": "A"}', ["u"], ""),
+    ],
+)
+def test_a_text_column_may_be_nested(
+    tmp_path: Path, record: str, columns: list[str], text: str
+) -> None:
+    other = '{"tender.title":"x","u":"x"}\n'
+    assert texts_of(tmp_path, f"{record}\n{other}".encode(), columns)[0] == text
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "hint"),
+    [
+        (b'{"a": "x"}\n{"a": ', "line 2: the record is not JSON", "one JSON object"),
+        (b'{"a": "x"}\n[1]\n', "line 2: the record is not JSON: it is an array", "one JSON object"),
+        (b'{"a": "x"}\n1\n', "it is a number", "one JSON object"),
+        (b'{"a": "x"} {"a": "y"}\n', "Extra data at character 12", "one JSON object"),
+        (b'{"a": NaN}\n', "NaN is not a JSON value", "one JSON object"),
+        (b'{"a": 1}\n\n{"a": 1, "a": 2}', "line 3: the record is not JSON: the key 'a' occurs", ""),
+        (b'{"b": {"c": 1, "c": 2}}', "the key 'c' occurs twice", "one JSON object"),
+        (b'{"a": "\xff"}\n', "line 1: byte 0xFF is not UTF-8", "UTF-8"),
+        (b'{"a": ' + b"[" * 100_000, "nested too deeply", "one JSON object"),
+        (b'[{"a": "x"}]', "holds JSON, not JSON Lines", "jq -c '.[]'"),
+        (b'{\n  "a": "x"\n}', "holds JSON, not JSON Lines", "jq -c '.[]'"),
+        (b"a,b\n1,2\n", "line 1: the record is not JSON: Expecting value", "one JSON object"),
+        (b"PAR1\x15", "holds a Parquet file, not JSON Lines", "--input-format parquet"),
+        (b"", "is empty", "at least one record"),
+        (b"\n \n", "is empty", "at least one record"),
+        (b'{"A": "x"}\n', "has no column 'a'. Its columns: 'A'", "--text-column 'A'"),
+        (b'{"t": {"a": "x"}}\n', "has no column 'a'. Its columns: 't', 't.a'", "'t.a'"),
+        (
+            b'{"a": {"b": "x"}}\n',
+            "line 1: 'a' is an object, not text",
+            "--text-column tender.title",
+        ),
+        (b'{"a": "x", "\\ud800": 1}\n', "unpaired surrogate, U+D800", "Rename"),
+    ],
+)
+def test_bad_records_are_errors_that_name_file_and_line(
+    tmp_path: Path, data: bytes, message: str, hint: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        texts_of(tmp_path, data, ["a"])
+    assert caught.value.message.startswith(str(tmp_path / "t.jsonl"))
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_record_without_end_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.json_reader.RECORD_BYTES", 1000)
+    monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
+    with pytest.raises(InputError, match="a line of more than 1,000 bytes"):
+        reader_of(tmp_path, b'{"a": "' + b"x" * 2000)
+
+
+def test_lone_surrogates_stay_in_json_lines_and_are_an_error_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"U\+D800, which only JSON Lines can hold"):
+        rewritten(tmp_path, b'{"a": "\\ud800"}', "parquet")
+
+
+def test_two_columns_of_one_name_cannot_become_keys(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,a\n1,2\n")
+    with pytest.raises(OutputError, match="JSON cannot hold two columns with the same name: 'a'"):
+        rewrite(open_reader(tmp_path / "t.csv", ()), tmp_path / "o.jsonl", [], "jsonl")
+
+
+def test_compressed_records_come_back(tmp_path: Path) -> None:
+    output = rewritten(tmp_path, b'{"a":1}\n', suffix=".gz")
+    assert read_table(output, "jsonl").to_pylist() == [{"a": 1, "code": "1", "cost": "0.1"}]
+
+
+def test_csv_becomes_json_with_texts(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes('id,é\n007,"a\n""b"""\n'.encode())
+    reader = open_reader(tmp_path / "t.csv", ())
+    rewrite(reader, tmp_path / "o.jsonl", [("\ud800", Decimal("0"))], "jsonl", [CODE, COST])
+    line = (tmp_path / "o.jsonl").read_bytes()
+    assert line == '{"id": "007", "é": "a\\n\\"b\\"", '.encode() + (
+        b'"code": "\\ud800", "cost": "0"}\n'
+    )
+
+
+def test_parquet_becomes_json_with_its_values(tmp_path: Path) -> None:
+    columns = {
+        "int": pa.array([1, None], pa.int64()),
+        "float": pa.array([0.1, float("nan")], pa.float32()),
+        "decimal": pa.array([Decimal("1.10"), None]),
+        "flag": pa.array([True, False]),
+        "bytes": pa.array([b"\0", b""]),
+        "day": pa.array([0, None], pa.date32()),
+        "list": pa.array([[{"x": 1.5}], None]),
+        "word": pa.array(["a", "b"]).dictionary_encode(),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    reader = open_reader(tmp_path / "t.parquet", ())
+    rewrite(reader, tmp_path / "o.jsonl", [["1"], ["1"]], "jsonl", [CODE])
+    first, second = map(json.loads, (tmp_path / "o.jsonl").read_text().splitlines())
+    assert first == {
+        "code": "1",
+        "int": 1,
+        "float": 0.1,
+        "decimal": 1.1,
+        "flag": True,
+        "bytes": "AA==",
+        "day": "1970-01-01",
+        "list": [{"x": 1.5}],
+        "word": "a",
+    }
+    assert '"decimal": 1.10,' in (tmp_path / "o.jsonl").read_text()
+    assert second["float"] == "nan"
+    assert second["list"] is second["day"] is None
+
+
+def test_a_nested_number_that_json_lacks_is_an_error(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [[float("nan")]]}), tmp_path / "t.parquet")
+    reader = open_reader(tmp_path / "t.parquet", ())
+    with pytest.raises(InputError, match=r'column "a" has a value that cannot be written as JSON'):
+        rewrite(reader, tmp_path / "o.jsonl", [["1"]], "jsonl", [CODE])
+
+
+def test_the_first_rows_are_a_batch_too(tmp_path: Path) -> None:
+    (batch,) = reader_of(tmp_path, b'{"a":"x"}\n{"a":"y"}\n', ["a"]).batches()
+    writer = open_writer(tmp_path / "o", "o.jsonl", "jsonl", reader_of(tmp_path, b"{}"), [])
+    writer.write(batch.head(1), [NewColumn("b", pa.string(), ["1"])])
+    writer.close({})
+    assert (tmp_path / "o").read_bytes() == b'{"a":"x", "b": "1"}\n'
