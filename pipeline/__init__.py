@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         PipelineError,
         SettingsError,
     )
-    from pipeline.settings import CsvOptions
+    from pipeline.settings import CsvOptions, ExcelOptions
 
 __all__ = [
     "SYSTEMS",
@@ -41,6 +41,7 @@ __all__ = [
     "CsvOptions",
     "EngineError",
     "Evaluation",
+    "ExcelOptions",
     "Forecast",
     "InputChangedError",
     "InputError",

@@ -30,7 +30,7 @@ from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.progress import Progress, display_for, stoppable
 from pipeline.python_messages import in_python, python_words
-from pipeline.settings import CsvOptions, EngineName, Settings, parse_systems
+from pipeline.settings import CsvOptions, EngineName, ExcelOptions, Settings, parse_systems
 
 __all__ = [
     "Evaluation",
@@ -67,6 +67,7 @@ def classify(
     output: str | PathLike[str] | None = None,
     overwrite: bool = False,
     csv: CsvOptions | None = None,
+    excel: ExcelOptions | None = None,
     service: PaidService | None = None,
     partial: bool = False,
     fail_if_no_match: float | None = None,
@@ -81,8 +82,8 @@ def classify(
 
     Args:
         data: a pandas frame, a pyarrow table, any object with Arrow's C stream (such as a Polars
-            frame), or the path of a CSV, Parquet or JSON Lines
-            file.
+            frame), or the path of a CSV, Excel, JSON Lines or
+            Parquet file.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
@@ -102,6 +103,7 @@ def classify(
             ``data`` is a file.
         overwrite: replace an output file that this tool did not write.
         csv: the dialect of a CSV file, if it is detected wrongly.
+        excel: the sheet and the header row of a workbook, if they are found wrongly.
         service: the paid service to buy from; None for the embedded engine, offline and free.
         partial: if the job stops early, return the table so far (or write it to
             ``<output stem>.partial.<ext>``) instead of raising. Rows that it did not reach have
@@ -164,6 +166,7 @@ def plan(
     limit_rows: int | None = None,
     output: str | PathLike[str] | None = None,
     csv: CsvOptions | None = None,
+    excel: ExcelOptions | None = None,
     service: PaidService | None = None,
 ) -> Plan:
     """Return what `classify` would do and buy with these arguments; it spends nothing.
@@ -175,6 +178,7 @@ def plan(
         limit_rows: read only so many rows.
         output: the file that the enriched table would go to; only if ``data`` is a file.
         csv: the dialect of a CSV file, if it is detected wrongly.
+        excel: the sheet and the header row of a workbook, if they are found wrongly.
         service: the paid service to buy from; None for the embedded engine, which is free.
 
     Raises:
@@ -184,7 +188,7 @@ def plan(
     """
     try:
         settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
-        source, sink = open_table(data, settings, output, csv=csv)
+        source, sink = open_table(data, settings, output, csv=csv, excel=excel)
         purchase: AbstractContextManager[Purchase | Free] = (
             nullcontext(Free(embedded(settings, {})))
             if service is None
@@ -203,6 +207,7 @@ def _classify(
     output: Any,
     overwrite: Any,
     csv: Any,
+    excel: Any,
     service: Any,
     partial: Any,
     progress: Any,
@@ -221,7 +226,7 @@ def _classify(
     display = display_for(progress)
     if service is not None:
         settings = settings.for_service()
-    source, sink = open_table(data, settings, output, overwrite, csv, partial)
+    source, sink = open_table(data, settings, output, overwrite, csv, partial, excel)
     reporter = job.Reporter(stoppable(display, interruption), _warn)
     purchase: AbstractContextManager[Purchase | Free] = (
         nullcontext(Free(embedded(settings, folders)))

@@ -28,6 +28,8 @@ FLAGS = ("overwrite", "partial", "wait", "retry_failed", "burst", "explain")
 
 CSV = ("delimiter", "encoding", "line_end", "quote_escape", "no_header")
 
+EXCEL = ("sheet", "header_row")
+
 PHRASES = (
     (r"Run the same command", "Make the same call"),
     (r"run the same command", "make the same call"),
@@ -74,6 +76,8 @@ def _argument(found: re.Match[str]) -> str:
     else:
         text = value if value.isdigit() else f'"{value.strip(chr(39) + chr(34))}"'
         argument = f"{name}=[{text}]" if name in LISTS else f"{name}={text}"
+    if name in EXCEL:
+        return f"excel=ExcelOptions({argument if '=' in argument else f'{argument}=...'})"
     if name not in CSV:
         return argument
     if name == "no_header":

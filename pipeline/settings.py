@@ -19,13 +19,14 @@ __all__ = [
     "SURE",
     "CsvOptions",
     "EngineName",
+    "ExcelOptions",
     "Format",
     "Settings",
     "parse_systems",
 ]
 
-Format: TypeAlias = Literal["csv", "parquet", "jsonl"]
-FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl")
+Format: TypeAlias = Literal["csv", "parquet", "jsonl", "xlsx"]
+FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx")
 
 EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = ("learned", "lexical")
@@ -86,6 +87,26 @@ class CsvOptions:
             _check_choice("line_end", self.line_end, LINE_ENDS)
         _check_choice("quote_escape", self.quote_escape, QUOTE_ESCAPES)
         check_flag("header", self.header)
+
+
+@dataclass(frozen=True, slots=True)
+class ExcelOptions:
+    """Where the table is in an Excel workbook; None means "detected".
+
+    Attributes:
+        sheet: the name of the sheet, or its number, from 1.
+        header_row: the number of the row with the column names, from 1.
+    """
+
+    sheet: str | None = None
+    header_row: int | None = None
+
+    def __post_init__(self) -> None:
+        hint = "sheet must be the name of a sheet, or its number as text (--sheet)."
+        _check(self.sheet is None or isinstance(self.sheet, str), f"sheet is {self.sheet!r}.", hint)
+        if self.header_row is not None:
+            row = whole_number("header_row", self.header_row, 1)
+            object.__setattr__(self, "header_row", row)
 
 
 @dataclass(frozen=True, slots=True)

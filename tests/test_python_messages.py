@@ -34,9 +34,8 @@ def worded() -> Iterator[str]:
 
 
 def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
-    known = {
-        field.name for kind in (pipeline.PaidService, pipeline.CsvOptions) for field in fields(kind)
-    }
+    options = (pipeline.PaidService, pipeline.CsvOptions, pipeline.ExcelOptions)
+    known = {field.name for kind in options for field in fields(kind)}
     for function in (pipeline.classify, pipeline.plan, pipeline.evaluate):
         known |= {*inspect.signature(function).parameters}
     texts = list(worded())

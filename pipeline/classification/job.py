@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from pipeline.money import plain, total
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
+from pipeline.tables import Batch
 
 if TYPE_CHECKING:  # offline jobs do not need the purchase code
     from pipeline.paid.purchase import Purchase
@@ -86,7 +87,7 @@ def run(
     started = time.monotonic()
     fingerprint = source.reader.opened_fingerprint
     _check_writable(source, sink, settings, purchase)
-    planned = plan(source, settings, purchase, reporter.warn)
+    planned = plan(source, settings, purchase, reporter.warn, sink.checked)
     parked = _buy(source, sink, settings, purchase, planned)
     if parked and not sink.keeps_partial:
         return _summary(Tally.of(settings.systems), purchase, started, parked)
@@ -115,6 +116,7 @@ def plan(
     settings: Settings,
     purchase: Purchase | Free,
     warn: Callable[[str], None] = SILENT.warn,
+    checked: Callable[[Iterable[Batch]], Iterable[Batch]] = iter,
 ) -> Plan:
     """Read the table once and return what a job will do and buy, without spending anything.
 
@@ -123,6 +125,7 @@ def plan(
         settings: what to do with it.
         purchase: records each call's first row, and knows which answers the ledger has.
         warn: receives a warning if the text columns hold hardly any words.
+        checked: passes on the batches, and refuses rows that the output cannot hold.
 
     Raises:
         InputError: the table cannot be read to its end.
@@ -130,7 +133,7 @@ def plan(
         LedgerError: the ledger cannot be used.
     """
     check_free(source.reader.schema.names, settings)
-    found = Plan.of(purchase.noted(source.batches(settings.limit_rows)))
+    found = Plan.of(purchase.noted(checked(source.batches(settings.limit_rows))))
     if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
         warn(warning)
     return replace(found, purchase=purchase.estimate())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.summary import Summary
-from pipeline.settings import CsvOptions, Format, Settings
+from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
 
 __all__ = ["Files", "manifest"]
 
@@ -27,12 +27,14 @@ class Files:
         output_format: the format of the output.
         overwrite: whether a file that this tool did not write may be replaced.
         csv: the options of a CSV file; None in it means "detected".
+        excel: the sheet and the header row of a workbook; None in it means "detected".
     """
 
     input_format: Format
     output_format: Format
     overwrite: bool
     csv: CsvOptions
+    excel: ExcelOptions = field(default_factory=ExcelOptions)
 
 
 def manifest(

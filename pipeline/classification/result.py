@@ -14,7 +14,7 @@ from pipeline.classification.frames import arrow_of, frame_of, with_columns
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.settings import CsvOptions, Format, Settings
+from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
 from pipeline.tables import read_table
 
 __all__ = ["Result", "result_of"]
@@ -22,11 +22,12 @@ __all__ = ["Result", "result_of"]
 
 @dataclass(frozen=True)
 class _File:
-    """An enriched table in a file; `dialect` is set if input and output are CSV."""
+    """An enriched table in a file; the options are set if input and output have one format."""
 
     path: Path
     format: Format
     dialect: CsvOptions | None
+    excel: ExcelOptions | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,8 +86,8 @@ class Result:
 
     def _read(self) -> pa.Table:
         match self._stored:
-            case _File(path, format, dialect):
-                return read_table(path, format, dialect)
+            case _File(path, format, dialect, excel):
+                return read_table(path, format, dialect, excel)
             case table:
                 return table
 
@@ -98,8 +99,9 @@ def result_of(
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else source.frame.head(summary.rows)
         return Result(summary, settings, sink.table, frame)
-    files, dialect = source.files, None
-    if files is not None and files.input_format == files.output_format == "csv":
+    files, dialect, excel = source.files, None, None
+    if files is not None and files.input_format == files.output_format:
         dialect = files.csv
+        excel = ExcelOptions(header_row=files.excel.header_row)  # the output has only that sheet
     path = summary.output or sink.path
-    return Result(summary, settings, _File(path, sink.output_format, dialect))
+    return Result(summary, settings, _File(path, sink.output_format, dialect, excel))

@@ -6,7 +6,7 @@ import errno
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,8 +26,10 @@ from pipeline.files.atomic import check_place, only_writer, replace_text, sync, 
 from pipeline.settings import Format
 from pipeline.tables import (
     ArrowWriter,
+    Batch,
     Reader,
     Writer,
+    checked,
     open_writer,
     sha256_of,
     split_suffixes,
@@ -94,6 +96,14 @@ class Sink(Protocol):
         """
         ...
 
+    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Yield the batches, and refuse rows that the output cannot hold.
+
+        Raises:
+            OutputError: the output cannot hold a row, or so many of them.
+        """
+        ...
+
     def draft(
         self, reader: Reader, new_fields: Sequence[pa.Field]
     ) -> AbstractContextManager[Draft]:
@@ -125,6 +135,10 @@ class MemorySink:
 
     def check(self) -> None:
         """Accept everything."""
+
+    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Accept every row."""
+        return iter(batches)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
@@ -188,6 +202,10 @@ class FileSink:
                     f"{manifest_path(place)} exists, and this tool did not write it.",
                     "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",
                 )
+
+    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """See `Sink.checked`."""
+        return checked(batches, self.output_format)
 
     def _check_replaceable(self, place: Path) -> None:
         if not place.is_file():

@@ -16,7 +16,7 @@ from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid import identity
-from pipeline.settings import CsvOptions, Settings
+from pipeline.settings import CsvOptions, ExcelOptions, Settings
 from pipeline.tables import ArrowReader, Batch, Reader, format_of, open_reader, output_format_of
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
@@ -88,6 +88,7 @@ def open_table(
     overwrite: bool = False,
     csv: Any = None,
     partial: bool = False,
+    excel: Any = None,
 ) -> tuple[Source, FileSink | MemorySink]:
     """Open the table passed to a public function, and the sink for the enriched table.
 
@@ -98,18 +99,18 @@ def open_table(
         overwrite: replace an output file that this tool did not write.
         csv: the `CsvOptions` of a CSV file; None to detect its dialect.
         partial: write the incomplete table if the job parks.
+        excel: the `ExcelOptions` of a workbook; None to find its table.
 
     Raises:
         SettingsError: the data is not a table, or an argument is invalid.
         InputError: the table cannot be read, or lacks a text column.
     """
     if isinstance(data, str | PathLike):
-        return _open_file(
-            Path(data), settings, _checked_path(output), overwrite, _checked_csv(csv), partial
-        )
-    if output is not None or csv is not None:
+        files = _checked_csv(csv), _checked_excel(excel)
+        return _open_file(Path(data), settings, _checked_path(output), overwrite, *files, partial)
+    if output is not None or csv is not None or excel is not None:
         raise SettingsError(
-            "output and csv are for files, and this table is in memory.",
+            "output, csv and excel are for files, and this table is in memory.",
             "Write the result yourself: result.table or result.to_pandas().",
         )
     frame, table = _in_memory(data, settings)
@@ -123,12 +124,13 @@ def _open_file(
     output: Path | None,
     overwrite: bool,
     csv: CsvOptions,
+    excel: ExcelOptions,
     partial: bool,
 ) -> tuple[Source, FileSink | MemorySink]:
-    reader = open_reader(path, settings.text_columns, csv)
+    reader = open_reader(path, settings.text_columns, csv, excel=excel)
     if output is None:
         return Source(reader, path), MemorySink(keeps_partial=partial)
-    files = Files(format_of(path), output_format_of(output), overwrite, csv)
+    files = Files(format_of(path), output_format_of(output), overwrite, csv, excel)
     sample = settings.limit_rows is not None
     sink = FileSink(output, files.output_format, overwrite, path, sample, partial)
     return Source(reader, path, files), sink
@@ -146,6 +148,15 @@ def _checked_csv(csv: Any) -> CsvOptions:
             f"csv is {csv!r}.", "csv must be a CsvOptions: pipeline.CsvOptions(delimiter=';')."
         )
     return csv or CsvOptions()
+
+
+def _checked_excel(excel: Any) -> ExcelOptions:
+    if excel is not None and not isinstance(excel, ExcelOptions):
+        raise SettingsError(
+            f"excel is {excel!r}.",
+            "excel must be an ExcelOptions: pipeline.ExcelOptions(sheet='Tenders').",
+        )
+    return excel or ExcelOptions()
 
 
 def _in_memory(data: Any, settings: Settings) -> tuple[pd.DataFrame | None, pa.Table]:

@@ -86,10 +86,10 @@ def _with_job(options: RunOptions, command: Callable[[_Job], int]) -> int:
     csv, service = options.csv, options.service()
     given = options.input_path
     with from_standard_input() if str(given) == "-" else nullcontext(given) as path:
-        reader = open_reader(path, settings.text_columns, csv, options.input_format)
+        reader = open_reader(path, settings.text_columns, csv, options.input_format, options.excel)
         input_format = format_of(path, options.input_format)
         sink = _sink(path, input_format, options)
-        files = Files(input_format, sink.output_format, options.overwrite, csv)
+        files = Files(input_format, sink.output_format, options.overwrite, csv, options.excel)
         # Standard input to standard output has no paths that the ledger could know the job by.
         named = None if str(given) == "-" and sink.path is None else given
         return command(_Job(Source(reader, named, files), sink, settings, models, service, options))

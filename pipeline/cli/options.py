@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import click
 
-from pipeline.settings import FORMATS, CsvOptions, Format
+from pipeline.settings import FORMATS, CsvOptions, ExcelOptions, Format
 
 __all__ = [
     "DialectOptions",
@@ -100,6 +100,11 @@ DIALECT: Mapping[str, Mapping[str, Any]] = {
         "is_flag": True,
         "help": "CSV: the first record is data; columns are 1, 2, ...",
     },
+    "--sheet": {"help": "Excel: the sheet's name or number.  [default: the first with the table]"},
+    "--header-row": {
+        "type": int,
+        "help": "Excel: the number of the row with the column names.  [default: detected]",
+    },
 }
 
 
@@ -111,6 +116,7 @@ class DialectOptions:
         input_format: the format, if the name does not show it.
         delimiter, encoding, line_end, quote_escape: see `CsvOptions`.
         no_header: the opposite of ``header`` there.
+        sheet, header_row: see `ExcelOptions`.
     """
 
     input_format: Format | None
@@ -119,6 +125,8 @@ class DialectOptions:
     line_end: Literal["lf", "crlf", "cr"] | None = None
     quote_escape: Literal["double", "backslash"] = "double"
     no_header: bool = False
+    sheet: str | None = None
+    header_row: int | None = None
 
     @property
     def csv(self) -> CsvOptions:
@@ -135,11 +143,20 @@ class DialectOptions:
             header=not self.no_header,
         )
 
+    @property
+    def excel(self) -> ExcelOptions:
+        """The same as `ExcelOptions`, which checks them.
+
+        Raises:
+            SettingsError: one of them is wrong.
+        """
+        return ExcelOptions(self.sheet, self.header_row)
+
 
 def dialect_options(
     declare: Declare = click.option, *, only: Iterable[str] = DIALECT
 ) -> Declaration:
-    """Declare the options that describe a CSV file, or only some of them."""
+    """Declare the options that describe a table file, or only some of them."""
     return declared(*(declare(name, **DIALECT[name]) for name in only))
 
 

@@ -7,7 +7,7 @@ import logging
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from pipeline.cli.output.console import silence
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.files.atomic import translated
 from pipeline.settings import Format
-from pipeline.tables import Reader, open_writer, spooled
+from pipeline.tables import Batch, Reader, checked, open_writer, spooled
 
 __all__ = ["StandardOutput", "from_standard_input"]
 
@@ -70,7 +70,7 @@ class StandardOutput:
         return self
 
     def check(self) -> None:
-        """Refuse a closed standard output, and Parquet on a terminal.
+        """Refuse a closed standard output, and binary formats on a terminal.
 
         Raises:
             OutputError: the table cannot go to standard output.
@@ -79,11 +79,15 @@ class StandardOutput:
             raise OutputError(
                 "Standard output is closed.", "Send it to a file or a command: > FILE, | COMMAND."
             )
-        if self.output_format == "parquet" and sys.stdout.isatty():
+        if self.output_format in ("parquet", "xlsx") and sys.stdout.isatty():
             raise OutputError(
-                "A Parquet table cannot be shown on a terminal.",
+                f"A table of the format {self.output_format} cannot be shown on a terminal.",
                 "Send it to a file (> FILE, --output PATH), or show CSV: --output-format csv.",
             )
+
+    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """See `pipeline.classification.sink.Sink.checked`."""
+        return checked(batches, self.output_format)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:

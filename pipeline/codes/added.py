@@ -5,16 +5,13 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO
+from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
 from uuid import uuid4
-from xml.parsers.expat import ExpatError
-from zipfile import BadZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,14 +19,18 @@ import pyarrow.parquet as pq
 from pipeline.answers import System
 from pipeline.codes.levels import parent
 from pipeline.codes.normalization import normalized
-from pipeline.codes.spreadsheet import Cells, sheet_rows
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.files.regular import check_regular, open_regular
+from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
+from pipeline.files.workbook import row_texts
 from pipeline.quoting import quoted
 
 __all__ = ["add", "added", "remove"]
+
+Cells: TypeAlias = Mapping[int, str]
+"""The non-empty cells of a row, by the number of their column, from 0."""
 
 HEADER_WITHIN = 20
 """Rows in which to look for the column names: the official spreadsheet has a notice above them."""
@@ -52,10 +53,7 @@ DAMAGE = (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, Va
 """What reading a damaged table raises, or one that this tool did not write: it may lack metadata or
 columns, or have values of other types."""
 
-UNREADABLE = (
-    *(OSError, EOFError, ValueError, RuntimeError),
-    *(csv.Error, zlib.error, BadZipFile, ExpatError),
-)
+UNREADABLE = (*NO_WORKBOOK, csv.Error)
 """What reading raises for a file that is damaged, encrypted, too large or of another kind."""
 
 
@@ -215,7 +213,7 @@ def _rows(file: Path) -> Iterator[Cells]:
             if file.name.lower().endswith((".csv", ".csv.gz")):
                 yield from _csv_rows(content, packed=file.suffix.lower() == ".gz")
             else:
-                yield from sheet_rows(content)
+                yield from row_texts(content)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error

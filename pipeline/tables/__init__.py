@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.errors import InputError, OutputError
 from pipeline.quoting import listed
-from pipeline.settings import CsvOptions, Format
+from pipeline.settings import CsvOptions, ExcelOptions, Format
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_batches import ArrowBatch
 from pipeline.tables.csv_dialect import Dialect
@@ -25,6 +25,7 @@ from pipeline.tables.parquet_writer import ParquetWriter
 from pipeline.tables.streams import compression_of, sha256_of, spooled
 from pipeline.tables.table import Batch, NewColumn, Reader, Writer
 from pipeline.tables.texts import find_column
+from pipeline.tables.xlsx_reader import XlsxReader
 
 __all__ = [
     "ArrowBatch",
@@ -34,6 +35,7 @@ __all__ = [
     "NewColumn",
     "Reader",
     "Writer",
+    "checked",
     "find_column",
     "format_of",
     "labels",
@@ -52,6 +54,7 @@ def open_reader(
     text_columns: Sequence[str],
     options: CsvOptions | None = None,
     input_format: Format | None = None,
+    excel: ExcelOptions | None = None,
 ) -> Reader:
     """Open a table file for reading.
 
@@ -64,13 +67,20 @@ def open_reader(
             return ParquetReader(path, text_columns)
         case "jsonl":
             return JsonReader(path, text_columns)
+        case "xlsx":
+            return XlsxReader(path, text_columns, excel or ExcelOptions())
         case "csv":
             return CsvReader(path, text_columns, options or CsvOptions())
 
 
-def read_table(path: Path, table_format: Format, options: CsvOptions | None = None) -> pa.Table:
+def read_table(
+    path: Path,
+    table_format: Format,
+    options: CsvOptions | None = None,
+    excel: ExcelOptions | None = None,
+) -> pa.Table:
     """Read a whole table into memory; all columns of a CSV file are text."""
-    reader = open_reader(path, (), options, table_format)
+    reader = open_reader(path, (), options, table_format, excel)
     batches = [batch.to_arrow() for batch in reader.batches()]
     return pa.Table.from_batches(batches, schema=reader.schema)
 
@@ -92,15 +102,38 @@ def open_writer(
     """
     match output_format:
         case "parquet":
-            _refuse_compression(name)
+            _refuse_compression(name, "Parquet", ".parquet")
             compression = reader.compression if isinstance(reader, ParquetReader) else ()
             _refuse_duplicate_names(reader.schema.names, "Parquet")
             return ParquetWriter(path, reader.schema, new_fields, compression)
         case "jsonl":
             _refuse_duplicate_names(reader.schema.names, "JSON")
             return JsonWriter(path, name)
+        case "xlsx":
+            from pipeline.tables.xlsx_writer import XlsxWriter  # few jobs need its library
+
+            _refuse_compression(name, "Excel", ".xlsx")
+            return XlsxWriter(path, reader, new_fields)
         case "csv":
             return _csv_writer(path, name, reader, [field.name for field in new_fields])
+
+
+def checked(batches: Iterable[Batch], output_format: Format) -> Iterator[Batch]:
+    """Yield batches, and refuse what a format cannot hold, before any money is spent.
+
+    Raises:
+        OutputError: there are too many rows for the format, or a text is too long.
+    """
+    if output_format != "xlsx":
+        yield from batches
+        return
+    from pipeline.tables.xlsx_writer import check_batch
+
+    rows = 0
+    for batch in batches:
+        check_batch(batch, rows)
+        rows += len(batch.texts)
+        yield batch
 
 
 def _csv_writer(path: Path, name: str, reader: Reader, new_names: Sequence[str]) -> CsvWriter:
@@ -117,18 +150,20 @@ def _check_file(path: Path) -> None:
         return
     if path.is_dir() or not path.exists():
         what = "is a folder" if path.is_dir() else "does not exist"
-        raise InputError(f"{path} {what}.", "Give the path of a table: CSV, Parquet or JSON Lines.")
+        raise InputError(
+            f"{path} {what}.", "Give the path of a table: CSV, Excel, JSON Lines or Parquet."
+        )
     raise InputError(
         f"{path} is not a regular file, and a table must be read twice.",
         "Pipe it to standard input, with - as the path.",
     )
 
 
-def _refuse_compression(name: str) -> None:
+def _refuse_compression(name: str, words: str, suffix: str) -> None:
     if compression_of(Path(name)):
         raise OutputError(
-            f"{name!r} is the name of a compressed file, but Parquet compresses its own columns.",
-            "Use a name that ends in .parquet.",
+            f"{name!r} is the name of a compressed file, but {words} compresses its own data.",
+            f"Use a name that ends in {suffix}.",
         )
 
 

@@ -17,7 +17,7 @@ __all__ = ["SAMPLE_BYTES", "Contents", "contents_of", "refuse_other_contents"]
 SAMPLE_BYTES = 64 * 1024
 """How much of a file's beginning shows what it is."""
 
-Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "zip", "OLE", "JSON", "JSON Lines"]
+Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "Excel", "OLE", "JSON", "JSON Lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +63,18 @@ KNOWN = (
         "Decompress it first; if it holds CSV, rename it to end in .csv.zst.",
     ),
     Contents(
-        "zip",
+        "Excel",
         b"PK\x03\x04",
-        "",
+        ".xlsx",
         "an Excel workbook or another ZIP archive",
-        "Save the sheet as CSV first, or unpack the archive.",
+        "Use --input-format xlsx, or rename it to end in .xlsx; unpack another archive first.",
     ),
     Contents(
         "OLE",
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         "",
-        "an old Excel workbook (.xls)",
-        "Save the sheet as CSV first.",
+        "an old (.xls) or a protected Excel workbook",
+        "Save it as .xlsx, without a password.",
     ),
 )
 

@@ -19,16 +19,17 @@ SUFFIXES: dict[str, Format] = {
     ".pq": "parquet",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
 }
 
 TAB_SUFFIXES = (".tsv", ".tab")
 
 SUPPORTED = (
-    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), both also with .gz or .zst, and "
-    "Parquet (.parquet) are"
+    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), both also with .gz or .zst, "
+    "Excel (.xlsx) and Parquet (.parquet) are"
 )
 
-SHEET = "Save the sheet as CSV first."
+SHEET = "Save it as .xlsx or .csv first."
 RECORDS = (
     "If it is a list of objects, write each on a line, as JSON Lines: "
     "jq -c '.[]' {name} > {stem}.jsonl."
@@ -37,10 +38,9 @@ OTHER = "Convert the file to CSV or Parquet first."
 
 UNSUPPORTED = {
     ".json": ("JSON", RECORDS),
-    ".xlsx": ("Excel", SHEET),
-    ".xlsm": ("Excel", SHEET),
-    ".xlsb": ("Excel", SHEET),
-    ".xls": ("Excel", SHEET),
+    ".xlsm": ("Excel with macros", SHEET),
+    ".xlsb": ("Binary Excel", SHEET),
+    ".xls": ("Old Excel", SHEET),
     ".ods": ("OpenDocument", SHEET),
     ".xml": ("XML", OTHER),
     ".avro": ("Avro", OTHER),

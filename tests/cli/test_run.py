@@ -248,12 +248,12 @@ def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["run", "nowhere.csv"], "Give the path of a table: CSV, Parquet or JSON Lines."),
+        (["run", "nowhere.csv"], "Give the path of a table: CSV, Excel, JSON Lines or Parquet."),
         (["run", "tenders.csv", "--text-column", "Descripton"], "Did you mean 'description'?"),
         (["run", "tenders.csv", "--systems", "cpv,ted"], "Choose from cpv, psc, unspsc, naics"),
         (["run", "tenders.csv", "--top", "99"], "from 1 to 10"),
         (["run", "tenders.csv", "--output", "tenders.csv", "--overwrite"], "is the input"),
-        (["run", "tenders.csv", "--output", "out.xlsx"], "--output-format"),
+        (["run", "tenders.csv", "--output", "out.xls"], "--output-format"),
         (["run"], "Missing argument"),
         (["run", "tenders.csv", "--sistems", "cpv"], "--systems"),
         (["codes", "show", "xyz"], "tender-pipeline codes search"),

@@ -11,7 +11,7 @@ import pytest
 from pipeline.codes import add, load, remove
 from pipeline.codes.shipped import shipped
 from pipeline.errors import CodeTableError
-from tests.codes.spreadsheet import Cell, write_xlsx
+from tests.files.spreadsheet import Cell, write_xlsx
 
 OFFICIAL: dict[str, Cell] = {
     "Version": "UNv260801",

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import xlsxwriter
 
 from pipeline.cli import main
 from pipeline.codes import load
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.pool import FAILURES_IN_A_ROW
+from pipeline.tables import read_table
 from tests.paid.serving import Gate, Instead, Service, serving
 
 NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "message": "Odd."})
@@ -359,3 +361,28 @@ def test_json_lines_are_bought_like_any_table(line: CommandLine, service: Servic
     assert [row["cpv_status"] for row in rows] == ["ok", "empty", "ok"]
     assert rows[0]["cost_usd"] == line.summary["cost_usd"] != "0"
     assert rows[2]["cost_usd"] == "0"
+
+
+def test_a_workbook_is_bought_like_any_table(line: CommandLine, service: Service) -> None:
+    line.table, line.output = line.table.with_suffix(".xlsx"), line.output.with_suffix(".xlsx")
+    with xlsxwriter.Workbook(line.table) as book:
+        book.add_worksheet("All").write_column(0, 0, ["description", "one text", "one text"])
+    with line.at(service.app()):
+        assert line("run", "--json", "--header-row", "1", "--sheet", "All") == 0
+    rows = read_table(line.output, "xlsx").to_pylist()
+    assert [row["cpv_status"] for row in rows] == ["ok", "ok"]
+    assert Decimal(str(rows[0]["cost_usd"])) == Decimal(line.summary["cost_usd"]) > 0
+    assert rows[1]["cost_usd"] == 0
+
+
+def test_what_the_output_cannot_hold_is_refused_before_it_is_bought(
+    line: CommandLine, service: Service
+) -> None:
+    app = Instead(service.app(), {})
+    line.output = line.output.with_suffix(".xlsx")
+    line.write("one text", "x" * 40_000)
+    with line.at(app):
+        assert line("run") == 2
+    assert "A cell cannot hold more than 32,767 characters" in line.err
+    assert app.requests == 0
+    assert not line.output.exists()

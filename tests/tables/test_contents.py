@@ -28,8 +28,8 @@ OTHERS = [
     (parquet_bytes(0), "a Parquet file", "--input-format parquet"),
     (gzip.compress(CSV, mtime=0), "data compressed with gzip", ".csv.gz"),
     (compressed(CSV, ".zst"), "data compressed with zstd", ".csv.zst"),
-    (XLSX, "an Excel workbook or another ZIP archive", "Save the sheet as CSV"),
-    (XLS, "an old Excel workbook (.xls)", "Save the sheet as CSV"),
+    (XLSX, "an Excel workbook or another ZIP archive", "--input-format xlsx"),
+    (XLS, "an old (.xls) or a protected Excel workbook", "Save it as .xlsx"),
 ]
 
 
@@ -96,9 +96,9 @@ def test_names_of_columns_are_not_taken_for_other_contents(tmp_path: Path, data:
         assert path.suffix == ".csv"
 
 
-def test_a_workbook_on_standard_input_is_called_by_its_name() -> None:
+def test_another_archive_on_standard_input_is_no_workbook() -> None:
     with (
         spooled(io.BytesIO(XLSX)) as path,
-        pytest.raises(InputError, match="holds an Excel workbook"),
+        pytest.raises(InputError, match="cannot be read as an Excel workbook"),
     ):
         open_reader(path, ["a"])

@@ -54,8 +54,8 @@ def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name
     ("name", "words", "hint"),
     [
         ("q1.tenders.json", "JSON", "jq -c '.[]' q1.tenders.json > q1.tenders.jsonl."),
-        ("t.xlsx", "Excel", "Save the sheet as CSV first."),
-        ("t.ods", "OpenDocument", "Save the sheet as CSV first."),
+        ("t.xls", "Old Excel", "Save it as .xlsx or .csv first."),
+        ("t.ods", "OpenDocument", "Save it as .xlsx or .csv first."),
         ("t.feather", "Feather", "Convert the file to CSV or Parquet first."),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_format_that_is_not_supported_is_called_by_its_name(
         open_reader(tmp_path / name, ["a"])
     supported = (
         "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), both also with .gz or .zst, "
-        "and Parquet (.parquet) are."
+        "Excel (.xlsx) and Parquet (.parquet) are."
     )
     assert caught.value.message == (f"{tmp_path / name}: {words} is not supported yet; {supported}")
     assert hint in caught.value.hint
@@ -88,7 +88,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.csv", ["a"])
     assert caught.value.message == f"{tmp_path / 't.csv'} does not exist."
-    assert caught.value.hint == "Give the path of a table: CSV, Parquet or JSON Lines."
+    assert caught.value.hint == "Give the path of a table: CSV, Excel, JSON Lines or Parquet."
 
 
 def test_a_folder_is_an_error(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_parquet_is_not_compressed_as_a_whole(tmp_path: Path, name: str) -> None
     with pytest.raises(OutputError) as caught:
         rewrite(open_reader(tmp_path / "t.csv", ["a"]), tmp_path / name, [("1", "x")], "parquet")
     assert caught.value.message == (
-        f"{name!r} is the name of a compressed file, but Parquet compresses its own columns."
+        f"{name!r} is the name of a compressed file, but Parquet compresses its own data."
     )
     assert caught.value.hint == "Use a name that ends in .parquet."
     assert not (tmp_path / name).exists()

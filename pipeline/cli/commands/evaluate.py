@@ -189,7 +189,9 @@ def _evaluated(
             for line in left_out_lines(rows.left_out):
                 log.warning("%s", line)
 
-    reader = open_reader(path, settings.text_columns, options.csv, options.input_format)
+    reader = open_reader(
+        path, settings.text_columns, options.csv, options.input_format, options.excel
+    )
     return evaluated(reader, str(path), settings, subjects, open_paid, progress_display(), log_rows)
 
 

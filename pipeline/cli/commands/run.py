@@ -101,8 +101,8 @@ CONTEXT = singular_or_plural("systems", "text-column", "model")
 def run(**values: Any) -> int:
     """Find procurement codes for every row of a table.
 
-    INPUT is a CSV, Parquet or JSON Lines file, or - for standard input. The output is the same
-    table with new columns: the codes, their titles and confidence, and the costs.
+    INPUT is a CSV, Excel, JSON Lines or Parquet file, or - for standard input. The output is
+    the same table with new columns: the codes, their titles and confidence, and the costs.
 
     Settings come from options, then from environment variables (--top is TENDER_PIPELINE_TOP),
     then from the settings file.

@@ -10,9 +10,9 @@ from zipfile import ZIP_DEFLATED, ZIP_LZMA, ZipFile
 import pytest
 
 from pipeline.codes import add, load
-from pipeline.codes.spreadsheet import sheet_rows
 from pipeline.errors import CodeTableError
-from tests.codes.spreadsheet import PARTS, SHEET
+from pipeline.files.workbook import Limits, row_texts
+from tests.files.spreadsheet import PARTS, SHEET
 
 ADDED = import_module("pipeline.codes.added")
 """The module; its package has a function of that name."""
@@ -38,7 +38,7 @@ def workbook(path: Path, rows: str, more: Mapping[str, str] | None = None) -> Pa
 
 def read(path: Path) -> list[dict[int, str]]:
     with path.open("rb") as file:
-        return [dict(row) for row in sheet_rows(file)]
+        return [dict(row) for row in row_texts(file)]
 
 
 def strings(*items: str) -> dict[str, str]:
@@ -114,7 +114,7 @@ def test_a_workbook_that_no_program_writes_is_refused(
 def test_no_more_rows_are_read_than_a_sheet_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.codes.spreadsheet.ROWS", 2)
+    monkeypatch.setattr("pipeline.files.sheet_xml.ROWS", 2)
     assert read(workbook(tmp_path / "u.xlsx", "<row/>" * 2)) == [{}, {}]
     with pytest.raises(ValueError, match="it has more than 2 rows"):
         read(workbook(tmp_path / "u.xlsx", "<row/>" * 3))
@@ -123,16 +123,16 @@ def test_no_more_rows_are_read_than_a_sheet_has(
 def test_no_more_of_a_part_is_unpacked_than_may_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.codes.spreadsheet.PART_BYTES", 2**20)
+    monkeypatch.setattr("pipeline.files.workbook.LIMITS", Limits(part=2**20))
     path = workbook(tmp_path / "u.xlsx", " " * (2**20 + 1))
     assert path.stat().st_size < 4_000
     with pytest.raises(CodeTableError, match="has more than 1 MiB"):
         add(path)
-    monkeypatch.setattr("pipeline.codes.spreadsheet.STRINGS_BYTES", 2**10)
+    monkeypatch.setattr("pipeline.files.workbook.LIMITS", Limits(strings=2**10))
     path = workbook(tmp_path / "u.xlsx", CODES, strings("<t>a</t>" * 1_000))
     with pytest.raises(CodeTableError, match=r"xl/sharedStrings\.xml has more than"):
         add(path)
-    monkeypatch.setattr("pipeline.codes.spreadsheet.FILE_BYTES", 100)
+    monkeypatch.setattr("pipeline.files.workbook.LIMITS", Limits(file=100))
     with pytest.raises(CodeTableError, match="it has more than 0 MiB"):
         add(path)
 

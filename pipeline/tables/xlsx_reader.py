@@ -1,0 +1,257 @@
+"""Reads the table in a sheet of an Excel workbook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.files.regular import open_regular
+from pipeline.files.workbook import UNREADABLE, Limits, Row, Sheet, Workbook
+from pipeline.quoting import listed, quoted
+from pipeline.settings import ExcelOptions
+from pipeline.tables.contents import refuse_other_contents
+from pipeline.tables.streams import fingerprint_of
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.texts import encodable, find_columns, join_texts
+from pipeline.tables.xlsx_cells import TYPES, CellValues, Kind, column_letters, merged
+
+__all__ = ["XlsxBatch", "XlsxReader"]
+
+LIMITS = Limits(file=2**30, part=2**33, strings=2**30)
+
+HEADER_WITHIN = 100
+"""Rows in which the column names are looked for."""
+
+EMPTY: Row = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the table is: its sheet, the row with the column names, and the rows above."""
+
+    sheet: Sheet
+    header_row: int
+    header: Row
+    above: Mapping[int, Row]
+
+
+@dataclass(frozen=True, slots=True)
+class XlsxBatch:
+    """Rows of a sheet.
+
+    Attributes:
+        texts: the text of each row.
+        rows: the cells of each row.
+        kinds: the kind of each column of the table, by its number.
+        schema: the columns.
+        values: interprets the cells.
+    """
+
+    texts: Sequence[str]
+    rows: Sequence[Row]
+    kinds: Mapping[int, Kind]
+    schema: pa.Schema
+    values: CellValues
+
+    def to_arrow(self) -> pa.RecordBatch:
+        """Return the columns, typed by what all cells of a column hold."""
+        arrays = []
+        for (column, kind), field in zip(self.kinds.items(), self.schema, strict=True):
+            cells = [row.get(column) for row in self.rows]
+            found = [cell and self.values.value(cell, kind) for cell in cells]
+            arrays.append(pa.array(found, field.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def head(self, rows: int) -> XlsxBatch:
+        """Return the first rows only."""
+        texts, cells = self.texts[:rows], self.rows[:rows]
+        return XlsxBatch(texts, cells, self.kinds, self.schema, self.values)
+
+
+class XlsxReader:
+    """The table in a sheet. Opening it reads all of it, to find the type of each column.
+
+    Attributes:
+        opened_fingerprint: see `Reader.opened_fingerprint`.
+        schema: the columns; one without a name has the letters of its column.
+        sheet: the name of the sheet.
+        above: the rows above the column names, by their numbers, from 1.
+        header_row: the number of the row with the column names.
+        header: its cells.
+        values: interprets the cells.
+        end: the number of the first column after the table, from 0.
+    """
+
+    def __init__(self, path: Path, text_columns: Sequence[str], options: ExcelOptions) -> None:
+        self._path = path
+        self.opened_fingerprint = fingerprint_of(path)
+        with self._opened() as book:
+            self.values = CellValues(book.formats, book.from_1904)
+            layout = self._layout(book, text_columns, options)
+            self._sheet = layout.sheet
+            self.sheet, self.header_row = layout.sheet.name, layout.header_row
+            self.above, self.header = layout.above, layout.header
+            self._kinds, self._last_row = self._scan(book)
+        self.end = max(self._kinds) + 1
+        names = [self._name(column) for column in self._kinds]
+        kinds = self._kinds.values()
+        self.schema = pa.schema(
+            [(name, TYPES.get(kind, pa.string())) for name, kind in zip(names, kinds, strict=True)]
+        )
+        where = f"{path}, sheet {quoted(self.sheet)}"
+        columns = list(self._kinds)
+        self._text_at = [columns[place] for place in find_columns(names, text_columns, where)]
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the file's bytes."""
+        return fingerprint_of(self._path)
+
+    def batches(self) -> Iterator[XlsxBatch]:
+        """Read the table from its beginning; see `Reader.batches`."""
+        texts: list[str] = []
+        rows: list[Row] = []
+        chars = 0
+        with self._opened() as book:
+            for row in self._rows(book):
+                texts.append(join_texts(self._text(row, column) for column in self._text_at))
+                rows.append(row)
+                chars += sum(len(cell.text) for cell in row.values())
+                if len(rows) == BATCH_ROWS or chars >= BATCH_CHARS:
+                    yield self._batch(texts, rows)
+                    texts, rows, chars = [], [], 0
+        if rows:
+            yield self._batch(texts, rows)
+
+    def _batch(self, texts: list[str], rows: list[Row]) -> XlsxBatch:
+        return XlsxBatch(encodable(texts), rows, self._kinds, self.schema, self.values)
+
+    def _text(self, row: Row, column: int) -> str | None:
+        cell = row.get(column)
+        return None if cell is None or cell.kind == "error" else self.values.text(cell)
+
+    def _names(self, row: Row) -> set[str]:
+        return {self.values.text(cell) for cell in row.values()}
+
+    def _name(self, column: int) -> str:
+        cell = self.header.get(column)
+        return self.values.text(cell) if cell else column_letters(column)
+
+    def _rows(self, book: Workbook) -> Iterator[Row]:
+        """Yield the rows below the column names up to the last one with a value."""
+        expected = self.header_row + 1
+        for number, row in book.rows(self._sheet):
+            if number > self._last_row:
+                return
+            if number > self.header_row:
+                for _ in range(expected, number):
+                    yield EMPTY
+                yield row
+                expected = number + 1
+
+    def _layout(
+        self, book: Workbook, text_columns: Sequence[str], options: ExcelOptions
+    ) -> _Layout:
+        sheets = self._sheets(book, options)
+        wanted = set(text_columns)
+        layouts = [
+            found for sheet in sheets if (found := self._found(book, sheet, options, wanted))
+        ]
+        for layout in layouts:
+            if wanted <= self._names(layout.header):
+                return layout
+        if layouts:
+            return layouts[0]
+        raise InputError(
+            f"{self._path} has no table: {listed([sheet.name for sheet in sheets])} "
+            f"{'is' if len(sheets) == 1 else 'are'} empty"
+            + (f" in row {options.header_row}." if options.header_row else "."),
+            "Name the sheet with the table, --sheet NAME, or the row of the column names, "
+            "--header-row 1.",
+        )
+
+    def _sheets(self, book: Workbook, options: ExcelOptions) -> list[Sheet]:
+        if options.sheet is None:
+            found = [sheet for sheet in book.sheets if not sheet.hidden]
+        else:
+            found = [sheet for sheet in book.sheets if sheet.name == options.sheet]
+            if not found and options.sheet.isdecimal():
+                found = book.sheets[int(options.sheet) - 1 :][:1] if int(options.sheet) else []
+        if found:
+            return found
+        names = listed([sheet.name for sheet in book.sheets])
+        what = "no visible sheet" if options.sheet is None else f"no sheet {quoted(options.sheet)}"
+        raise InputError(
+            f"{self._path} has {what}. Its sheets: {names}.", "Name one of them: --sheet NAME."
+        )
+
+    def _found(
+        self, book: Workbook, sheet: Sheet, options: ExcelOptions, wanted: set[str]
+    ) -> _Layout | None:
+        """Return the table of a sheet.
+
+        It is below the first row near the top with the names of all text columns, or without such
+        a row below the first one with the most texts.
+        """
+        within = options.header_row or HEADER_WITHIN
+        first = takewhile(lambda found: found[0] <= within, book.rows(sheet))
+        top = {number: row for number, row in first if row}
+        named = (number for number, row in top.items() if wanted and wanted <= self._names(row))
+        number = (
+            options.header_row
+            or next(named, 0)
+            or max(top, key=lambda number: _texts(top[number]), default=0)
+        )
+        if number not in top:
+            return None
+        above = {row: cells for row, cells in top.items() if row < number}
+        return _Layout(sheet, number, top[number], above)
+
+    def _scan(self, book: Workbook) -> tuple[Mapping[int, Kind], int]:
+        """Return the kinds of the columns and the number of the last row with a value.
+
+        Raises:
+            InputError: a formula has no stored value.
+        """
+        kinds: dict[int, Kind] = dict.fromkeys(self.header, "null")
+        last = self.header_row
+        for number, row in book.rows(self._sheet):
+            if number <= self.header_row or not row:
+                continue
+            last = number
+            for column, cell in row.items():
+                if cell.kind == "formula":
+                    raise self._uncomputed(number, column)
+                before = kinds.get(column, "null")
+                kinds[column] = merged(before, self.values.kind(cell))
+        columns = range(min(kinds), max(kinds) + 1)
+        return {column: kinds.get(column, "null") for column in columns}, last
+
+    def _uncomputed(self, row: int, column: int) -> InputError:
+        return InputError(
+            f"{self._path}, sheet {quoted(self.sheet)}, cell {column_letters(column)}{row}: "
+            "the formula has no stored value.",
+            "Open the workbook in a spreadsheet program and save it, so that it is calculated.",
+        )
+
+    @contextmanager
+    def _opened(self) -> Iterator[Workbook]:
+        try:
+            with open_regular(self._path) as file, Workbook(file, LIMITS) as book:
+                yield book
+        except UNREADABLE as error:
+            refuse_other_contents(self._path, "Excel")
+            reason = str(error).splitlines()[0].rstrip(".") if str(error) else repr(error)
+            raise InputError(
+                f"{self._path} cannot be read as an Excel workbook: {reason}.",
+                "Check that it is complete, or save it again as .xlsx or .csv.",
+            ) from error
+
+
+def _texts(row: Row) -> int:
+    return sum(cell.kind == "text" for cell in row.values())
