@@ -10,17 +10,19 @@ from pipeline.classification import manifest, provenance
 from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary
 from pipeline.money import ZERO
-from pipeline.settings import CsvOptions, Settings
+from pipeline.settings import CsvOptions, ExcelOptions, Settings
 
 JOB = (Path("in.csv"), "abc", Settings(), Plan(2, 1), Summary(2, {}, ZERO, 1.0))
 
 
 def test_a_job_can_be_done_again_from_what_its_manifest_says() -> None:
     options = CsvOptions(delimiter=";", encoding="cp1252", header=False)
-    files = manifest.Files("csv", "parquet", overwrite=True, csv=options)
+    excel = ExcelOptions(sheet="Tenders", header_row=3)
+    files = manifest.Files("csv", "parquet", overwrite=True, csv=options, excel=excel)
     record = json.loads(json.dumps(manifest.manifest(*JOB, files)))
     said = record["files"]
     assert CsvOptions(**said.pop("csv")) == options
+    assert ExcelOptions(**said.pop("excel")) == excel
     assert said == {"input_format": "csv", "output_format": "parquet", "overwrite": True}
     settings = record["settings"]
     assert Settings(**settings, roll_up=settings.pop("back_off")) == Settings()

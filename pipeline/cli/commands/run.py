@@ -27,6 +27,8 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--line-end",
             "--quote-escape",
             "--no-header",
+            "--sheet",
+            "--header-row",
             "--limit-rows",
         ),
         "Answer": (
