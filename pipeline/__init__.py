@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         evaluate,
         plan,
     )
+    from pipeline.classification.classifier import Classifier
     from pipeline.classification.summary import Summary, SystemSummary
     from pipeline.errors import (
         CodeTableError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SYSTEMS",
+    "Classifier",
     "CodeTableError",
     "CsvOptions",
     "EngineError",
@@ -63,9 +65,9 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    HOMES = ("answers", "errors", "settings", "classification.summary", "api")
-    """The modules of the names. The last two load pandas, Arrow and SciPy: about a second."""
-    HEAVY = HOMES[-2:]
+    HEAVY = ("classification.summary", "classification.classifier", "api")
+    HOMES = ("answers", "errors", "settings", *HEAVY)
+    """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 
     def __getattr__(name: str) -> object:
         """Import a public name on first use."""

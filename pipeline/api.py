@@ -15,13 +15,12 @@ from typing import Any
 from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag
 from pipeline.classification import job
+from pipeline.classification.classifier import Classifier, opened_models
 from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import Data, open_table
 from pipeline.classification.summary import Summary
-from pipeline.engine import embedded
-from pipeline.engine.model import opened
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation import Evaluation, evaluate
 from pipeline.interruption import Interruption
@@ -190,7 +189,7 @@ def plan(
         settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
         source, sink = open_table(data, settings, output, csv=csv, excel=excel)
         purchase: AbstractContextManager[Purchase | Free] = (
-            nullcontext(Free(embedded(settings, {})))
+            nullcontext(Free(Classifier.of(settings, {}).matcher))
             if service is None
             else Purchase.to_plan(_checked(service), settings, source.identity(settings, sink.path))
         )
@@ -218,7 +217,7 @@ def _classify(
 ) -> Result:
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
-    folders = opened(_paths(models), parse_systems(options["systems"]))
+    folders = opened_models(models, parse_systems(options["systems"]))
     hashes = {str(model.path): model.sha256 for model in folders.values()}
     if roll_up is not None and back_off is not None:
         raise SettingsError("roll_up and back_off are the same argument.", "Give roll_up only.")
@@ -229,7 +228,7 @@ def _classify(
     source, sink = open_table(data, settings, output, overwrite, csv, partial, excel)
     reporter = job.Reporter(stoppable(display, interruption), _warn)
     purchase: AbstractContextManager[Purchase | Free] = (
-        nullcontext(Free(embedded(settings, folders)))
+        nullcontext(Free(Classifier.of(settings, folders).matcher))
         if service is None
         else Purchase(
             _checked(service),
@@ -272,16 +271,6 @@ def _raise_if_parked(summary: Summary, partial: bool) -> None:
 def _settings(**arguments: Any) -> Settings:
     """Return settings from arguments of any type; `Settings` refuses the wrong ones."""
     return Settings(**arguments)
-
-
-def _paths(models: Any) -> list[str]:
-    try:
-        paths = [models] if isinstance(models, str | PathLike) else list(models)
-        return [str(Path(path)) for path in paths]
-    except TypeError as error:
-        raise SettingsError(
-            f"models is {models!r}.", "models must be the folder of a learned model, or a list."
-        ) from error
 
 
 def _checked(service: Any) -> PaidService:

@@ -13,6 +13,7 @@ import pipeline.service
 
 def test_the_public_names_are_these() -> None:
     assert sorted(pipeline.__all__) == [
+        "Classifier",
         "CodeTableError",
         "CsvOptions",
         "EngineError",

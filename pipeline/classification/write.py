@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from pipeline.answers import BatchAnswers, Matcher, System
 from pipeline.classification.columns import cost, new_columns, status
@@ -16,11 +16,12 @@ from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Writer
 
-__all__ = ["Observe", "Tally", "write"]
+__all__ = ["Observe", "Tally", "classified", "write"]
 
 Observe: TypeAlias = Callable[[Sequence[str], BatchAnswers], None]
 """Receives the texts of a batch and their answers, as they are written."""
 
+Table = TypeVar("Table", bound=Batch)
 
 SETTLED = ("ok", "empty", "pending")
 """The statuses that need no look, or cannot have one yet."""
@@ -90,7 +91,19 @@ def write(
         observe: receives the texts and answers of each batch.
     """
     tally = Tally.of(settings.systems)
-    waiting: deque[Batch] = deque()  # a parallel matcher reads ahead
+    for batch, answers in classified(batches, matcher, settings):
+        writer.write(batch, new_columns(settings, answers))
+        tally.add(settings, answers, len(batch.texts))
+        observe(batch.texts, answers)
+        advance(len(batch.texts))
+    return tally
+
+
+def classified(
+    batches: Iterable[Table], matcher: Matcher, settings: Settings
+) -> Iterator[tuple[Table, BatchAnswers]]:
+    """Yield each batch with its answers, rolled up if the settings ask for it."""
+    waiting: deque[Table] = deque()  # a parallel matcher reads ahead
 
     def texts() -> Iterator[Sequence[str]]:
         for batch in batches:
@@ -98,9 +111,4 @@ def write(
             yield batch.texts
 
     for answers in rolled_up(matcher, settings).answers(texts()):
-        batch = waiting.popleft()
-        writer.write(batch, new_columns(settings, answers))
-        tally.add(settings, answers, len(batch.texts))
-        observe(batch.texts, answers)
-        advance(len(batch.texts))
-    return tally
+        yield waiting.popleft(), answers

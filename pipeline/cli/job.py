@@ -14,6 +14,7 @@ import click
 
 from pipeline.answers import System
 from pipeline.classification import job
+from pipeline.classification.classifier import Classifier
 from pipeline.classification.free import Free
 from pipeline.classification.manifest import Files
 from pipeline.classification.plan import Plan
@@ -24,7 +25,6 @@ from pipeline.cli.output.run import exit_code, report, warn
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
-from pipeline.engine import embedded
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.settings import Format, Settings, parse_systems
 from pipeline.tables import format_of, open_reader, output_format_of
@@ -75,7 +75,7 @@ class _Job:
 
     @property
     def free(self) -> AbstractContextManager[Free]:
-        return nullcontext(Free(embedded(self.settings, self.models)))
+        return nullcontext(Free(Classifier.of(self.settings, self.models).matcher))
 
 
 def _with_job(options: RunOptions, command: Callable[[_Job], int]) -> int:

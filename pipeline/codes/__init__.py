@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.answers import System
-from pipeline.codes.added import add, added, remove
+from pipeline.codes.added import add, added, added_digest, remove
 from pipeline.codes.normalization import find_code, normalized
 from pipeline.codes.psc_retired import Retired, retired, retirements
 from pipeline.codes.shipped import cpv_titles, phrases, shipped
@@ -15,6 +15,7 @@ __all__ = [
     "CodeTable",
     "Retired",
     "add",
+    "added_digest",
     "cpv_titles",
     "find_code",
     "load",

@@ -8,6 +8,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
@@ -27,7 +28,7 @@ from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
 from pipeline.files.workbook import row_texts
 from pipeline.quoting import quoted
 
-__all__ = ["add", "added", "remove"]
+__all__ = ["add", "added", "added_digest", "remove"]
 
 Cells: TypeAlias = Mapping[int, str]
 """The non-empty cells of a row, by the number of their column, from 0."""
@@ -90,17 +91,18 @@ def added(system: System) -> CodeTable | None:
     Raises:
         CodeTableError: the table is damaged.
     """
-    try:
-        path = _path(system)
-    except SettingsError:  # no home folder, so nothing was added
-        return None
-    try:
-        changed = path.stat().st_mtime_ns
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise _damaged(path, error) from error
-    return _read(path, changed)
+    found = _found(system)
+    return _read(*found) if found else None
+
+
+def added_digest(system: System) -> str | None:
+    """Return the SHA-256 of the table that the user added for a system; None if there is none.
+
+    Raises:
+        CodeTableError: the table cannot be read.
+    """
+    found = _found(system)
+    return _digest(*found) if found else None
 
 
 def remove(system: System) -> bool:
@@ -124,6 +126,28 @@ def remove(system: System) -> bool:
 
 def _path(system: System) -> Path:
     return data_folder() / "codes" / f"{system}.parquet"
+
+
+def _found(system: System) -> tuple[Path, int] | None:
+    """Return (the path of an added table, when it was changed); None if there is none."""
+    try:
+        path = _path(system)
+    except SettingsError:  # no home folder, so nothing was added
+        return None
+    try:
+        return path, path.stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _damaged(path, error) from error
+
+
+@lru_cache(maxsize=2)
+def _digest(path: Path, changed: int) -> str:  # noqa: ARG001 - reads a changed file again
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise _damaged(path, error) from error
 
 
 def _keep(table: pa.Table, path: Path) -> None:

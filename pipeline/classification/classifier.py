@@ -1,0 +1,283 @@
+"""One object that classifies Arrow tables in any engine and can be sent to its workers."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.classification.columns import check_free, new_columns, new_fields
+from pipeline.classification.provenance import VERSIONS
+from pipeline.classification.write import classified
+from pipeline.codes import added_digest
+from pipeline.engine import embedded
+from pipeline.engine.model import ModelFolder, opened, shipped_models
+from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
+from pipeline.python_messages import in_python
+from pipeline.settings import EngineName, Settings, parse_systems
+from pipeline.tables import ArrowBatch, ArrowReader
+from pipeline.tables.arrow import appended, with_columns
+from pipeline.tables.arrow_batches import bounded, check_text_types
+from pipeline.tables.table import BATCH_ROWS
+from pipeline.tables.texts import find_columns
+
+__all__ = ["Classifier", "opened_models"]
+
+Data = TypeVar("Data", pa.RecordBatch, pa.Table)
+
+
+class Classifier:
+    """Adds code columns to Arrow tables with the embedded engine.
+
+    Use it where an engine such as Spark, Ray or DuckDB calls a function for each batch of rows.
+    A row gets the same values in a batch of any size, and the same as from `pipeline.classify`.
+
+    A pickled classifier holds only its settings, the paths of models and checksums, so it is small.
+    Each process loads the models once, memory-mapped, when it classifies its first batch. A process
+    with another version of the package, other models or other code tables refuses to classify.
+
+    Args:
+        systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
+        text_columns: the column (or columns, joined by ". ") with the text.
+        top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
+        min_confidence: a best match under this gets the status ``review``; see
+            `pipeline.classify`.
+        roll_up: replace a best match under this by the deepest code above it that reaches it.
+        engine: ``learned`` or ``lexical``; see `pipeline.classify`.
+        models: the folder of a learned model, or a list of folders, at most one a system. They
+            must be at the same path on every machine.
+        explain: add ``<system>_why``: the words that decided the best match.
+        column_prefix: a prefix for the name of every new column.
+        service: refused, because only one process may buy; see `pipeline.spark.classify`.
+
+    Raises:
+        SettingsError: an argument is wrong.
+
+    Attributes:
+        settings: the checked settings.
+        models: for each system, the learned model that replaces the package's.
+    """
+
+    settings: Settings
+    models: Mapping[System, ModelFolder]
+
+    def __init__(
+        self,
+        *,
+        systems: str | Sequence[str] = SYSTEMS,
+        text_columns: str | Sequence[str] = "description",
+        top: int = 1,
+        min_confidence: float | None = None,
+        roll_up: float | None = None,
+        engine: EngineName = "learned",
+        models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+        explain: bool = False,
+        column_prefix: str = "",
+        service: None = None,
+    ) -> None:
+        options: dict[str, Any] = {
+            "text_columns": text_columns,
+            "top": top,
+            "min_confidence": min_confidence,
+            "roll_up": roll_up,
+            "engine": engine,
+            "explain": explain,
+            "column_prefix": column_prefix,
+        }
+        try:
+            _refuse_service(service)
+            asked = parse_systems(systems)
+            folders = opened_models(models, asked)
+            hashes = {str(model.path): model.sha256 for model in folders.values()}
+            self._set(Settings(systems=asked, models=hashes, **options), folders)
+        except PipelineError as error:
+            raise in_python(error) from None
+
+    @classmethod
+    def of(cls, settings: Settings, models: Mapping[System, ModelFolder]) -> Classifier:
+        """Return the classifier of a job whose settings and models are checked already."""
+        classifier = cls.__new__(cls)
+        classifier._set(settings, models)
+        return classifier
+
+    def _set(self, settings: Settings, models: Mapping[System, ModelFolder]) -> None:
+        self.settings = settings
+        self.models = models
+        self._made_with = _made_with(settings)
+
+    def __repr__(self) -> str:
+        return f"Classifier({', '.join(self.settings.systems)})"
+
+    @property
+    def matcher(self) -> Matcher:
+        """The embedded engine with this classifier's settings; it does not roll up."""
+        return embedded(self.settings, self.models)
+
+    def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
+        """Return the schema of a classified table: the input's columns, then the new ones.
+
+        Raises:
+            SettingsError: the table already has columns with the names of the new ones.
+            InputError: it lacks a text column, or one of them does not hold text.
+        """
+        try:
+            self._text_at(input_schema)
+        except PipelineError as error:
+            raise in_python(error) from None
+        return with_columns(input_schema, new_fields(self.settings))
+
+    def __call__(self, data: Data) -> Data:
+        """Return the rows of a table or batch, in their order, with the new columns.
+
+        Args:
+            data: a pyarrow RecordBatch or Table, which comes back as the same type, or any object
+                with Arrow's C stream, such as a Polars frame, which comes back as a Table.
+
+        Raises:
+            SettingsError: the table already has columns with the names of the new ones.
+            InputError: the table cannot be read, or lacks a text column.
+            EngineError: this machine has other models, code tables or another version of the
+                package than the one where the classifier was made.
+        """
+        try:
+            self._check_machine()
+            return self._classified(data)
+        except PipelineError as error:
+            raise in_python(error) from None
+
+    def map(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Classify a stream of batches with one schema, holding only a few rows in memory.
+
+        The batches that come out have at most 1,024 rows, whatever came in.
+
+        Args:
+            batches: such as the iterator that Spark's ``mapInArrow`` passes to its function.
+
+        Raises:
+            SettingsError: the table already has columns with the names of the new ones.
+            InputError: the table cannot be read, or lacks a text column.
+            EngineError: see `__call__`.
+        """
+        try:
+            self._check_machine()
+            waiting = iter(batches)
+            for first in waiting:
+                schema = self.output_schema(first.schema)
+                pieces = _pieces(chain([first], waiting))
+                cut = bounded(pieces, first.schema, self._text_at(first.schema))
+                for batch, answers in classified(cut, self.matcher, self.settings):
+                    yield appended(batch, new_columns(self.settings, answers), schema)
+        except PipelineError as error:
+            raise in_python(error) from None
+
+    def _classified(self, data: Any) -> Any:
+        table = _table(data)
+        self._text_at(table.schema)
+        reader = ArrowReader(table, self.settings.text_columns)
+        fields = pa.schema(new_fields(self.settings))
+        new = pa.Table.from_batches(
+            [
+                appended(ArrowBatch((), NO_COLUMNS), new_columns(self.settings, answers), fields)
+                for _, answers in classified(reader.batches(), self.matcher, self.settings)
+            ],
+            schema=fields,
+        )
+        schema = with_columns(table.schema, list(fields))
+        if isinstance(data, pa.RecordBatch):
+            arrays = [column.combine_chunks() for column in new.columns]
+            return pa.RecordBatch.from_arrays([*data.columns, *arrays], schema=schema)
+        return pa.Table.from_arrays([*table.columns, *new.columns], schema=schema)
+
+    def _text_at(self, schema: pa.Schema) -> list[int]:
+        check_free(schema.names, self.settings)
+        places = find_columns(schema.names, self.settings.text_columns, "The table")
+        check_text_types(schema, places)
+        return places
+
+    def _check_machine(self) -> None:
+        """Refuse a machine where the same text could get another code."""
+        for model in self.models.values():
+            if not model.path.is_dir():
+                raise EngineError(
+                    f"{platform.node()} has no model {model.path}.",
+                    "Copy the folder to the same path on every machine, or to a shared one.",
+                )
+        here = _made_with(self.settings)
+        for name, made_with in self._made_with.items():
+            if here[name] != made_with:
+                raise EngineError(
+                    f"The {name} of {platform.node()} is {here[name]}, but the classifier was "
+                    f"made with {made_with}.",
+                    "Install the same package and code tables on every machine, then make the "
+                    "classifier again.",
+                )
+
+
+NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
+
+
+def opened_models(models: Any, systems: Sequence[System]) -> dict[System, ModelFolder]:
+    """Return the learned models in a folder or a list of folders, after checking each.
+
+    Raises:
+        SettingsError: these are not paths, or not models of these systems.
+    """
+    try:
+        paths = [models] if isinstance(models, str | PathLike) else list(models)
+        folders = [str(Path(path)) for path in paths]
+    except TypeError as error:
+        raise SettingsError(
+            f"models is {models!r}.", "models must be the folder of a learned model, or a list."
+        ) from error
+    return opened(folders, systems)
+
+
+def _made_with(settings: Settings) -> dict[str, str]:
+    """Return what the answers depend on beside the settings: versions and checksums."""
+    found = {"version of tender-pipeline": VERSIONS["tender-pipeline"]}
+    if settings.engine == "learned":
+        found["checksum of the package's models"] = shipped_models().sha256
+    tables = {f"{system} code table": added_digest(system) for system in settings.systems}
+    return found | {name: digest or "the package's" for name, digest in tables.items()}
+
+
+def _refuse_service(service: Any) -> None:
+    if service is not None:
+        raise SettingsError(
+            "A classifier runs in many processes, and a paid service must have one buyer: only "
+            "its ledger knows what was paid for, and only its throttle keeps the rate limit.",
+            "On Spark, call pipeline.spark.classify(frame, service=...), which buys in the driver; "
+            "elsewhere, buy first: pipeline.classify(table, service=...).",
+        )
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            yield batch.slice(start, BATCH_ROWS)
+
+
+def _table(data: Any) -> pa.Table:
+    match data:
+        case pa.Table():
+            return data
+        case pa.RecordBatch():
+            return pa.Table.from_batches([data])
+    if not hasattr(data, "__arrow_c_stream__"):
+        kind = type(data)
+        raise SettingsError(
+            f"data is a {kind.__module__}.{kind.__qualname__}, not an Arrow table.",
+            "data must be a pyarrow Table or RecordBatch, or an object with Arrow's C stream.",
+        )
+    try:
+        return pa.table(data)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(
+            f"Arrow cannot read the table: {error}.", "Turn it into a pyarrow table first."
+        ) from error
