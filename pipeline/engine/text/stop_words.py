@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - Bulgarian and Greek words are meant
 """Words that never explain a code: function words, numerals, units of measurement."""
 
 from __future__ import annotations
