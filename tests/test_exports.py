@@ -18,6 +18,7 @@ def test_the_public_names_are_these() -> None:
         "CsvOptions",
         "EngineError",
         "Evaluation",
+        "ExcelOptions",
         "Forecast",
         "InputChangedError",
         "InputError",

@@ -18,7 +18,8 @@ from pipeline.python_messages import ARGUMENTS, OPTION, in_python, python_words
 
 PACKAGE = Path(pipeline.__file__).parent
 
-ONLY_THERE = {"bodies", "input_format", "json", "no_header", "output_format", "page", "yes"}
+ONLY_THERE = {"bodies", "input_format", "json", "no_header", "output_format", "page"}
+ONLY_THERE |= {"report", "yes"}
 """Options that are not an argument each."""
 
 

@@ -179,7 +179,7 @@ def test_parquet_is_not_sent_to_a_terminal(tmp_path: Path, table: Path) -> None:
         os.close(theirs)
         os.close(ours)
     assert done.returncode == 2
-    assert "A Parquet table cannot be shown on a terminal." in done.stderr
+    assert "A table of the format parquet cannot be shown on a terminal." in done.stderr
     assert "--output-format csv" in done.stderr
 
 

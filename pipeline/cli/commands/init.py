@@ -31,6 +31,7 @@ FOR_EXAMPLE = {
     "delimiter": ";",
     "encoding": "cp1252",
     "fail-if-no-match": 0.5,
+    "header-row": 3,
     "input-format": "csv",
     "ledger": "ledger.sqlite",
     "limit-rows": 100,
@@ -45,6 +46,7 @@ FOR_EXAMPLE = {
     "rate": "100/min",
     "report": "report.html",
     "roll-up": 0.5,
+    "sheet": "Tenders",
 }
 """A value to show for each setting that has no default."""
 
