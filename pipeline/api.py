@@ -80,9 +80,9 @@ def classify(
     `KeyboardInterrupt`. The same call continues.
 
     Args:
-        data: a pandas frame, a pyarrow table, any object with Arrow's C stream (such as a Polars
-            frame), or the path of a CSV, Excel, JSON Lines or
-            Parquet file.
+        data: a pandas frame or series, a list of texts, a pyarrow table, any object with Arrow's C
+            stream (such as a Polars frame), or the path of a CSV, Excel, JSON Lines or Parquet
+            file.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-__all__ = ["check_complete"]
+__all__ = ["check_complete", "check_fragment"]
 
 
 class Tags(HTMLParser):
@@ -29,9 +29,14 @@ class Tags(HTMLParser):
 
 def check_complete(page: str) -> None:
     """Check that a page is well formed and needs no other file and no script."""
+    check_fragment(page)
+    assert "default-src 'none'" in page
+
+
+def check_fragment(html: str) -> None:
+    """Check that a part of a page is well formed and needs no file and no script."""
     tags = Tags()
-    tags.feed(page)
+    tags.feed(html)
     assert tags.open == []
     assert len(set(tags.ids)) == len(tags.ids)
-    assert not re.search(r"<script|<link|<img|@import|url\(|src=", page)
-    assert "default-src 'none'" in page
+    assert not re.search(r"<script|<link|<img|@import|url\(|src=", html)

@@ -131,8 +131,6 @@ def test_what_cannot_work_is_refused_with_a_hint(
 @pytest.mark.parametrize(
     "data",
     [
-        pd.Series(["Road marking"], name="description"),
-        ["Road marking"],
         None,
         np.array(["Road marking"]),
         b"tenders.csv",

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 
+from pipeline.answers import System
+from pipeline.classification.classifier import Classifier
 from pipeline.classification.columns import new_fields
-from pipeline.classification.frames import arrow_of, frame_of, with_columns
+from pipeline.classification.frames import arrow_of, frame_of, text_table, with_columns
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
+from pipeline.classification.write import SETTLED
+from pipeline.engine.model import opened
+from pipeline.errors import PipelineError, SettingsError
+from pipeline.python_messages import in_python
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
-from pipeline.tables import read_table
+from pipeline.tables import ArrowReader, read_table
+
+if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
+    from pipeline.classification.views import View
 
 __all__ = ["Result", "result_of"]
+
+ANSWERED = ("ok", "review", "no_match")
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,128 @@ class Result:
             return frame_of(self.table, self._settings)
         return with_columns(self._frame, frame_of(self._new(), self._settings))
 
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The rows of `to_pandas` that a system has no answer for, because its call failed."""
+        return self._where(lambda status: status not in (*ANSWERED, "empty", "pending"))
+
+    def to_review(self) -> pd.DataFrame:
+        """Return the rows of `to_pandas` that need a look.
+
+        For at least one system, such a row has the status ``review``, ``no_match`` or an error.
+        """
+        return self._where(lambda status: status not in SETTLED)
+
+    def long(self) -> pd.DataFrame:
+        """Return one row for each match, the best first.
+
+        The columns are ``row`` (the index label of a frame, else the number of the row from 0),
+        ``system``, ``rank`` (from 1), ``code``, ``title`` and ``confidence``. With ``top=1`` each
+        row has one match a system at most.
+        """
+        new = self._new()
+        frames = [self._matches(new, system) for system in self._settings.systems]
+        found = pd.concat(frames, ignore_index=True)
+        found = found.sort_values(["place", "system_place", "rank"], kind="stable")
+        labels = range(new.num_rows) if self._frame is None else self._frame.index
+        found["row"] = [labels[place] for place in found["place"]]
+        columns = ["row", "system", "rank", "code", "title", "confidence"]
+        return found[columns].reset_index(drop=True)
+
+    def explain(self, row: int = 0) -> pd.DataFrame:
+        """Return the best match of each system for a row, with the words that decided it.
+
+        Args:
+            row: the position of the row, from 0.
+
+        Raises:
+            SettingsError: the answers are a paid service's, or there is no such row.
+        """
+        try:
+            return self._explained(row)
+        except PipelineError as error:
+            raise in_python(error) from None
+
+    def plot(self) -> View:
+        """Return the most frequent codes of each system as a view for a notebook."""
+        from pipeline.classification.views import codes_view
+
+        return codes_view(self._new(), self._settings.systems, self._settings.column_prefix)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return `table` as an Arrow stream, for Polars, DuckDB and others."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        from pipeline.classification.views import SHOWN, result_html
+
+        settings = self._settings
+        if isinstance(self._stored, _File):  # reading it may take long
+            return result_html(self.summary, settings.systems, settings.column_prefix, None)
+        labels = None if self._frame is None else list(self._frame.index[:SHOWN])
+        texts = self._texts(slice(0, SHOWN))
+        new = self._new()
+        return result_html(
+            self.summary, settings.systems, settings.column_prefix, new, texts, labels
+        )
+
+    def _where(self, wanted: Callable[[str], bool]) -> pd.DataFrame:
+        frame = self.to_pandas()
+        new = self._new()
+        kept = [False] * new.num_rows
+        for system in self._settings.systems:
+            statuses = new[f"{self._settings.column_prefix}{system}_status"].to_pylist()
+            kept = [one or wanted(status) for one, status in zip(kept, statuses, strict=True)]
+        return frame[kept]
+
+    def _matches(self, new: pa.Table, system: System) -> pd.DataFrame:
+        name = self._settings.column_prefix + system
+        parts = ("code", "title", "confidence")
+        if self._settings.top > 1:
+            lists = [_listed(value) for value in new[f"{name}_matches"].to_pylist()]
+        else:
+            best = zip(*(new[f"{name}_{part}"].to_pylist() for part in parts), strict=True)
+            lists = [[dict(zip(parts, one, strict=True))] if one[0] else [] for one in best]
+        order = self._settings.systems.index(system)
+        return pd.DataFrame(
+            [
+                (place, order, system, rank, *(match[part] for part in parts))
+                for place, matches in enumerate(lists)
+                for rank, match in enumerate(matches, start=1)
+            ],
+            columns=["place", "system_place", "system", "rank", *parts],
+        )
+
+    def _explained(self, row: int) -> pd.DataFrame:
+        if self.summary.paid is not None:
+            raise SettingsError(
+                "A paid service does not say why it gave a code.",
+                "Classify the table with the embedded engine: service=None.",
+            )
+        if not 0 <= row < self.summary.rows:
+            raise SettingsError(
+                f"row is {row!r}.", f"row must be a position from 0 to {self.summary.rows - 1}."
+            )
+        settings = replace(self._settings, explain=True, limit_rows=None, column_prefix="")
+        settings = replace(settings, text_columns=("text",), top=1)
+        models = opened([*settings.models], settings.systems)
+        text = pa.table({"text": self._texts(slice(row, row + 1))})
+        (found,) = Classifier.of(settings, models)(text).to_pylist()
+        parts = ("code", "title", "confidence", "status", "why")
+        lines = [
+            (system, *(found[f"{system}_{part}"] for part in parts)) for system in settings.systems
+        ]
+        return pd.DataFrame(lines, columns=["system", *parts])
+
+    def _texts(self, rows: slice) -> list[str]:
+        """Return the texts of some rows, as they were classified."""
+        if self._frame is not None:
+            table = text_table(self._frame.iloc[rows], self._settings)
+        else:
+            table = self._read().slice(rows.start, rows.stop - rows.start)
+        (*batches,) = ArrowReader(table, self._settings.text_columns).batches()
+        return [text for batch in batches for text in batch.texts]
+
     def _new(self) -> pa.Table:
         return self._read().select([field.name for field in new_fields(self._settings)])
 
@@ -90,6 +226,11 @@ class Result:
                 return read_table(path, format, dialect, excel)
             case table:
                 return table
+
+
+def _listed(matches: Any) -> list[dict[str, Any]]:
+    """Return the matches of a row: a list in memory and in Parquet, JSON in a text file."""
+    return json.loads(matches) if isinstance(matches, str) and matches else matches or []
 
 
 def result_of(

@@ -33,7 +33,9 @@ class ArrowStream(Protocol):
         ...
 
 
-Data: TypeAlias = Union["pd.DataFrame", pa.Table, ArrowStream, str, PathLike[str]]
+Data: TypeAlias = Union[
+    "pd.DataFrame", "pd.Series[Any]", pa.Table, ArrowStream, list[str], str, PathLike[str]
+]
 
 
 @dataclass(frozen=True)
@@ -165,14 +167,18 @@ def _in_memory(data: Any, settings: Settings) -> tuple[pd.DataFrame | None, pa.T
 
     from pipeline.classification.frames import text_table
 
+    if isinstance(data, pd.Series):
+        data = data.to_frame(_only_column(settings))
     if isinstance(data, pd.DataFrame):
         return data, text_table(data, settings)
-    if isinstance(data, pd.Series) or not hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, list | tuple) and all(isinstance(text, str | None) for text in data):
+        return None, pa.table({_only_column(settings): pa.array(data, pa.string())})
+    if not hasattr(data, "__arrow_c_stream__"):
         kind = type(data)
         raise SettingsError(
             f"data is a {kind.__module__}.{kind.__qualname__}, not a table.",
-            "data must be a pandas frame, an Arrow table or the path of a file; make a frame of "
-            'what you have: pandas.DataFrame({"description": ...}).',
+            "data must be a pandas frame or series, an Arrow table, a list of texts or the path of "
+            'a file; make a frame of what you have: pandas.DataFrame({"description": ...}).',
         )
     try:
         return None, pa.table(data)
@@ -181,3 +187,17 @@ def _in_memory(data: Any, settings: Settings) -> tuple[pd.DataFrame | None, pa.T
             f"Arrow cannot read the table: {error}.",
             "Turn it into a pandas frame or a pyarrow table first.",
         ) from error
+
+
+def _only_column(settings: Settings) -> str:
+    """Return the name of the column for texts that come without one.
+
+    Raises:
+        SettingsError: several text columns are named.
+    """
+    if len(settings.text_columns) > 1:
+        raise SettingsError(
+            f"The data has one column, and text_columns names {len(settings.text_columns)}.",
+            "Pass a frame with these columns, or name one.",
+        )
+    return settings.text_columns[0]

@@ -16,7 +16,7 @@ from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, Writer
 
-__all__ = ["Observe", "Tally", "classified", "write"]
+__all__ = ["SETTLED", "Observe", "Tally", "classified", "write"]
 
 Observe: TypeAlias = Callable[[Sequence[str], BatchAnswers], None]
 """Receives the texts of a batch and their answers, as they are written."""

@@ -1,0 +1,134 @@
+"""How a result is shown in a notebook: HTML without scripts, for light and dark themes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+from jinja2 import Environment
+
+from pipeline.answers import System
+from pipeline.charts import Ranked, environment, ranking
+from pipeline.classification.summary import Summary
+from pipeline.money import plain
+from pipeline.quoting import readable
+
+__all__ = ["View", "codes_view", "result_html"]
+
+SHOWN = 10
+"""Rows of a table that a notebook shows."""
+
+MOST_CODES = 15
+
+STYLE = """<style>
+.tender-pipeline-codes table { border-collapse: collapse; margin: .4em 0 1em; }
+.tender-pipeline-codes th, .tender-pipeline-codes td { padding: .2em .9em .2em 0;
+  text-align: left; }
+.tender-pipeline-codes .n { text-align: right; }
+.tender-pipeline-codes td.meter { width: 14em; }
+.tender-pipeline-codes td.meter i { display: block; height: .6em; border-radius: 2px;
+  background: #0e8a86; }
+</style>"""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """HTML that a notebook shows as it is.
+
+    Attributes:
+        html: the HTML, complete and without scripts.
+    """
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __str__(self) -> str:
+        return self.html
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    code: str | None
+    title: str | None
+    confidence: float | None
+    status: str
+
+    @property
+    def share(self) -> float:
+        """The confidence within 0 and 1; a service's may be on another scale."""
+        return min(1.0, max(0.0, self.confidence or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    label: object
+    text: str
+    cells: Sequence[_Cell]
+
+
+def result_html(
+    summary: Summary,
+    systems: Sequence[System],
+    prefix: str,
+    table: pa.Table | None,
+    texts: Sequence[str] = (),
+    labels: Sequence[object] | None = None,
+) -> str:
+    """Return a result's summary and first rows as HTML.
+
+    Args:
+        summary: what the job did.
+        systems: the systems that were asked.
+        prefix: the prefix of the new columns.
+        table: the enriched table; None shows the summary only.
+        texts: the texts of its first rows.
+        labels: the labels of the rows; None numbers them from 0.
+    """
+    rows = [] if table is None else list(_rows(table, systems, prefix, texts, labels))
+    template = _templates().get_template("result.html.j2")
+    return template.render(summary=summary, systems=systems, rows=rows)
+
+
+def codes_view(table: pa.Table, systems: Sequence[System], prefix: str) -> View:
+    """Return the most frequent codes of each system, with their titles and a bar each."""
+    parts = []
+    for system in systems:
+        name = f"{prefix}{system}"
+        codes = table.select([f"{name}_code", f"{name}_title"]).drop_null()
+        counted = codes.group_by(codes.column_names).aggregate([([], "count_all")])
+        most = counted.sort_by([("count_all", "descending"), (f"{name}_code", "ascending")])
+        lines = [
+            Ranked(row[f"{name}_code"], readable(row[f"{name}_title"], 80), row["count_all"])
+            for row in most.slice(0, MOST_CODES).to_pylist()
+        ]
+        if lines:
+            parts.append(ranking(lines, columns=(system.upper(), "title", "rows")))
+    return View(f'{STYLE}<div class="tender-pipeline-codes">{"".join(parts)}</div>')
+
+
+def _rows(
+    table: pa.Table,
+    systems: Sequence[System],
+    prefix: str,
+    texts: Sequence[str],
+    labels: Sequence[object] | None,
+) -> Iterator[_Row]:
+    first: list[dict[str, Any]] = table.slice(0, SHOWN).to_pylist()
+    for place, (row, text) in enumerate(zip(first, texts, strict=False)):
+        cells = [_Cell(*(row[f"{prefix}{system}_{part}"] for part in PARTS)) for system in systems]
+        yield _Row(place if labels is None else labels[place], text, cells)
+
+
+PARTS = ("code", "title", "confidence", "status")
+
+
+@cache
+def _templates() -> Environment:
+    templates = environment("pipeline.classification")
+    templates.filters |= {"readable": readable, "usd": plain}
+    return templates
