@@ -87,8 +87,8 @@ def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
     values: list[Sequence[Any]] = []
     for system in settings.systems:
         values += _system_values(settings, system, answers[system])
-    rows = zip(*(answers[system] for system in settings.systems), strict=True)
-    values.append([known_total(cost(answer) for answer in row) for row in rows])
+    costs = ([cost(answer) for answer in answers[system]] for system in settings.systems)
+    values.append([_total(row) for row in zip(*costs, strict=True)])
     fields = new_fields(settings)
     return [
         NewColumn(field.name, field.type, column)
@@ -102,6 +102,11 @@ def cost(answer: Answer | None) -> Decimal | None:
     None, an empty cell in the output, means that the cost is unknown.
     """
     return ZERO if answer is None else answer.cost_usd
+
+
+def _total(costs: tuple[Decimal | None, ...]) -> Decimal | None:
+    """Return the cost of a row; most rows were paid for in an earlier row or job."""
+    return ZERO if costs.count(ZERO) == len(costs) else known_total(costs)
 
 
 def _system_values(

@@ -9,12 +9,12 @@ from decimal import Decimal
 from typing import TypeAlias, TypeVar
 
 from pipeline.answers import BatchAnswers, Matcher, System
-from pipeline.classification.columns import cost, new_columns, status
+from pipeline.classification.columns import new_columns
 from pipeline.classification.rollup import rolled_up
 from pipeline.classification.summary import SystemSummary
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
-from pipeline.tables import Batch, Writer
+from pipeline.tables import Batch, NewColumn, Writer
 
 __all__ = ["SETTLED", "Observe", "Tally", "classified", "write"]
 
@@ -57,18 +57,17 @@ class Tally:
         names = tuple(systems)
         return cls(0, {name: Counter() for name in names}, dict.fromkeys(names, ZERO))
 
-    def add(self, settings: Settings, answers: BatchAnswers, rows: int) -> None:
-        """Count a batch."""
+    def add(self, prefix: str, columns: Sequence[NewColumn], rows: int) -> None:
+        """Count a batch by its new columns, whose names begin with a prefix."""
         self.rows += rows
+        values = {column.name: column.values for column in columns}
         doubtful = set[int]()
-        for system in settings.systems:
-            under = settings.review_under(system)
-            statuses = [status(answer, under) for answer in answers[system]]
+        for system in self.statuses:
+            statuses = values[f"{prefix}{system}_status"]
             self.statuses[system].update(statuses)
             doubtful |= {row for row, name in enumerate(statuses) if name not in SETTLED}
-            spent = (cost(answer) for answer in answers[system])
-            known = (usd for usd in spent if usd is not None)
-            self.cost_usd[system] = total([self.cost_usd[system], *known])
+            spent = (usd for usd in values[f"{prefix}{system}_cost_usd"] if usd)
+            self.cost_usd[system] = total([self.cost_usd[system], *spent])
         self.to_check += len(doubtful)
 
 
@@ -92,8 +91,9 @@ def write(
     """
     tally = Tally.of(settings.systems)
     for batch, answers in classified(batches, matcher, settings):
-        writer.write(batch, new_columns(settings, answers))
-        tally.add(settings, answers, len(batch.texts))
+        columns = new_columns(settings, answers)
+        writer.write(batch, columns)
+        tally.add(settings.column_prefix, columns, len(batch.texts))
         observe(batch.texts, answers)
         advance(len(batch.texts))
     return tally

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
@@ -16,6 +18,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
+from pipeline.paid.client.usual import read_usual
 from pipeline.paid.ledger import Job, Owned, text_digest
 from pipeline.paid.ledger.calls import INTERRUPTED
 
@@ -23,6 +26,12 @@ __all__ = ["LedgerMatcher"]
 
 OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
 """Errors that say nothing about the text: the run stopped before its call."""
+
+KEPT_BYTES = 32 << 20
+"""How much memory the answers that a pass keeps may take: about 12,000 answers of ten matches."""
+
+ANSWER_BYTES, MATCH_BYTES = 400, 200
+"""What an answer and each of its matches take in memory beside the characters of the response."""
 
 
 class LedgerMatcher:
@@ -40,10 +49,15 @@ class LedgerMatcher:
         self._most_lost = most_lost
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
-        """Answer batches of texts; see `pipeline.answers.Matcher`."""
+        """Answer batches of texts; see `pipeline.answers.Matcher`.
+
+        An answer is read once for all rows with its text, unless they are very far apart.
+        """
+        kept = {system: _Kept(KEPT_BYTES // len(self._systems)) for system in self._systems}
         first = 0
         for texts in batches:
-            yield {system: self._answers(system, texts, first) for system in self._systems}
+            digests = [text_digest(text) if text else None for text in texts]
+            yield {system: self._answers(system, digests, first, kept[system]) for system in kept}
             first += len(texts)
 
     def prices(
@@ -68,24 +82,39 @@ class LedgerMatcher:
             for row, digest in enumerate(digests, start=first)
         ]
 
-    def _answers(self, system: System, texts: Sequence[str], first: int) -> list[Answer | None]:
-        digest_of = {text: text_digest(text) for text in texts if text}
-        digests = list(digest_of.values())
+    def _answers(
+        self, system: System, digests: Sequence[bytes | None], first: int, kept: _Kept
+    ) -> list[Answer | None]:
+        """Return the answers of rows, with what a call cost in its first row."""
+        kept.age()
+        answers = [None if digest is None else kept.get(digest) for digest in digests]
+        unread: dict[bytes, list[int]] = defaultdict(list)
+        for place, digest in enumerate(digests):
+            if digest is not None and answers[place] is None:
+                unread[digest].append(place)
+        for digest, answer in self._read(system, list(unread), kept).items():
+            for place in unread[digest]:
+                answers[place] = answer
+        costs = self._job.costs(system, list(unread))
+        rows = self._job.first_rows(system, list(costs))
+        for digest, cost in costs.items():
+            place = unread[digest][0]  # only rows whose answer was read can be first rows
+            read = answers[place]
+            if read is not None and rows.get(digest) == first + place:
+                answers[place] = replace(read, cost_usd=cost)
+        return answers
+
+    def _read(
+        self, system: System, digests: Sequence[bytes], kept: _Kept
+    ) -> Mapping[bytes, Answer]:
+        """Read the answers of calls from the ledger, without costs, and keep them."""
         owned = self._job.owned(system, digests)
-        rows = self._job.first_rows(system, digests)
-        costs = self._job.costs(system, digests)
-        errors = self._errors(system, [each for each in digests if each not in owned])
-        answers: list[Answer | None] = []
-        for row, text in enumerate(texts, start=first):
-            if not text:
-                answers.append(None)
-                continue
-            digest = digest_of[text]
-            cost = costs.get(digest, ZERO) if rows.get(digest) == row else ZERO
-            if digest in owned:
-                answers.append(_lasting(owned[digest], cost))
-            else:
-                answers.append(_passing(errors.get(digest), cost))
+        errors = self._errors(system, [digest for digest in digests if digest not in owned])
+        answers: dict[bytes, Answer] = {}
+        for digest in digests:
+            response = owned.get(digest)
+            answers[digest] = _lasting(response) if response else _passing(errors.get(digest))
+            kept.add(digest, answers[digest], len(response.body) if response else 0)
         return answers
 
     def _errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
@@ -95,17 +124,42 @@ class LedgerMatcher:
         return held | self._job.errors(system, digests)
 
 
-def _lasting(owned: Owned, cost: Decimal | None) -> Answer:
-    match _read(owned):
+@dataclass(slots=True)
+class _Kept:
+    """The answers of one system that were read last, in two halves; the older one is dropped."""
+
+    allowed: int
+    recent: dict[bytes, Answer] = field(default_factory=dict)
+    older: dict[bytes, Answer] = field(default_factory=dict)
+    recent_bytes: int = 0
+
+    def get(self, digest: bytes) -> Answer | None:
+        return self.recent.get(digest) or self.older.get(digest)
+
+    def add(self, digest: bytes, answer: Answer, body_bytes: int) -> None:
+        matches = answer.matches if isinstance(answer, Matched) else ()
+        self.recent[digest] = answer
+        self.recent_bytes += ANSWER_BYTES + MATCH_BYTES * len(matches) + body_bytes
+
+    def age(self) -> None:
+        """Start a new half if the recent one is full."""
+        if self.recent_bytes > self.allowed / 2:
+            self.recent, self.older, self.recent_bytes = {}, self.recent, 0
+
+
+def _lasting(owned: Owned) -> Answer:
+    if usual := read_usual(owned.status, owned.body):
+        return Matched(usual.matches)
+    match _outcome(owned):
         case Answered(matches, _) | WrongCurrency(_, _, matches):
-            return Matched(matches, cost)
+            return Matched(matches)
         case Refused(error, _, _):
-            return Failed(error, cost)
+            return Failed(error)
         case _:
-            return Failed("MALFORMED_RESPONSE", cost)
+            return Failed("MALFORMED_RESPONSE")
 
 
-def _read(owned: Owned) -> Outcome:
+def _outcome(owned: Owned) -> Outcome:
     """Parse a response again; here it does not matter whether its price is valid."""
     outcome = read_response(owned.status, {}, owned.body)
     return outcome.ended if isinstance(outcome, WrongPrice) else outcome
@@ -122,7 +176,7 @@ def _price(owned: Owned) -> Decimal | None:
             return None
 
 
-def _passing(error: str | None, cost: Decimal | None) -> Answer:
+def _passing(error: str | None) -> Answer:
     if error is None or error in OF_THE_RUN:
-        return Pending(cost)
-    return Failed("UNCONFIRMED" if error == INTERRUPTED else error, cost)
+        return Pending()
+    return Failed("UNCONFIRMED" if error == INTERRUPTED else error)

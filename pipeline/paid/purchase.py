@@ -37,6 +37,9 @@ from pipeline.tables import Batch
 
 __all__ = ["Purchase"]
 
+MOST_NOTED = 100_000
+"""How many digests to keep in memory, in about 10 MB."""
+
 
 class Purchase:
     """Buys what a job's table needs; a context manager.
@@ -106,14 +109,21 @@ class Purchase:
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run
+        noted = set[bytes]()  # texts need not be noted twice, except to save memory
         first = 0
         for batch in batches:
+            rows: dict[bytes, int] = {}
+            for row, text in enumerate(batch.texts, start=first):
+                if text and (digest := text_digest(text)) not in noted:
+                    rows.setdefault(digest, row)
             self._job.note_rows(
-                (system, text_digest(text), first + place)
-                for place, text in enumerate(batch.texts)
-                if text
+                (system, digest, row)
                 for system in self._settings.systems
+                for digest, row in rows.items()
             )
+            if len(noted) > MOST_NOTED:
+                noted.clear()
+            noted |= rows.keys()
             first += len(batch.texts)
             yield batch
 
@@ -262,11 +272,11 @@ class Purchase:
     def _wanted(self, system: System, texts: Iterable[str]) -> dict[tuple[bytes, int], int]:
         """Return a batch's calls to buy, by first row, with the lost answers that each may have."""
         digests = list({text_digest(text): None for text in texts if text})
-        owned = self._job.owned(system, digests)
+        answered = self._job.answered(system, digests)
         lost = self._job.unconfirmed(system, digests)
         most = self._service.most_lost
         return {
             (digest, row): most - lost.get(digest, 0)
             for digest, row in self._job.first_rows(system, digests).items()
-            if digest not in owned and lost.get(digest, 0) < most
+            if digest not in answered and lost.get(digest, 0) < most
         }

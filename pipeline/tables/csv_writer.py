@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow as pa
 
+from pipeline.money import ZERO
 from pipeline.tables.cells import arrow_texts, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch
@@ -17,6 +17,9 @@ from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
 
 __all__ = ["CsvWriter"]
+
+KNOWN_CHARACTERS = 1 << 22
+"""How many characters of formatted texts are kept, to be written again."""
 
 
 class CsvWriter:
@@ -43,19 +46,19 @@ class CsvWriter:
         self.replaced_characters = 0
         self._dialect = dialect
         self._names = names
+        self._known = _Known()
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._stream.write(dialect.mark)
             if dialect.header:
                 if header is None:
-                    header = self._record(names) + dialect.terminator
-                self._append([header], [self._record(new_names)])
+                    header = self._records([names])[0] + dialect.terminator
+                self._append([header], self._records([new_names]))
             self._closing = stack.pop_all()
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns followed by the new ones."""
-        rows = zip(*([cell(value) for value in column.values] for column in columns), strict=True)
-        new = [self._record(row) for row in rows]
+        new = self._records(zip(*map(self._texts, columns), strict=True))
         if isinstance(batch, CsvBatch):
             self._append(batch.raw, new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
@@ -75,26 +78,41 @@ class CsvWriter:
             arrow_texts(name, column)
             for name, column in zip(self._names, batch.columns, strict=True)
         ]
-        end = self._dialect.terminator
-        return [self._record(row) + end for row in zip(*columns, strict=True)]
+        return [
+            record + self._dialect.terminator
+            for record in self._records(zip(*columns, strict=True))
+        ]
+
+    def _texts(self, column: NewColumn) -> list[str]:
+        """Format the values of a new column; codes, titles, statuses and the cost 0 repeat."""
+        if self._known.characters > KNOWN_CHARACTERS:
+            self._known = _Known()
+        known = self._known
+        return [
+            known[value] if isinstance(value, str) else "0" if value is ZERO else cell(value)
+            for value in column.values
+        ]
 
     def _append(self, records: Iterable[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""
-        out: list[bytes] = []
-        encoding, delimiter = self._dialect.encoding, self._dialect.delimiter
+        delimiter = self._dialect.delimiter
+        pieces: list[str] = []
         for record, cells in zip(records, new, strict=True):
             body = self._without_line_end(record)
-            out += [
-                body.encode(encoding),
-                self._encoded(delimiter + cells),
-                record[len(body) :].encode(encoding),
-            ]
-        self._stream.write(b"".join(out))
+            pieces += (body, delimiter, cells, record[len(body) :])
+        encoding = self._dialect.encoding
+        try:
+            encoded = "".join(pieces).encode(encoding)
+        except UnicodeEncodeError:  # only new cells can have characters that the encoding lacks
+            encoded = b"".join(
+                self._encoded(piece) if place % 4 == 2 else piece.encode(encoding)
+                for place, piece in enumerate(pieces)
+            )
+        self._stream.write(encoded)
 
     def _without_line_end(self, record: str) -> str:
         body = record.rstrip("\r\n")
-        backslashes = len(body) - len(body.rstrip("\\"))
-        if self._dialect.backslash and backslashes % 2:
+        if self._dialect.backslash and (len(body) - len(body.rstrip("\\"))) % 2:
             return record[: len(body) + 1]  # an escaped carriage return belongs to the last field
         return body
 
@@ -107,8 +125,27 @@ class CsvWriter:
             self.replaced_characters += sum(a != b for a, b in zip(cells, kept, strict=True))
             return encoded
 
-    def _record(self, cells: Iterable[str]) -> str:
+    def _records(self, rows: Iterable[Sequence[str]]) -> list[str]:
+        """Return records without line ends."""
+        lines = _Lines()
         # Before Python 3.13, csv quotes only the line breaks in its line terminator.
-        buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\r\n", **self._dialect.parameters()).writerow(cells)
-        return buffer.getvalue().removesuffix("\r\n")
+        writer = csv.writer(lines, lineterminator="\r\n", **self._dialect.parameters())
+        writer.writerows(rows)
+        return [line[:-2] for line in lines]
+
+
+class _Lines(list[str]):
+    """Collects the records of a csv writer, which writes each with one call."""
+
+    write = list.append
+
+
+class _Known(dict[str, str]):
+    """The cells of texts that were written."""
+
+    characters = 0
+
+    def __missing__(self, value: str) -> str:
+        self[value] = text = cell(value)
+        self.characters += len(text)
+        return text

@@ -14,8 +14,8 @@ __all__ = ["check_names", "encodable", "find_column", "find_columns", "join_text
 
 def join_texts(values: Iterable[str | None]) -> str:
     """Join a row's text columns with ". ", collapsing white space and skipping empty values."""
-    parts = (" ".join(value.split()) for value in values if value)
-    return ". ".join(part for part in parts if part)
+    parts = [" ".join(value.split()) for value in values if value]
+    return ". ".join([part for part in parts if part])
 
 
 def encodable(texts: Sequence[str]) -> Sequence[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Any
 
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import (
@@ -28,12 +28,10 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.prices import Price, read_price
+from pipeline.paid.client.usual import MAX_BODY, read_usual
 from pipeline.paid.client.values import NUMBER, decoded, number, printable
 
 __all__ = ["MAX_BODY", "read_response"]
-
-MAX_BODY: Final = 1 << 20
-"""The largest body that is read, bytes; ten matches take about two thousand."""
 
 LONGEST_WAIT = 24 * 3600.0
 KNOWN_ERRORS = {
@@ -63,6 +61,8 @@ def read_response(
         body: the bytes; more than `MAX_BODY` are unreadable.
         now: the time for a ``Retry-After`` date if the response has no ``Date``.
     """
+    if (usual := read_usual(status, body)) and (priced := usual.content()) is not None:
+        return _paid(usual.matches, read_price(priced))
     content = _parsed(body)
     named = {name.lower(): value for name, value in headers.items()}
     if isinstance(content, dict) and _is_failure(content):
@@ -142,6 +142,10 @@ def _success(content: dict[str, Any] | str) -> Outcome:
     matches, price = _matches(content.get("data", "")), read_price(content)
     if matches is None or content.get("success") not in (None, True):
         return _priced(price, Unreadable("The body has no list of matches.", None))
+    return _paid(matches, price)
+
+
+def _paid(matches: tuple[Match, ...], price: Price) -> Outcome:
     if price.currency != "USD":
         return WrongCurrency(price.currency, price.cost, matches)
     return _priced(price, Answered(matches, None))

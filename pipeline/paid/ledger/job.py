@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from pipeline.answers import System
 from pipeline.money import ZERO, known_total, total
@@ -45,7 +46,13 @@ OWNED = f"""
     SELECT attempt_id, digest, attempts.status, body
     FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
     JOIN bodies USING (attempt_id)
-    WHERE {COUNTS} AND system = ? AND digest IN (:digests) ORDER BY attempt_id
+    WHERE {COUNTS} AND system = ? AND digest IN (:digests)
+"""  # noqa: S608 - a constant
+
+ANSWERED = f"""
+    SELECT digest FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
+    JOIN bodies USING (attempt_id)
+    WHERE {COUNTS} AND system = ? AND digest IN (:digests)
 """  # noqa: S608 - a constant
 
 CALLS = f"""
@@ -189,11 +196,20 @@ class Job:
 
     def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
         """Return the responses that answer calls for good; the last one of each call."""
+        last: dict[bytes, tuple[int, int, Any]] = {}
         found = self.database.rows_of(digests, OWNED, *self._counting(), system)
+        for attempt, digest, status, body in found:
+            if digest not in last or last[digest][0] < attempt:
+                last[digest] = attempt, status, body
         return {
             digest: Owned(status, unpacked(attempt, body))
-            for attempt, digest, status, body in found
+            for digest, (attempt, status, body) in last.items()
         }
+
+    def answered(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
+        """Return which calls the ledger answers for good: the keys of `owned`, much faster."""
+        found = self.database.rows_of(digests, ANSWERED, *self._counting(), system)
+        return {digest for (digest,) in found}
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Return the first rows of calls: where they are bought, and where their cost is shown."""

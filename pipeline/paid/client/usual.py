@@ -1,0 +1,68 @@
+"""Reads the usual form of an answer several times as fast as `responses`, and leaves the rest."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+
+from pipeline.answers import Match
+from pipeline.paid.client.values import decoded
+
+__all__ = ["MAX_BODY", "UsualAnswer", "read_usual"]
+
+MAX_BODY: Final = 1 << 20
+"""The largest body that is read, bytes; ten matches take about two thousand."""
+
+
+class UsualAnswer(msgspec.Struct, frozen=True):
+    """A success in UTF-8 with the documented types; its matches are in the order received."""
+
+    success: bool
+    data: list[Match]
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+
+    @property
+    def matches(self) -> tuple[Match, ...]:
+        """The matches, the best first."""
+        return tuple(sorted(self.data, key=CONFIDENCE, reverse=True))
+
+    def content(self) -> dict[str, Any] | None:
+        """Return the metadata as `decoded` reads it; None if it cannot be read."""
+        try:
+            return {"metadata": decoded(bytes(self.metadata).decode(errors="replace"))}
+        except (ValueError, RecursionError):
+            return None
+
+
+CODE = attrgetter("code")
+CONFIDENCE = attrgetter("confidence")
+
+_DECODER: Final = msgspec.json.Decoder(UsualAnswer)
+
+
+def read_usual(status: int, body: bytes) -> UsualAnswer | None:
+    """Return an answer in the usual form; None if `responses` must read it.
+
+    msgspec accepts only part of what `decoded` accepts. Where it reads a value differently, the
+    result is None: it has no negative zero.
+    """
+    if not 200 <= status <= 299 or len(body) > MAX_BODY:
+        return None
+    try:
+        answer = _DECODER.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return answer if answer.success and _is_clean(answer.data) else None
+
+
+def _is_clean(matches: list[Match]) -> bool:
+    """Return whether every match has a code of its own, and a confidence that is not 0."""
+    codes = list(map(CODE, matches))
+    return (
+        len(set(codes)) == len(codes)
+        and 0.0 not in map(CONFIDENCE, matches)
+        and all(codes)
+        and ("".join(codes).isalnum() or all(code == code.strip() for code in codes))
+    )
