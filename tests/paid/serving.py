@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import logging
+import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -30,6 +31,7 @@ from pipeline.paid.service import PaidService
 from pipeline.service import Accounts, Opened, create_app
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
+from tests.forking import Process
 
 ROOT = Path(__file__).parents[2]
 
@@ -242,25 +244,22 @@ def buyer(folder: Path, address: str, key: str, **terms: Any) -> Buyer:
     return Buyer(folder, PaidService(address, key, **usual | terms))
 
 
-RUN = """
-import logging, signal, sys
-from pathlib import Path, PosixPath
-from tests.paid.serving import buyer
-logging.basicConfig(level="INFO")
-terms = eval(sys.argv[4])
-signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-try:
-    the = buyer(Path(sys.argv[1]), sys.argv[2], sys.argv[3], **{"workers": 3} | terms)
-    parked = the.run().parked
-except Exception as error:
-    sys.exit(f"{type(error).__name__}: {error}")
-sys.exit(parked.exit_code if parked else 0)
-"""
+def run() -> None:
+    """Run the job of a folder: what `started` has a process of its own do."""
+    logging.basicConfig(level="INFO")
+    folder, address, key, terms = sys.argv[1:]
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        the = buyer(Path(folder), address, key, **{"workers": 3} | json.loads(terms))
+        parked = the.run().parked
+    except Exception as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+    sys.exit(parked.exit_code if parked else 0)
 
 
 def started(
     folder: Path, address: str, key: str, stderr: int | None = None, **terms: Any
-) -> subprocess.Popen[str]:
+) -> Process:
     """Run the job of a folder in a process of its own."""
-    command = [sys.executable, "-c", RUN, str(folder), address, key, repr(terms)]
-    return subprocess.Popen(command, cwd=ROOT, stderr=stderr, text=True)
+    arguments = [folder, address, key, json.dumps(terms, default=str)]
+    return Process(arguments, call="tests.paid.serving:run", stderr=stderr, text=True)

@@ -20,6 +20,7 @@ from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import Call, Journal, Ledger, ledger_lock
 from pipeline.paid.purchase import Purchase
 from pipeline.tables import open_reader
+from tests.forking import Process
 from tests.paid.ledger.buying import buy as answer
 from tests.paid.serving import Buyer, Service, buyer, serving, started
 
@@ -42,9 +43,7 @@ class Latch:
 
 
 @contextmanager
-def two_buyers(
-    tmp_path: Path, service: Service
-) -> Iterator[tuple[Buyer, subprocess.Popen[str], Latch]]:
+def two_buyers(tmp_path: Path, service: Service) -> Iterator[tuple[Buyer, Process, Latch]]:
     """Give a buyer, and another process that is buying the same texts with another key."""
     latch = Latch(service.app())
     other = service.accounts.open(Decimal("5.00"))

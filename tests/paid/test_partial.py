@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -16,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.classification.sink import FileSink
-from tests.paid.serving import ROOT, Gate, Service, Sluice, serving
+from tests.forking import Process
+from tests.paid.serving import Gate, Service, Sluice, serving
 
 TEXTS = [f"text number {number}" for number in range(12)]
 
@@ -27,16 +27,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def started(folder: Path, address: str, key: str, *options: str) -> subprocess.Popen[str]:
+def started(folder: Path, address: str, key: str, *options: str) -> Process:
     """Run the command line in a folder, in a process of its own."""
-    command = [sys.executable, "-m", "pipeline", "run", "in.csv", "--base-url", address]
+    command = ["run", "in.csv", "--base-url", address]
     places = ["--output", "out/all.csv", "--ledger", "ledger.db"]
     terms = ["--systems", "cpv,psc", "--rate", "none", "--workers", "1", *options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TENDER_PIPELINE_API_KEY": key}
-    return subprocess.Popen(
+    return Process(
         [*command, *places, *terms],
         cwd=folder,
-        env=environment,
+        env={**os.environ, "TENDER_PIPELINE_API_KEY": key},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-COMMAND = [sys.executable, "-m", "pipeline"]
+from tests import forking
 
 
 def ran(*arguments: object, patience_s: float = 60) -> subprocess.CompletedProcess[str]:
     """Run a command that is to end by itself."""
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=patience_s,
-        check=False,
-    )
+    return forking.ran(arguments, timeout=patience_s)
 
 
 def key_in(folder: Path) -> str:
@@ -44,7 +37,7 @@ class Serving:
     """
 
     folder: Path
-    process: subprocess.Popen[bytes]
+    process: forking.Process
     address: str
     log: Path
 
@@ -78,11 +71,10 @@ def serving(folder: Path, *arguments: object, port: int = 0) -> Iterator[Serving
     log = folder.with_name(f"{folder.name}.log")
     with (
         log.open("ab") as stream,
-        subprocess.Popen(
-            [*COMMAND, "serve", "--port", str(port), "--data", folder, *map(str, arguments)],
+        forking.Process(
+            ["serve", "--port", port, "--data", folder, *arguments],
             stdout=subprocess.PIPE,
             stderr=stream,
-            bufsize=0,  # so that the first line can be read, and no more
         ) as process,
     ):
         assert process.stdout is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from pipeline.answers import SYSTEMS
 from pipeline.service import Accounts, Entry
+from tests.forking import Process
 from tests.money_trail import (
     Attempt,
     Output,
@@ -28,7 +28,7 @@ from tests.money_trail import (
     totals_agree,
 )
 from tests.service.processes import Serving
-from tests.service.rehearsal.processes import Done, command, finished, started
+from tests.service.rehearsal.processes import Done, finished, started
 
 __all__ = ["Customer", "books_agree"]
 
@@ -74,10 +74,10 @@ class Customer:
             writer.writerows(enumerate(texts))
 
     @contextmanager
-    def running(self, server: Serving, *options: object) -> Iterator[subprocess.Popen[str]]:
+    def running(self, server: Serving, *options: object) -> Iterator[Process]:
         """Start the run; further options do not make it another job."""
         paths = [self.table, "--output", self.output, "--top", TOP, "--ledger", self.ledger]
-        arguments = command("run", *paths, "--base-url", server.address, *options)
+        arguments = ["run", *paths, "--base-url", server.address, *options]
         with started(arguments, self.key) as process:
             yield process
 
@@ -90,7 +90,7 @@ class Customer:
         """Return the rows that the embedded engine gives for the same table."""
         output = self.folder / "offline.csv"
         sure = ("--min-confidence", "0")  # as what a service answers is not judged
-        arguments = command("run", self.table, "--output", output, "--top", TOP, *sure)
+        arguments = ["run", self.table, "--output", output, "--top", TOP, *sure]
         with started(arguments, None) as process:
             assert finished(process).exit_code == 0
         return read_output(output).rows

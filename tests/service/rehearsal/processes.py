@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-__all__ = ["Done", "command", "finished", "started", "until"]
+from tests.forking import Process
+
+__all__ = ["Done", "finished", "started", "until"]
 
 PATIENCE_S = 60.0
 """How long anything may take before the test gives up."""
@@ -33,30 +34,24 @@ class Done:
     err: str
 
 
-def command(*arguments: object) -> list[str]:
-    """Return the command line of this tool."""
-    return [sys.executable, "-m", "pipeline", *map(str, arguments)]
-
-
-def finished(process: subprocess.Popen[str]) -> Done:
+def finished(process: Process) -> Done:
     """Wait for a command to end, and return how it did."""
     out, err = process.communicate(timeout=PATIENCE_S)
     return Done(process.returncode, out, err)
 
 
 @contextmanager
-def started(arguments: list[str], key: str | None) -> Iterator[subprocess.Popen[str]]:
+def started(arguments: Sequence[object], key: str | None) -> Iterator[Process]:
     """Start a command with a key or without; it does not outlive the block."""
     env = {name: value for name, value in os.environ.items() if name != "TENDER_PIPELINE_API_KEY"}
     if key is not None:
         env["TENDER_PIPELINE_API_KEY"] = key
     pipe = subprocess.PIPE
-    process = subprocess.Popen(arguments, env=env, stdout=pipe, stderr=pipe, text=True)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
+    with Process(arguments, env=env, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def until(happened: Callable[[], bool]) -> None:
