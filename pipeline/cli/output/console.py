@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import sys
+import time
 
 import click
 
@@ -16,10 +17,20 @@ __all__ = ["log_to_stderr", "on_terminal", "progress_display", "say", "silence"]
 
 
 def log_to_stderr() -> None:
-    """Show the package's log, with times unless standard error is a terminal."""
-    form = "%(message)s" if sys.stderr.isatty() else "%(asctime)s %(message)s"
-    logging.basicConfig(format=form, stream=sys.stderr)
+    """Show the package's log, with UTC times and levels unless standard error is a terminal."""
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(logging.Formatter() if sys.stderr.isatty() else _WithTimes())
+    logging.basicConfig(handlers=[shown])
     logging.getLogger("pipeline").setLevel(logging.INFO)
+
+
+class _WithTimes(logging.Formatter):
+    """Begins each line with the time, as ``2026-01-31T02:15:00Z``, and the level."""
+
+    converter = staticmethod(time.gmtime)
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
 
 
 def progress_display(elsewhere: Display = log_lines) -> Display:
