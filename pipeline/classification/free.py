@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipeline.answers import Matcher
 from pipeline.paid.estimate import Estimate
@@ -20,6 +20,7 @@ class Free:
     """
 
     matcher: Matcher
+    base_url: None = field(default=None, init=False)
 
     def noted(self, batches: Iterable[Batch]) -> Iterable[Batch]:
         """Return the batches; there are no calls to record."""

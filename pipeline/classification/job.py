@@ -102,7 +102,9 @@ def run(
         replaced = draft.writer.replaced_characters
         summary = _summary(tally, purchase, started, parked, place.path, replaced)
         draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-        record = manifest(source.path, fingerprint, settings, planned, summary, source.files)
+        record = manifest(
+            source.path, fingerprint, settings, planned, summary, source.files, purchase.base_url
+        )
         draft.commit(record)
     reporter.record(record)
     if not isinstance(purchase, Free) and not parked:

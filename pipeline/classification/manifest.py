@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pipeline.classification.plan import Plan
-from pipeline.classification.provenance import VERSIONS
+from pipeline.classification.provenance import TOOL, VERSIONS, read_manifest
 from pipeline.classification.summary import Summary
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
+from pipeline.tables import sha256_of
 
-__all__ = ["Files", "manifest"]
+__all__ = ["Files", "manifest", "was_done"]
 
 OLD_KEYS = {"roll_up": "back_off"}
 """Settings that were renamed; the manifest keeps their old names, which scripts read."""
@@ -44,13 +46,15 @@ def manifest(
     plan: Plan,
     summary: Summary,
     files: Files | None = None,
+    base_url: str | None = None,
 ) -> dict[str, Any]:
     """Return the record of a job as JSON types, without secrets or texts from the table."""
     finished = datetime.now(UTC)
     return {
         "tool": "tender-pipeline",
         "input": {"path": None if source is None else str(source), "sha256": fingerprint},
-        "settings": {OLD_KEYS.get(name, name): value for name, value in asdict(settings).items()},
+        "settings": _recorded(settings),
+        "service": base_url,
         "files": None if files is None else asdict(files),
         "plan": plan.row_counts,
         "summary": summary.to_dict(),
@@ -58,6 +62,48 @@ def manifest(
         "versions": VERSIONS,
         "exit_state": _exit_state(summary),
     }
+
+
+def was_done(
+    output: Path, fingerprint: str, settings: Settings, files: Files, base_url: str | None
+) -> dict[str, Any] | None:
+    """Return the manifest of an output if the same job has written it; None otherwise.
+
+    It is the same job if the input's bytes, the settings, the formats, the service and the version
+    of this tool are the same, and if the output is complete and unchanged.
+
+    Args:
+        output: the output.
+        fingerprint: the SHA-256 of the input's current bytes.
+        settings: the settings of the job.
+        files: the formats of its files.
+        base_url: the service to buy from; None for the embedded engine.
+    """
+    found = read_manifest(output)
+    wanted = {
+        "input": fingerprint,
+        "settings": _recorded(settings),
+        "files": {**asdict(files), "overwrite": None},
+        "service": base_url,
+        "version": VERSIONS[TOOL],
+    }
+    try:
+        done = {
+            "input": found["input"]["sha256"],
+            "settings": found["settings"],
+            "files": {**found["files"], "overwrite": None},
+            "service": found["service"],
+            "version": found["versions"][TOOL],
+        }
+        complete = found["exit_state"].startswith("complete")
+        same = complete and done == json.loads(json.dumps(wanted))
+        return found if same and found["output"]["sha256"] == sha256_of(output) else None
+    except (KeyError, TypeError, AttributeError, OSError):
+        return None
+
+
+def _recorded(settings: Settings) -> dict[str, Any]:
+    return {OLD_KEYS.get(name, name): value for name, value in asdict(settings).items()}
 
 
 def _exit_state(summary: Summary) -> str:

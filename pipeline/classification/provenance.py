@@ -11,6 +11,7 @@ from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 
 __all__ = [
+    "TOOL",
     "VERSIONS",
     "has_manifest",
     "holds_full_table",

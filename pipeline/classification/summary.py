@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 
 from pipeline.answers import System
 from pipeline.errors import NoMatchError
-from pipeline.money import plain
+from pipeline.money import plain, total
 from pipeline.paid.result import Paid, Parked
 
-__all__ = ["Summary", "SystemSummary"]
+__all__ = ["Summary", "SystemSummary", "combined"]
 
 NAMED = ("ok", "no_match", "review", "empty", "pending")
 """The statuses that are not failures."""
@@ -180,3 +181,25 @@ class Summary:
             lines.append(str(self.paid))
         what = "output so far" if self.parked else "output"
         return [*lines, f"{what}: {self.output}"] if self.output else lines
+
+
+def combined(summaries: Sequence[Summary]) -> Summary:
+    """Return the figures of several jobs together, of which only the last may have stopped."""
+    names = summaries[0].systems
+    return Summary(
+        rows=sum(summary.rows for summary in summaries),
+        systems={
+            name: _together([summary.systems[name] for summary in summaries]) for name in names
+        },
+        cost_usd=total(summary.cost_usd for summary in summaries),
+        seconds=sum(summary.seconds for summary in summaries),
+        replaced_characters=sum(summary.replaced_characters for summary in summaries),
+        paid=Paid.together([summary.paid for summary in summaries if summary.paid]),
+        parked=summaries[-1].parked,
+        to_check=sum(summary.to_check for summary in summaries),
+    )
+
+
+def _together(figures: Sequence[SystemSummary]) -> SystemSummary:
+    statuses = sum((Counter(each.statuses) for each in figures), Counter[str]())
+    return SystemSummary(dict(statuses), total(each.cost_usd for each in figures))

@@ -1,11 +1,11 @@
-"""Runs or plans the job that the options of ``run`` describe; ``--help`` needs nothing of it."""
+"""Runs or plans one job that the options of ``run`` describe; ``--help`` needs nothing of it."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from pipeline.classification.manifest import Files
 from pipeline.classification.plan import Plan
 from pipeline.classification.sink import FileSink, default_output
 from pipeline.classification.source import Source
+from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import log_to_stderr, progress_display, say
 from pipeline.cli.output.run import exit_code, report, warn
 from pipeline.cli.run_options import RunOptions
@@ -34,7 +35,7 @@ if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.paid.purchase import Purchase
     from pipeline.paid.service import PaidService
 
-__all__ = ["plan_job", "run_job"]
+__all__ = ["Job", "Terms", "classified", "files_of", "opened_job", "plan_job", "planned", "run_job"]
 
 log = logging.getLogger("pipeline")
 
@@ -50,49 +51,85 @@ def plan_job(options: RunOptions) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
-    """What the options say of a job.
+class Terms:
+    """What the options say of every job.
+
+    Attributes:
+        settings: what to do with a table.
+        models: the learned models that replace those of the package.
+        service: how to buy; None for the embedded engine.
+    """
+
+    settings: Settings
+    models: Mapping[System, ModelFolder]
+    service: PaidService | None
+
+    @classmethod
+    def of(cls, options: RunOptions) -> Terms:
+        """Check the options, and start the log.
+
+        Raises:
+            PipelineError: an option is wrong.
+        """
+        log_to_stderr()
+        confirm_found_file(click.get_current_context())
+        models = opened(options.models, parse_systems(options.systems))
+        return cls(options.settings(models), models, options.service())
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One table and what to do with it.
 
     Attributes:
         source: the table.
         sink: where its enriched form goes.
-        settings: what to do with it.
-        models: the learned models that replace those of the package.
-        service: how to buy; None for the embedded engine.
+        terms: what to do with it.
         options: the options themselves.
     """
 
     source: Source
     sink: FileSink | StandardOutput
-    settings: Settings
-    models: Mapping[System, ModelFolder]
-    service: PaidService | None
+    terms: Terms
     options: RunOptions
 
     @property
     def identity(self) -> str:
-        return self.source.identity(self.settings, self.sink.path)
+        """The job's identity in the ledger."""
+        return self.source.identity(self.terms.settings, self.sink.path)
 
     @property
     def free(self) -> AbstractContextManager[Free]:
-        return nullcontext(Free(Classifier.of(self.settings, self.models).matcher))
+        """The embedded engine in place of a purchase."""
+        matcher = Classifier.of(self.terms.settings, self.terms.models).matcher
+        return nullcontext(Free(matcher))
 
 
-def _with_job(options: RunOptions, command: Callable[[_Job], int]) -> int:
-    log_to_stderr()
-    confirm_found_file(click.get_current_context())
-    models = opened(options.models, parse_systems(options.systems))
-    settings = options.settings(models)
-    csv, service = options.csv, options.service()
-    given = options.input_path
+@contextmanager
+def opened_job(options: RunOptions, terms: Terms) -> Iterator[Job]:
+    """Open the first table that the options name, and its sink."""
+    given = options.input_paths[0]
     with from_standard_input() if str(given) == "-" else nullcontext(given) as path:
-        reader = open_reader(path, settings.text_columns, csv, options.input_format, options.excel)
-        input_format = format_of(path, options.input_format)
-        sink = _sink(path, input_format, options)
-        files = Files(input_format, sink.output_format, options.overwrite, csv, options.excel)
+        reader = open_reader(
+            path, terms.settings.text_columns, options.csv, options.input_format, options.excel
+        )
+        files, sink = files_of(path, options)
         # Standard input to standard output has no paths that the ledger could know the job by.
         named = None if str(given) == "-" and sink.path is None else given
-        return command(_Job(Source(reader, named, files), sink, settings, models, service, options))
+        yield Job(Source(reader, named, files), sink, terms, options)
+
+
+def files_of(path: Path, options: RunOptions) -> tuple[Files, FileSink | StandardOutput]:
+    """Return the formats of an input and its output, and the sink."""
+    input_format = format_of(path, options.input_format)
+    sink = _sink(path, input_format, options)
+    csv, excel = options.csv, options.excel
+    return Files(input_format, sink.output_format, options.overwrite, csv, excel), sink
+
+
+def _with_job(options: RunOptions, command: Callable[[Job], int]) -> int:
+    with opened_job(options, Terms.of(options)) as this:
+        return command(this)
 
 
 def _sink(path: Path, input_format: Format, options: RunOptions) -> FileSink | StandardOutput:
@@ -112,65 +149,87 @@ def _sink(path: Path, input_format: Format, options: RunOptions) -> FileSink | S
     )
 
 
-def _run(this: _Job) -> int:
-    systems = ", ".join(this.settings.systems)
-    log.info("%s: %s, %s", this.options.input_path, systems, _answerer(this.service))
-    for system, model in this.models.items():
+def _run(this: Job) -> int:
+    summary = classified(this)
+    text = json.dumps(summary.to_dict()) if this.options.as_json else str(summary)
+    report(text, beside_the_table=this.options.to_standard_output)
+    return exit_code(summary, this.terms.settings)
+
+
+def classified(this: Job) -> Summary:
+    """Run a job.
+
+    Raises:
+        PipelineError: see `pipeline.classification.job.run`.
+    """
+    terms = this.terms
+    systems = ", ".join(terms.settings.systems)
+    log.info("%s: %s, %s", this.options.input_paths[0], systems, _answerer(terms.service))
+    for system, model in terms.models.items():
         log.info("%s: learned model %s", system, model.path)
     page = _report(this)
     reporter = job.Reporter(progress_display(), warn)
     if page:
         reporter = replace(reporter, observe=page.observe, record=page.record)
     with _purchase(this) as bought:
-        summary = job.run(this.source, this.sink, this.settings, bought, reporter)
+        summary = job.run(this.source, this.sink, terms.settings, bought, reporter)
     if page and page.write(summary):
         log.info("report: %s", this.options.report)
-    text = json.dumps(summary.to_dict()) if this.options.as_json else str(summary)
-    report(text, beside_the_table=this.options.to_standard_output)
-    return exit_code(summary, this.settings)
+    return summary
 
 
-def _report(this: _Job) -> RunReport | None:
+def _report(this: Job) -> RunReport | None:
     path = this.options.report
     if path is None:
         return None
     from pipeline.cli.output.report import RunReport  # imports the templates' engine
 
-    return RunReport(path, this.settings, this.sink.path, this.options.overwrite)
+    return RunReport(path, this.terms.settings, this.sink.path, this.options.overwrite)
 
 
-def _purchase(this: _Job) -> AbstractContextManager[Purchase | Free]:
-    if this.service is None:
+def _purchase(this: Job) -> AbstractContextManager[Purchase | Free]:
+    terms = this.terms
+    if terms.service is None:
         return this.free
     from pipeline.cli.output.buying import open_purchase
 
-    return open_purchase(this.service, this.settings, this.identity, this.options.yes)
+    return open_purchase(terms.service, terms.settings, this.identity, this.options.yes)
 
 
-def _plan(this: _Job) -> int:
-    with _purchase_to_plan(this) as planned:
-        found = job.plan(this.source, this.settings, planned, warn)
+def _plan(this: Job) -> int:
+    found = planned(this)
     if this.options.as_json:
         say(json.dumps(found.to_dict()))
         return 0
-    say(f"{found.rows_line}\n{_offer(this.service, found)}")
+    say(f"{found.rows_line}\n{_offer(this.terms.service, found)}")
     return 0
 
 
-def _purchase_to_plan(this: _Job) -> AbstractContextManager[Purchase | Free]:
-    if this.service is None:
+def planned(this: Job) -> Plan:
+    """Plan a job.
+
+    Raises:
+        PipelineError: see `pipeline.classification.job.plan`.
+    """
+    with _purchase_to_plan(this) as purchase:
+        return job.plan(this.source, this.terms.settings, purchase, warn)
+
+
+def _purchase_to_plan(this: Job) -> AbstractContextManager[Purchase | Free]:
+    terms = this.terms
+    if terms.service is None:
         return this.free
     from pipeline.paid.purchase import Purchase
 
-    return Purchase.to_plan(this.service, this.settings, this.identity)
+    return Purchase.to_plan(terms.service, terms.settings, this.identity)
 
 
-def _offer(service: PaidService | None, planned: Plan) -> str:
+def _offer(service: PaidService | None, found: Plan) -> str:
     if service is None:
         return "embedded engine: offline and free"
     from pipeline.cli.output.buying import described
 
-    return described(service, planned.purchase)
+    return described(service, found.purchase)
 
 
 def _answerer(service: PaidService | None) -> str:

@@ -29,11 +29,18 @@ if TYPE_CHECKING:  # --help needs no engine
 __all__ = ["RunOptions", "run_options"]
 
 run_options = declared(
-    click.argument("input_path", metavar="INPUT", type=click.Path(path_type=Path, allow_dash=True)),
+    click.argument(
+        "input_paths",
+        metavar="INPUT...",
+        nargs=-1,
+        required=True,
+        type=click.Path(path_type=Path, allow_dash=True),
+    ),
     option(
         "--output",
         type=click.Path(path_type=Path),
-        help="Where the enriched table goes; - is standard output.  "
+        help="Where the enriched table goes; - is standard output. The folder of the outputs if "
+        "there are several inputs.  "
         "[default: outputs/<name>.classified.<format>, or - if INPUT is -]",
     ),
     option(
@@ -122,7 +129,7 @@ class RunOptions(PaidOptions, DialectOptions):
     """The options that `run_options` declares; `Settings` documents and checks most of them.
 
     Attributes:
-        input_path: the table's file; - for standard input.
+        input_paths: the tables: files, folders or patterns; - for standard input.
         output: where the enriched table goes; - for standard output, None for the default.
         models: folders of learned models.
         overwrite: replace an output that this tool did not write.
@@ -132,7 +139,7 @@ class RunOptions(PaidOptions, DialectOptions):
         partial: write the table so far if the run stops early.
     """
 
-    input_path: Path
+    input_paths: tuple[Path, ...]
     output: Path | None
     systems: str
     text_columns: tuple[str, ...]
@@ -177,4 +184,4 @@ class RunOptions(PaidOptions, DialectOptions):
     @property
     def to_standard_output(self) -> bool:
         """Whether the table goes to standard output: the output is -, or only the input is."""
-        return str(self.output or self.input_path) == "-"
+        return str(self.output or self.input_paths[0]) == "-"

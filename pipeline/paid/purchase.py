@@ -106,6 +106,11 @@ class Purchase:
     def __exit__(self, *exception: object) -> None:
         self._opened.close()
 
+    @property
+    def base_url(self) -> str:
+        """The address of the service."""
+        return self._service.base_url
+
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from pipeline.money import ZERO, plain
+from pipeline.money import ZERO, plain, total
 
 __all__ = ["Paid", "Parked"]
 
@@ -39,6 +40,21 @@ class Paid:
             name: plain(value) if isinstance(value, Decimal) else value
             for name, value in asdict(self).items()
         }
+
+    @classmethod
+    def together(cls, each: Sequence[Paid]) -> Paid | None:
+        """Return what several jobs have paid; None without a job."""
+        if not each:
+            return None
+        return cls(
+            attempts=sum(paid.attempts for paid in each),
+            confirmed_usd=total(paid.confirmed_usd for paid in each),
+            unattributed_usd=total(paid.unattributed_usd for paid in each),
+            unconfirmed=sum(paid.unconfirmed for paid in each),
+            unknown=sum(paid.unknown for paid in each),
+            at_risk_usd=total(paid.at_risk_usd for paid in each),
+            over_max_cost_usd=total(paid.over_max_cost_usd for paid in each),
+        )
 
     def __str__(self) -> str:
         lines = [f"paid by this job: {plain(self.confirmed_usd)} USD, {self.attempts:,} attempts"]

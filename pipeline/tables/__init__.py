@@ -16,7 +16,13 @@ from pipeline.tables.arrow_batches import ArrowBatch
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.csv_writer import CsvWriter
-from pipeline.tables.formats import TAB_SUFFIXES, format_of, output_format_of, split_suffixes
+from pipeline.tables.formats import (
+    TAB_SUFFIXES,
+    format_of,
+    has_table_suffix,
+    output_format_of,
+    split_suffixes,
+)
 from pipeline.tables.json_reader import JsonReader
 from pipeline.tables.json_writer import JsonWriter
 from pipeline.tables.labels import labels
@@ -38,6 +44,7 @@ __all__ = [
     "checked",
     "find_column",
     "format_of",
+    "has_table_suffix",
     "labels",
     "open_reader",
     "open_writer",

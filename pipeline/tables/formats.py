@@ -8,7 +8,13 @@ from pipeline.errors import InputError, OutputError
 from pipeline.settings import Format
 from pipeline.tables.streams import COMPRESSIONS
 
-__all__ = ["TAB_SUFFIXES", "format_of", "output_format_of", "split_suffixes"]
+__all__ = [
+    "TAB_SUFFIXES",
+    "format_of",
+    "has_table_suffix",
+    "output_format_of",
+    "split_suffixes",
+]
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -58,6 +64,12 @@ def split_suffixes(path: Path) -> tuple[str, str, str]:
     if suffix.lower() not in SUFFIXES:
         return name, "", compression
     return name.removesuffix(suffix), suffix, compression
+
+
+def has_table_suffix(path: Path, table_format: Format | None = None) -> bool:
+    """Tell whether the suffix is that of a table: of a certain format, or of any."""
+    found = _by_suffix(path)
+    return found is not None and table_format in (None, found)
 
 
 def format_of(path: Path, stated: Format | None = None) -> Format:

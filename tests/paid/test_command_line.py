@@ -386,3 +386,70 @@ def test_what_the_output_cannot_hold_is_refused_before_it_is_bought(
     assert "A cell cannot hold more than 32,767 characters" in line.err
     assert app.requests == 0
     assert not line.output.exists()
+
+
+def folder_of(line: CommandLine, texts: dict[str, list[str]]) -> None:
+    """Write a file for each list of texts, to be classified as a folder."""
+    line.table = line.table.with_name("data")
+    line.output = line.output.with_name("out")
+    line.table.mkdir()
+    for name, rows in texts.items():
+        (line.table / f"{name}.csv").write_text("".join(f"{t}\n" for t in ["description", *rows]))
+
+
+def test_a_text_in_several_files_is_bought_once_and_done_files_are_not_bought_again(
+    line: CommandLine, service: Service
+) -> None:
+    app = Instead(service.app(), {})
+    folder_of(line, {"a": ["one text", "two text"], "b": ["two text", "three text"]})
+    with line.at(app):
+        assert line("plan", "--json") == 0
+        assert line.summary["calls_to_buy"] == 4  # each file by itself
+        assert line("run", "--json", "--yes") == 0
+        assert app.requests == 3
+        paid = Decimal(line.summary["summary"]["cost_usd"])
+        assert paid == sum(Decimal(f["summary"]["cost_usd"]) for f in line.summary["files"])
+        assert line("run", "--json", "--yes") == 0
+        assert line.summary["skipped"] == 2
+        with (line.table / "b.csv").open("a") as file:
+            file.write("four text\n")
+        assert line("run", "--json", "--yes") == 0
+    assert app.requests == 4
+
+
+def test_the_cost_limit_is_for_all_files_together(line: CommandLine, service: Service) -> None:
+    app = Instead(service.app(), dict.fromkeys(range(9), success("0.0001")))
+    folder_of(line, {name: [f"{name} text"] for name in "abcd"})
+    with line.at(app):
+        assert line("run", "--json", "--max-cost", "0.00025") == 5
+        assert [file["state"] for file in line.summary["files"]] == ["done", "done", "stopped"]
+        assert line.summary["not_started"] == 1
+        assert line("run", "--json", "--max-cost", "0.00025") == 5  # what is done counts
+        assert [file["state"] for file in line.summary["files"]] == [
+            "skipped",
+            "skipped",
+            "stopped",
+        ]
+        assert app.requests == 2
+        assert line("run", "--json", "--max-cost", "0.0005") == 0
+    assert app.requests == 4
+
+
+def test_another_service_does_the_files_anew(line: CommandLine, service: Service) -> None:
+    folder_of(line, {"a": ["one text"]})
+    for _ in range(2):  # each has an address of its own
+        with line.at(service.app()):
+            assert line("run", "--json", "--yes") == 0
+        assert line.summary["done"] == 1
+
+
+def test_several_files_are_not_bought_without_a_limit_or_consent_on_a_terminal(
+    line: CommandLine, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.cli.many.on_terminal", lambda: True)
+    folder_of(line, {"a": ["one text"]})
+    app = Instead(service.app(), {})
+    with line.at(app):
+        assert line("run") == 2
+    assert "--max-cost USD" in line.err
+    assert app.requests == 0

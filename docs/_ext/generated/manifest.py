@@ -41,11 +41,14 @@ def manifest_example() -> str:
     return block("json", json.dumps(example(), indent=2))
 
 
+SERVICE = "https://service.example"
+
+
 def example() -> Mapping[str, Any]:
     """Return what the code writes, with the output as `Draft.commit` adds it."""
     source, output = Path("tenders.csv"), SUMMARY.output
     files = Files("csv", "csv", overwrite=False, csv=CsvOptions())
     settings = replace(Settings(), systems=("cpv",), limit_rows=30)
-    record = manifest(source, "5dc9c92e...", settings, Plan(30, 1), SUMMARY, files)
+    record = manifest(source, "5dc9c92e...", settings, Plan(30, 1), SUMMARY, files, SERVICE)
     place = {"path": str(output), "sha256": "570ed506...", "replaces_sha256": None}
     return {**record, "finished": "2026-11-22T02:10:28+00:00", "output": place}

@@ -32,7 +32,7 @@ def _doctor(**values: Any) -> int:
     )
 
     confirm_found_file(click.get_current_context())
-    options = RunOptions(input_path=Path("-"), **values)
+    options = RunOptions(input_paths=(Path("-"),), **values)
 
     def findings() -> Iterator[Finding]:
         yield from check_installation()

@@ -106,18 +106,21 @@ def run(**values: Any) -> int:
     INPUT is a CSV, Excel, JSON Lines or Parquet file, or - for standard input. The output is
     the same table with new columns: the codes, their titles and confidence, and the costs.
 
+    Several files, a folder or a pattern such as 'data/*.csv' become a folder of the same layout.
+    Each file is a job; the same command skips the files that are done.
+
     Settings come from options, then from environment variables (--top is TENDER_PIPELINE_TOP),
     then from the settings file.
     """
     with leaving_at_once():
-        from pipeline.cli.job import run_job
-    return run_job(RunOptions(**values))
+        from pipeline.cli.many import run_all
+    return run_all(RunOptions(**values))
 
 
 def _plan_command(**values: Any) -> int:
     with leaving_at_once():
-        from pipeline.cli.job import plan_job
-    return plan_job(RunOptions(**values))
+        from pipeline.cli.many import plan_all
+    return plan_all(RunOptions(**values))
 
 
 plan = _JobCommand(

@@ -1,0 +1,200 @@
+"""Several files: one job each, the same layout, done ones skipped, the worst exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.cli import many
+from pipeline.cli.job import classified
+from tests.cli.test_run import Command, command
+
+__all__ = ["command"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a partitioned dataset, with files beside it that are no tables."""
+    folder = tmp_path / "data"
+    for year, name in (("2023", "Roads"), ("2024", "Chairs")):
+        (folder / f"year={year}").mkdir(parents=True)
+        pq.write_table(pa.table({"description": [name]}), folder / f"year={year}" / "p.parquet")
+    (folder / "more.jsonl").write_text('{"description": "Pens"}\n')
+    for name in ("_SUCCESS", ".part.csv", "notes.md", "more.jsonl.manifest.json"):
+        (folder / name).write_text("description\nno\n")
+    return folder
+
+
+def files_in(folder: Path) -> list[str]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(str(path.relative_to(folder)) for path in found if "manifest" not in path.name)
+
+
+def run(command: Command, capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """Run with PSC codes and return the exit code with what it says as JSON."""
+    code = command("run", *arguments, "--systems", "psc", "--engine", "lexical", "--json")
+    return code, json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def states(figures: Any) -> list[str]:
+    return [file["state"] for file in figures["files"]]
+
+
+TABLES = ["more.jsonl", "year=2023/p.parquet", "year=2024/p.parquet"]
+
+
+def test_a_folder_becomes_a_folder_of_the_same_layout(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, figures = run(command, capsys, "data")
+    assert code == 0
+    assert files_in(Path("outputs/data.classified")) == TABLES
+    assert [Path(file["input"]).relative_to("data") for file in figures["files"]] == [
+        Path(name) for name in TABLES
+    ]
+    assert figures["done"] == figures["summary"]["rows"] == 3
+    assert figures["summary"]["systems"]["psc"]["empty"] == 0
+    table = pq.read_table("outputs/data.classified/year=2023/p.parquet", partitioning=None)
+    assert table.column_names[:2] == ["description", "psc_code"]
+
+
+def test_a_pattern_and_paths_keep_their_layout_below_the_fixed_part(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = data / "more.jsonl"
+    code, _ = run(command, capsys, "data/year=*/*", more, more, "--output", "out")
+    assert code == 0
+    assert files_in(Path("out")) == TABLES
+
+
+def test_another_format_has_its_suffix(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(command, capsys, "data", "--output", "data/out", "--output-format", "jsonl")
+    expected = ["more.jsonl", "year=2023/p.jsonl", "year=2024/p.jsonl"]
+    assert files_in(Path("data/out")) == expected
+    run(command, capsys, "data", "--output", "data/out", "--output-format", "jsonl")
+    assert files_in(Path("data/out")) == expected  # the outputs are not inputs
+
+
+def test_files_that_are_done_are_skipped_and_changed_ones_are_done_anew(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(command, capsys, "data")
+    outputs = [Path("outputs/data.classified") / name for name in TABLES]
+    before = [output.stat().st_ino for output in outputs]
+    code, figures = run(command, capsys, "data")
+    assert (code, states(figures)) == (0, ["skipped"] * 3)
+    assert figures["summary"] is None
+    assert [output.stat().st_ino for output in outputs] == before
+
+    with (data / "more.jsonl").open("a") as file:
+        file.write('{"description": "Ink"}\n')
+    assert states(run(command, capsys, "data")[1]) == ["done", "skipped", "skipped"]
+    assert len(outputs[0].read_text().splitlines()) == 2
+
+    outputs[1].unlink()
+    assert states(run(command, capsys, "data")[1]) == ["skipped", "done", "skipped"]
+    assert states(run(command, capsys, "data", "--top", "2")[1]) == ["done"] * 3
+    manifest = Path(f"{outputs[2]}.manifest.json")
+    manifest.write_text(
+        manifest.read_text().replace('"tender-pipeline": "', '"tender-pipeline": "9')
+    )
+    assert states(run(command, capsys, "data", "--top", "2")[1]) == ["skipped", "skipped", "done"]
+
+
+def test_a_killed_run_continues_after_the_last_file(
+    command: Command,
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = classified
+
+    def killed(job: Any) -> Any:
+        if "2023" in str(job.source.path):
+            raise SystemExit(143)
+        return whole(job)
+
+    monkeypatch.setattr(many, "classified", killed)
+    assert command("run", "data", "--systems", "psc", "--engine", "lexical") == 143
+    assert "1 of 3 files are done; the same command continues." in capsys.readouterr().err
+    monkeypatch.setattr(many, "classified", whole)
+    assert states(run(command, capsys, "data")[1]) == ["skipped", "done", "done"]
+
+
+def test_a_bad_file_does_not_stop_the_others_and_the_worst_exit_code_is_that_of_the_run(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "empty.csv").write_bytes(b"")
+    (data / "ragged.csv").write_text("description\na,b\n")
+    code = command("run", "data", "--systems", "psc", "--engine", "lexical")
+    captured = capsys.readouterr()
+    assert code == 2
+    assert "data/ragged.csv, line 2: 2 fields where 1 are expected." in captured.err
+    assert captured.out.splitlines()[-1] == "5 files: 3 done, 2 failed"
+    assert "data/empty.csv is empty." in captured.out
+    assert files_in(Path("outputs/data.classified")) == TABLES
+    code, figures = run(command, capsys, "data", "--fail-if-no-match", "0")
+    assert code == 2
+    assert figures["failed"] == 2
+    assert figures["files"][0]["error"].endswith("empty.csv is empty.")
+
+
+def test_links_out_of_a_folder_and_other_files_are_skipped_and_named(
+    command: Command, data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "secret.csv").write_text("description\nSecret\n")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "o.csv").write_text("description\nOther\n")
+    (data / "out.csv").symlink_to(tmp_path / "secret.csv")
+    (data / "folder").symlink_to(tmp_path / "other")
+    (data / "loop").symlink_to(data)
+    assert command("run", "data", "--systems", "psc", "--engine", "lexical") == 0
+    assert "'data/folder', 'data/loop', 'data/notes.md', 'data/out.csv'" in caplog.text
+    assert files_in(Path("outputs/data.classified")) == TABLES
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["data/*.xml"], "data/*.xml has no table."),
+        (["none"], "none has no table."),
+        (["-", "data"], "Standard input is one table."),
+        (["data", "--output", "-"], "Several files cannot go to standard output."),
+        (["data", "--output", "data"], "data is the input."),
+        (["data", "--report", "r.html"], "A report is about one table"),
+        (["data", "--output", "data/more.jsonl"], "data/more.jsonl is not a folder"),
+        (["data/year=2023/p.parquet", "data/year=2024/p.parquet"], "would both be written to"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_first_file(
+    command: Command,
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    os.mkdir("none")  # noqa: PTH102
+    assert command("run", *arguments, "--systems", "psc", "--engine", "lexical") == 2
+    assert message in capsys.readouterr().err
+    assert not Path("outputs").exists()
+
+
+def test_a_plan_adds_up(command: Command, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("plan", "data", "--systems", "psc", "--json") == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["rows"] == 3
+    assert [Path(file["input"]).name for file in figures["files"]] == [
+        "more.jsonl",
+        "p.parquet",
+        "p.parquet",
+    ]
+    assert command("plan", "data", "--systems", "psc") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "3 files, 3 rows, 0 without text"
