@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,11 @@ from pipeline.paid.result import Paid, Parked
 
 __all__ = ["Summary", "SystemSummary", "combined"]
 
-NAMED = ("ok", "no_match", "review", "empty", "pending")
+NAMED = ("ok", "review", "no_match", "empty", "pending")
 """The statuses that are not failures."""
+
+ALWAYS = ("ok", "review")
+"""The columns of the summary that are shown even if all their counts are 0."""
 
 NO_OUTPUT = "No output was written. To write the table so far, use --partial."
 
@@ -34,10 +37,12 @@ class SystemSummary:
     Attributes:
         statuses: the number of rows with each status.
         cost_usd: what this job paid, in US dollars.
+        confidences: the number of best matches by their confidence in hundredths, rounded.
     """
 
     statuses: Mapping[str, int]
     cost_usd: Decimal
+    confidences: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def with_text(self) -> int:
@@ -51,9 +56,14 @@ class SystemSummary:
         return sum(count for name, count in self.statuses.items() if name not in NAMED)
 
     @property
-    def to_check(self) -> int:
-        """Rows to review: an uncertain code, no match or an error."""
-        return self.with_text - self.statuses.get("ok", 0)
+    def median_confidence(self) -> float | None:
+        """The median confidence of the best matches, to two places; None without any."""
+        seen, half = 0, sum(self.confidences.values()) / 2
+        for hundredths, rows in sorted(self.confidences.items()):
+            seen += rows
+            if seen >= half:
+                return hundredths / 100
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +128,7 @@ class Summary:
                     **dict.fromkeys(NAMED, 0),
                     **system.statuses,
                     "failed": system.failed,
+                    "median_confidence": system.median_confidence,
                     "cost_usd": plain(system.cost_usd),
                 }
                 for name, system in self.systems.items()
@@ -140,38 +151,33 @@ class Summary:
         return "\n".join([*map(str, filter(None, [self.paid])), str(self.parked), NO_OUTPUT])
 
     def _table(self) -> list[str]:
-        counted = NAMED if self.pending else NAMED[:-1]
-        names = [*counted, "failed"]
-        lines = [
-            "system " + "".join(f"{name.replace('_', ' '):>12}" for name in names) + "         USD"
+        counts = {
+            **{status.replace("_", " "): self._counted(status) for status in NAMED},
+            "failed": [figures.failed for figures in self.systems.values()],
+        }
+        cells = {
+            name: [f"{count:,}" for count in column]
+            for name, column in counts.items()
+            if name in ALWAYS or any(column)
+        }
+        medians = [figures.median_confidence for figures in self.systems.values()]
+        cells["median confidence"] = ["-" if each is None else f"{each:.2f}" for each in medians]
+        if self.paid or self.cost_usd:
+            cells["USD"] = [plain(figures.cost_usd) for figures in self.systems.values()]
+        widths = [max(map(len, [name, *column])) for name, column in cells.items()]
+        lines = [[*cells], *(list(row) for row in zip(*cells.values(), strict=True))]
+        return [
+            "   ".join([f"{name:<6}", *map(str.rjust, line, widths)])
+            for name, line in zip(["system", *self.systems], lines, strict=True)
         ]
-        for system, figures in self.systems.items():
-            counts = [figures.statuses.get(name, 0) for name in counted]
-            cells = "".join(f"{count:>12,}" for count in [*counts, figures.failed])
-            lines.append(f"{system:<7}{cells} {plain(figures.cost_usd):>11}")
-        return lines
 
-    def _to_check_by_system(self) -> str:
-        """Return how many rows to review in each system.
-
-        With four systems, nearly every row has a doubtful code in one of them, so the number of
-        such rows would say little.
-        """
-        counts = [
-            f"{name} {figures.to_check:,} of {figures.with_text:,}"
-            for name, figures in self.systems.items()
-            if figures.with_text
-        ]
-        return f"{', '.join(counts)} rows with text"
+    def _counted(self, status: str) -> list[int]:
+        return [figures.statuses.get(status, 0) for figures in self.systems.values()]
 
     def _closing(self) -> list[str]:
         rate = self.rows / self.seconds if self.seconds else 0.0
-        lines = [
-            f"{self.rows:,} rows in {self.seconds:.1f} s ({rate:,.0f} rows/s), "
-            f"{plain(self.cost_usd)} USD"
-        ]
-        if self.to_check:
-            lines.append(f"need a look (review, no match or failed): {self._to_check_by_system()}")
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        lines = [f"{rows} in {self.seconds:.1f} s ({rate:,.0f} rows/s), {plain(self.cost_usd)} USD"]
         if self.replaced_characters:
             lines.append(
                 f"{self.replaced_characters:,} characters of titles are not in the file's "
@@ -202,4 +208,6 @@ def combined(summaries: Sequence[Summary]) -> Summary:
 
 def _together(figures: Sequence[SystemSummary]) -> SystemSummary:
     statuses = sum((Counter(each.statuses) for each in figures), Counter[str]())
-    return SystemSummary(dict(statuses), total(each.cost_usd for each in figures))
+    confidences = sum((Counter(each.confidences) for each in figures), Counter[int]())
+    cost_usd = total(each.cost_usd for each in figures)
+    return SystemSummary(dict(statuses), cost_usd, dict(confidences))

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import isfinite
 from typing import TypeAlias, TypeVar
 
 from pipeline.answers import BatchAnswers, Matcher, System
@@ -35,19 +36,23 @@ class Tally:
         rows: rows written.
         statuses: for each system, the number of rows with each status.
         cost_usd: for each system, the sum of the known costs of rows, in US dollars.
+        confidences: for each system, the number of best matches by their confidence in hundredths.
         to_check: rows to review: a system has no code for them, or an uncertain one.
     """
 
     rows: int
     statuses: dict[System, Counter[str]]
     cost_usd: dict[System, Decimal]
+    confidences: dict[System, Counter[int]]
     to_check: int = 0
 
     @property
     def systems(self) -> dict[System, SystemSummary]:
         """The figures of each system."""
         return {
-            system: SystemSummary(dict(counts), self.cost_usd[system])
+            system: SystemSummary(
+                dict(counts), self.cost_usd[system], dict(self.confidences[system])
+            )
             for system, counts in self.statuses.items()
         }
 
@@ -55,7 +60,9 @@ class Tally:
     def of(cls, systems: Iterable[System]) -> Tally:
         """Return an empty tally."""
         names = tuple(systems)
-        return cls(0, {name: Counter() for name in names}, dict.fromkeys(names, ZERO))
+        statuses: dict[System, Counter[str]] = {name: Counter() for name in names}
+        confidences: dict[System, Counter[int]] = {name: Counter() for name in names}
+        return cls(0, statuses, dict.fromkeys(names, ZERO), confidences)
 
     def add(self, prefix: str, columns: Sequence[NewColumn], rows: int) -> None:
         """Count a batch by its new columns, whose names begin with a prefix."""
@@ -68,6 +75,9 @@ class Tally:
             doubtful |= {row for row, name in enumerate(statuses) if name not in SETTLED}
             spent = (usd for usd in values[f"{prefix}{system}_cost_usd"] if usd)
             self.cost_usd[system] = total([self.cost_usd[system], *spent])
+            sure = values[f"{prefix}{system}_confidence"]
+            known = (each for each in sure if each is not None and isfinite(each))
+            self.confidences[system].update(round(100 * each) for each in known)
         self.to_check += len(doubtful)
 
 
