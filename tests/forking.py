@@ -30,7 +30,7 @@ from typing import IO, Any
 from pipeline.answers import SYSTEMS
 from pipeline.codes.shipped import shipped
 
-__all__ = ["Process", "ran"]
+__all__ = ["Process", "ran", "script"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -63,6 +63,7 @@ class Process:
         call: the function that the process runs, as ``module:name``.
         cwd: its folder.
         env: its environment.
+        stdin: a stream to read from; None is the null device.
         stdout: a stream to write to, or `subprocess.PIPE`; None is that of this process.
         stderr: the same.
         text: whether pipes are read as text.
@@ -75,6 +76,7 @@ class Process:
         call: str = COMMAND_LINE,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
+        stdin: int | IO[Any] | None = None,
         stdout: int | IO[Any] | None = None,
         stderr: int | IO[Any] | None = None,
         text: bool = False,
@@ -89,7 +91,8 @@ class Process:
         }
         self._pipes: dict[int, IO[Any]] = {}
         with contextlib.ExitStack() as theirs:
-            streams = [theirs.enter_context(Path(os.devnull).open("rb")).fileno()]
+            nothing = theirs.enter_context(Path(os.devnull).open("rb"))
+            streams = [_number(nothing if stdin is None else stdin)]
             for number, stream in ((1, stdout), (2, stderr)):
                 if stream == subprocess.PIPE:
                     ours, given = os.pipe()
@@ -181,6 +184,11 @@ def ran(
         finally:
             process.kill()
         return subprocess.CompletedProcess(process.args, process.wait(), out, err)
+
+
+def script() -> None:
+    """Execute the first argument, as ``python -c`` does: a ``call`` of `Process`."""
+    exec(sys.argv.pop(1), {"__name__": "__main__"})
 
 
 def _number(stream: int | IO[Any]) -> int:

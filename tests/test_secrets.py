@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.forking import Process, ran
 from tests.paid.serving import serving
 
 MARK = "S3cretS3cret"
@@ -114,9 +115,9 @@ class Night:
         address: str,
         *more: str,
         in_file: bool = False,
-        how: tuple[str, ...] = RUN,
+        how: tuple[str, ...] | None = None,
         rows: int = 3,
-    ) -> subprocess.Popen[bytes]:
+    ) -> Process | subprocess.Popen[bytes]:
         work = self.folder / "work"
         work.mkdir(exist_ok=True)
         texts = [f"road {row}" for row in range(rows)]
@@ -125,15 +126,14 @@ class Night:
         if in_file:
             (self.folder / "key.txt").write_text(f"{KEY}\n")
             options += ["--api-key-file", "../key.txt"]
-        return subprocess.Popen(
-            [sys.executable, *how, "run", "in.csv", *options],
-            cwd=work,
-            env=self.environment(in_file),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        command, environment = ["run", "in.csv", *options], self.environment(in_file)
+        pipe = subprocess.PIPE
+        if how is None:
+            return Process(command, cwd=work, env=environment, stdout=pipe, stderr=pipe)
+        command = [sys.executable, *how, *command]
+        return subprocess.Popen(command, cwd=work, env=environment, stdout=pipe, stderr=pipe)
 
-    def end(self, process: subprocess.Popen[bytes]) -> int:
+    def end(self, process: Process | subprocess.Popen[bytes]) -> int:
         self.said += process.communicate(timeout=60)
         return process.returncode
 
@@ -219,7 +219,7 @@ def test_a_run_that_is_sent_to_a_page_to_log_in(night: Night) -> None:
 def test_a_run_that_is_killed_and_what_the_process_list_shows(night: Night, in_file: bool) -> None:
     service = Echo()
     with serving(service) as address:
-        process = night.start(address, in_file=in_file)
+        process = night.start(address, in_file=in_file, how=RUN)
         assert service.asked.wait(60)
         for shown in ("cmdline", "status"):
             night.said.append(Path(f"/proc/{process.pid}/{shown}").read_bytes())
@@ -262,11 +262,11 @@ def plan(night: Night) -> Plan:
         work = night.folder / "work"
         work.mkdir(exist_ok=True)
         (work / "in.csv").write_text("description\nroad\n")
-        command = [sys.executable, "-m", "pipeline", "plan", "in.csv", "--base-url", address]
-        environment = night.environment(in_file=False)
-        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, check=True)
+        command = ["plan", "in.csv", "--base-url", address]
+        done = ran(command, cwd=work, env=night.environment(in_file=False), text=False)
+        assert done.returncode == 0
         night.said.append(done.stdout + done.stderr)
-        return done.stderr.decode()
+        return str(done.stderr, "utf-8")
 
     return said
 

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ import pytest
 from pipeline.cli import main
 from pipeline.paid.ledger import Journal, Ledger
 from pipeline.service import Accounts
+from tests.forking import ran
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
 from tests.service.rehearsal.processes import until
@@ -429,16 +429,7 @@ def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
         control, terminal = pty.openpty()
         os.write(control, answer.encode())
         arguments = ["ledger", "prune", "--older-than", "0s", "--ledger", "ledger.db"]
-        process = subprocess.run(
-            [sys.executable, "-m", "pipeline", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdin=terminal,
-            stderr=terminal,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        process = ran(arguments, cwd=tmp_path, stdin=terminal, stderr=terminal)
         assert process.returncode == code
         assert ("pruned" in process.stdout) == (answer == "y\n")
         assert b"Prune them? [y/N]" in os.read(control, 1000)

@@ -21,6 +21,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.cli.app import COMMANDS, app
+from tests.forking import Process, ran
 
 SAMPLE = Path(__file__).parents[2] / "sample_inputs" / "tenders.csv"
 
@@ -61,13 +62,8 @@ def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, ta
 def test_the_summary_goes_to_standard_output_and_the_rest_to_standard_error(
     tmp_path: Path, table: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "run", table, "--systems", "naics"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = ran(["run", table, "--systems", "naics"], cwd=tmp_path)
+    assert done.returncode == 0
     name, ok, review, empty, _ = done.stdout.splitlines()[1].split()
     assert (name, int(ok) + int(review), empty) == ("naics", 2, "1")
     assert done.stdout.splitlines()[-1] == "output: outputs/tenders.classified.csv"
@@ -108,13 +104,7 @@ def test_an_error_is_json_too_and_told_to_people_all_the_same(
     name: str, arguments: list[str], said: str, table: Path
 ) -> None:
     words = [str(table) if word == "TABLE" else word for word in arguments]
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", name, *words, "--json"],
-        cwd=table.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([name, *words, "--json"], cwd=table.parent)
     figures = json.loads(done.stdout)
     assert set(figures) == {"error", "hint", "exit_code"}
     assert said in figures["error"]
@@ -129,14 +119,8 @@ def test_columns_without_words_are_told_with_the_likeliest_and_may_fail_the_run(
     rows = [f"{place},UK-{place:04},City of London,Road marking {place}" for place in range(9)]
     (tmp_path / "in.csv").write_text("\n".join(["id,ref,buyer,title", *rows]) + "\n")
     options = ["--text-column", "id", "--systems", "cpv", "--output", "out.csv"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pipeline", "run", "in.csv", *options],
-        cwd=tmp_path,
-        env={**os.environ, "TENDER_PIPELINE_FAIL_IF_NO_MATCH": "0.5"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "TENDER_PIPELINE_FAIL_IF_NO_MATCH": "0.5"}
+    done = ran(["run", "in.csv", *options], cwd=tmp_path, env=environment)
     assert "'id' holds hardly any words: 9 of 9 rows" in done.stderr
     assert "Did you mean --text-column 'title'?" in done.stderr
     assert "Too many rows have no match: 9 of 9 rows (cpv)." in done.stderr
@@ -533,8 +517,8 @@ def test_a_signal_ends_the_run_with_its_code_and_no_litter(
     source = tmp_path / "many.csv"
     rows = "".join(f"{i},Road marking and traffic signs lot {i}\n" for i in range(200_000))
     source.write_text("id,description\n" + rows)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "run", str(source), "--systems", "naics"],
+    process = Process(
+        ["run", source, "--systems", "naics"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import pty
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from pipeline.codes import load
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.tables import read_table
+from tests.forking import ran
 from tests.paid.serving import Gate, Instead, Service, serving
 
 NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "message": "Odd."})
@@ -334,20 +334,14 @@ def test_who_says_no_buys_nothing(line: CommandLine, service: Service) -> None:
     line.write("one text")
     ours, theirs = pty.openpty()
     with line.at(service.app()):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pipeline", *line.arguments("run")],
-            stdin=theirs,
-            stderr=theirs,
-            stdout=subprocess.PIPE,
-        )
         os.write(ours, b"n\n")
-        out, _ = process.communicate(timeout=60)
+        done = ran(line.arguments("run"), stdin=theirs, stderr=theirs)
         os.close(theirs)
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     assert "1 to buy" in shown and "Buy?" in shown
-    assert b"Nothing was bought." in out and b"--yes" in out
-    assert process.returncode == 2
+    assert "Nothing was bought." in done.stdout and "--yes" in done.stdout
+    assert done.returncode == 2
     assert service.asked == []
     assert not line.output.exists()
 

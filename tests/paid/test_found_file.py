@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import pty
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from pipeline.cli import main
+from tests.forking import ran
 from tests.paid.serving import Service, serving
 
 HERE = Path("tender-pipeline.toml")
@@ -124,16 +124,12 @@ def test_on_a_terminal_the_address_is_asked_for_even_with_yes(
     ours, theirs = pty.openpty()
     with serving(service.app()) as address:
         HERE.write_text(f'base-url = "{address}"\n{TERMS}')
-        command = [sys.executable, "-m", "pipeline", "run", "in.csv", "--yes"]
-        with subprocess.Popen(
-            command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE
-        ) as process:
-            os.write(ours, answer)
-            process.communicate(timeout=60)
+        os.write(ours, answer)
+        done = ran(["run", "in.csv", "--yes"], stdin=theirs, stderr=theirs)
         os.close(theirs)
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     assert f"{FOUND} names the paid service {address}." in shown
     assert "Send the texts and your API key there? [y/N]" in shown
-    assert process.returncode == code
+    assert done.returncode == code
     assert len(service.asked) == (code == 0)

@@ -8,7 +8,6 @@ import pickle
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +24,8 @@ import pytest
 import pipeline
 from pipeline.progress import Advance
 from pipeline.settings import KEY_VARIABLE
-from tests.paid.serving import ROOT, Gate, Service, Sluice, serving
+from tests.forking import Process, ran
+from tests.paid.serving import Gate, Service, Sluice, serving
 
 TEXTS = ["road works", None, "office chairs", "road  works", "school meals", "office chairs"]
 DISTINCT = ["road works", "office chairs", "school meals"]
@@ -167,14 +167,12 @@ def test_the_table_so_far_has_pending_rows_and_says_why(tmp_path: Path, service:
 def test_a_file_is_the_job_that_the_command_line_began(tmp_path: Path, service: Service) -> None:
     (tmp_path / "in.csv").write_text("description\n" + "".join(f"text {n}\n" for n in range(20)))
     with serving(service.app()) as address:
-        command = [sys.executable, "-m", "pipeline", "run", "in.csv", "--systems", "cpv"]
+        command = ["run", "in.csv", "--systems", "cpv"]
         where = ["--base-url", address, "--ledger", "ledger.db", "--output", "out.csv"]
-        done = subprocess.run(
+        done = ran(
             [*command, *where, "--rate", "none", "--max-cost", "0.001"],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), KEY_VARIABLE: service.account.key},
-            capture_output=True,
-            check=False,
+            env={**os.environ, KEY_VARIABLE: service.account.key},
         )
         assert done.returncode == 5
         assert 0 < len(service.asked) < 20
@@ -300,10 +298,10 @@ def test_an_interrupted_script_keeps_what_was_bought(
     never = Gate(service.app(), 5)
     app = waits if times == 1 else never
     with serving(app) as address:
-        process = subprocess.Popen(
-            [sys.executable, "-c", INTERRUPTED, address, service.account.key, "ledger.db"],
+        process = Process(
+            [INTERRUPTED, address, service.account.key, "ledger.db"],
+            call="tests.forking:script",
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -328,10 +326,10 @@ def test_an_interrupted_script_keeps_what_was_bought(
 def test_a_killed_notebooks_frame_is_the_same_job_again(tmp_path: Path, service: Service) -> None:
     gate = Gate(service.app(), 5)
     with serving(gate) as address:
-        process = subprocess.Popen(
-            [sys.executable, "-c", INTERRUPTED, address, service.account.key, "ledger.db"],
+        process = Process(
+            [INTERRUPTED, address, service.account.key, "ledger.db"],
+            call="tests.forking:script",
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         assert gate.reached.wait(30)
         process.kill()

@@ -61,7 +61,7 @@ class Serving:
         if end is not None:
             self.process.send_signal(end)
         printed, _ = self.process.communicate(timeout=60)
-        return printed.decode()
+        return str(printed, "utf-8")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,11 @@ def collected() -> frozenset[str]:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    tests = re.findall(r"^tests/(\S+\.py::.+)$", done.stdout, re.MULTILINE)
+    return with_and_without_parameters(re.findall(r"^\S+\.py::.+$", done.stdout, re.MULTILINE))
+
+
+def with_and_without_parameters(nodes: Iterable[str]) -> frozenset[str]:
+    tests = [node.removeprefix("tests/") for node in nodes]
     return frozenset(name for test in tests for name in (test, test.partition("[")[0]))
 
 
@@ -51,13 +56,17 @@ def test_every_row_has_a_number_of_its_own_in_order() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["number"] for row in ROWS])
-def test_every_row_is_shown_by_tests_that_there_are(row: dict[str, Any]) -> None:
+def test_every_row_is_shown_by_tests_that_there_are(
+    row: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
     assert set(row) <= {"number", "says", "server", "client"}
     assert row["says"].endswith(".")
     assert row["server"]
     assert row.get("client") != []
     assert len(set(named(row))) == len(named(row))
-    assert [test for test in named(row) if test not in collected()] == []
+    running = with_and_without_parameters(item.nodeid for item in request.session.items)
+    missing = [test for test in named(row) if test not in running]
+    assert [test for test in missing if test not in collected()] == []
 
 
 def test_what_there_is_not_is_missed() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
-import sys
 from collections import Counter
 from contextlib import closing
 from decimal import Decimal
@@ -16,6 +15,7 @@ from pipeline.errors import PipelineError
 from pipeline.service import Accounts
 from pipeline.service.accounts import Due
 from pipeline.service.accounts.database import unusable
+from tests.forking import Process
 from tests.service.accounts.conftest import PRICE
 
 BATCH = 7
@@ -59,8 +59,8 @@ def test_killed_in_the_middle_of_charging_the_books_agree_and_nothing_acknowledg
             accounts.open(Decimal(1000))
     before = check(tmp_path)
     for _ in range(3):  # what a killed process left is found and mended by the next
-        process = subprocess.Popen(
-            [sys.executable, "-c", CHARGING, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        process = Process(
+            [CHARGING, tmp_path], call="tests.forking:script", stdout=subprocess.PIPE, text=True
         )
         assert process.stdout is not None
         said = [process.stdout.readline() for _ in range(acknowledged)]
