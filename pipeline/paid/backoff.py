@@ -5,18 +5,40 @@ from __future__ import annotations
 import asyncio
 import random
 
-__all__ = ["back_off"]
+__all__ = ["BackOffs"]
 
 FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 """Seconds after the first failure; doubled after each further one, up to the longest."""
 
 
-async def back_off(tries: int, stopping: asyncio.Event) -> None:
-    """Wait after a number of failed tries, with jitter; return early if the run is stopping."""
-    longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
-    pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
-    try:
-        async with asyncio.timeout(pause):
-            await stopping.wait()
-    except TimeoutError:
-        return
+class BackOffs:
+    """The waits of a pool's workers.
+
+    Args:
+        stopping: ends all waits when the run stops.
+    """
+
+    def __init__(self, stopping: asyncio.Event) -> None:
+        self._stopping = stopping
+        self._ends: list[float] = []
+
+    async def wait(self, tries: int) -> None:
+        """Wait after a number of failed tries, with jitter; return early if the run is stopping."""
+        longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
+        pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+        end = asyncio.get_running_loop().time() + pause
+        self._ends.append(end)
+        try:
+            async with asyncio.timeout_at(end):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._ends.remove(end)
+
+    @property
+    def next_try(self) -> float | None:
+        """How many seconds remain of the wait that ends first; None if no worker waits."""
+        if not self._ends:
+            return None
+        return max(0.0, min(self._ends) - asyncio.get_running_loop().time())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import PipelineError
 from pipeline.money import ZERO
 from pipeline.paid import parking
-from pipeline.paid.backoff import back_off
+from pipeline.paid.backoff import BackOffs
 from pipeline.paid.budget import MAX_PRICE, Budget
 from pipeline.paid.client.replies import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
@@ -24,7 +24,7 @@ from pipeline.paid.result import Parked
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client
 
-__all__ = ["Bought", "Order", "Pool"]
+__all__ = ["FAILURES_IN_A_ROW", "Bought", "Order", "Pool"]
 
 TRIES = 5
 """How often a call that was certainly not billed is sent before it fails for this run."""
@@ -102,6 +102,7 @@ class Pool:
         self._under_way = 0
         self._stopping = asyncio.Event()
         self._waits: set[asyncio.Timeout] = set()
+        self.back_offs = BackOffs(self._stopping)
         self.bought = Bought()
         self.parked: Parked | None = None
         self._error: PipelineError | None = None
@@ -170,14 +171,14 @@ class Pool:
                     if refused == 1:
                         since = datetime.now().astimezone()
                     else:  # the service may not have said how long to wait
-                        await back_off(refused - 1, self._stopping)
+                        await self.back_offs.wait(refused - 1)
                 case "limited":
                     self.park(parking.refused_without_end(refused, since))
                     return
                 case "again" if (again := again + 1) < TRIES:
-                    await back_off(again, self._stopping)
+                    await self.back_offs.wait(again)
                 case "lost" if (lost := lost + 1) < order.losses:
-                    await back_off(lost, self._stopping)
+                    await self.back_offs.wait(lost)
                 case "credentials" | "money":
                     return
                 case _:

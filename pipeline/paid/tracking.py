@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from pipeline.money import plain
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.pool import Pool
+from pipeline.paid.pool import FAILURES_IN_A_ROW, Pool
 from pipeline.rate import duration
 
 __all__ = ["shown_while"]
@@ -18,7 +19,15 @@ SECONDS_BETWEEN_NOTES = 1.0
 """Not after each attempt: to compute the time left would slow down many short attempts."""
 
 SHOWN_FAILURES = 3
-"""Fewer failures in a row are normal, and not shown."""
+"""After fewer failures in a row, the service does not count as down."""
+
+SLOW_S = 10.0
+"""An attempt that takes longer is shown: nobody knows yet whether it will be answered."""
+
+SHOWN_WAIT_S = 2.0
+"""Shorter waits for the rate limit are not shown."""
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -27,9 +36,13 @@ async def shown_while(
 ) -> AsyncIterator[None]:
     """Report the progress of a pool, with its throttle and budget, while a block runs."""
     shown = 0
+    down = False
 
     def show() -> None:
-        nonlocal shown
+        nonlocal shown, down
+        if down != (pool.bought.failures >= SHOWN_FAILURES):
+            down = not down
+            _log(pool, down)
         ended = pool.bought.calls
         advance(ended - shown, _note(pool, throttle, budget))
         shown = ended
@@ -47,15 +60,60 @@ async def shown_while(
         show()
 
 
+def _log(pool: Pool, down: bool) -> None:
+    """Log at once that the service went down, or that it answers again."""
+    if not down:
+        log.info("The service answers again.")
+    elif not pool.parked:
+        log.warning(
+            f"The service is down: {pool.bought.detail}. The run keeps trying, and stops after "
+            f"{FAILURES_IN_A_ROW} failures in a row."
+        )
+
+
 def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:
     """Return what was spent, and what the run is waiting for or how long it will take."""
     bought, parts = pool.bought, [f"{plain(budget.confirmed)} USD"]
     if bought.refusals:
         parts.append(f"{bought.refusals:,} refused")
     if throttle.pause_left:
-        parts.append(f"the service asked to wait {duration(throttle.pause_left)}")
+        parts.append(f"the service asked to wait {_time(throttle.pause_left)}")
     elif bought.failures >= SHOWN_FAILURES:
-        parts.append(f"{bought.failures} failures in a row: {bought.detail}")
-    elif not pool.parked and (left := throttle.eta(pool.to_send)):
-        parts.append(f"{duration(left)} left")
+        parts.append(_down(pool))
+    elif pool.parked:
+        parts += _stopping(throttle)
+    else:
+        parts += _under_way(pool, throttle)
     return ", ".join(parts)
+
+
+def _down(pool: Pool) -> str:
+    """Return why the service counts as down, and when the next attempt is sent."""
+    bought, seconds = pool.bought, pool.back_offs.next_try
+    down = f"the service is down: {bought.failures} failures in a row: {bought.detail}"
+    return down if pool.parked or seconds is None else f"{down}, next try in {_time(seconds)}"
+
+
+def _stopping(throttle: Throttle) -> list[str]:
+    count = throttle.under_way
+    answers = "1 answer" if count == 1 else f"{count} answers"
+    return [f"stopping, waiting for {answers}"] if count else []
+
+
+def _under_way(pool: Pool, throttle: Throttle) -> list[str]:
+    """Return why nothing may happen for some seconds, or how long the rest will take."""
+    if throttle.longest_under_way >= SLOW_S:
+        return [f"waiting for an answer for {_time(throttle.longest_under_way)}"]
+    seconds, parts = pool.back_offs.next_try, list[str]()
+    if seconds is not None and not throttle.under_way:
+        return [f"next try in {_time(seconds)}: {pool.bought.detail}"]
+    if pool.to_send and not throttle.under_way and throttle.next_slot >= SHOWN_WAIT_S:
+        parts.append(f"the rate limit allows the next call in {_time(throttle.next_slot)}")
+    if left := throttle.eta(pool.to_send):
+        parts.append(f"{_time(left)} left")
+    return parts
+
+
+def _time(seconds: float) -> str:
+    """Format a duration that has not passed yet: never "0 s"."""
+    return duration(max(1.0, seconds))

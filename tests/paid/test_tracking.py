@@ -10,6 +10,8 @@ from typing import cast
 
 import pytest
 
+from pipeline.answers import System
+from pipeline.paid import backoff
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import NotSent, Reply
@@ -110,11 +112,67 @@ def test_a_pause_that_the_service_asks_for_is_counted_down(job: Job) -> None:
     assert "0 s left" not in " ".join(display.notes)
 
 
-def test_a_service_that_is_down_is_shown_as_down(job: Job) -> None:
-    class Down(ModelServer):
-        async def send(self, *_: object) -> Reply:
-            return NotSent("CONNECTION_ERROR", "ConnectionRefusedError: Connection refused")
+class Down(ModelServer):
+    """Cannot be reached."""
 
-    display, _ = buy(Down([]), job, 5, stop_after=30)
-    assert "failures in a row: ConnectionRefusedError: Connection refused" in display.notes[-1]
-    assert not any("0 s left" in note for note in display.notes)
+    async def send(self, *_: object) -> Reply:
+        return NotSent("CONNECTION_ERROR", "ConnectionRefusedError: Connection refused")
+
+
+DOWN = re.compile(
+    r"0 USD, the service is down: (\d+) failures in a row: "
+    r"ConnectionRefusedError: Connection refused, next try in (\d+) s"
+)
+
+
+def test_a_service_that_is_down_is_shown_as_down_with_the_next_try(
+    job: Job, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 8.0)
+    display, _ = buy(Down([]), job, 5, stop_after=200)
+    shown = [found for note in display.notes if (found := DOWN.fullmatch(note))]
+    assert len(shown) > 60
+    assert all(1 <= int(found[2]) <= 60 for found in shown)
+    assert "0 s left" not in " ".join(display.notes)
+    assert display.notes[-1].endswith("Connection refused")
+    assert [line for line in caplog.messages if "service is down" in line] == [
+        "The service is down: ConnectionRefusedError: Connection refused. The run keeps trying, "
+        "and stops after 20 failures in a row."
+    ]
+
+
+def test_the_first_failures_show_the_next_try_too(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 8.0)
+    display, _ = buy(Down([]), job, 5, stop_after=10)
+    assert re.fullmatch(r"0 USD, next try in \d s: Connect.*Connection refused", display.notes[0])
+
+
+def test_a_service_that_answers_again_is_logged(
+    job: Job, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 4.0)
+    caplog.set_level("INFO")
+    display, _ = buy(ModelServer(["not sent"] * 4), job, 3)
+    assert "The service answers again." in caplog.messages
+    assert "down" not in display.notes[-1]
+
+
+def test_a_wait_for_the_limit_is_shown_with_its_end(job: Job) -> None:
+    display, _ = buy(ModelServer([]), job, 12, rate=Rate(10, 3600.0))
+    waiting = [note for note in display.notes if "the rate limit allows the next call in" in note]
+    assert len(waiting) > 1000
+    assert all(LEFT.search(note) or re.search(r"\d h left", note) for note in waiting)
+
+
+def test_a_slow_answer_and_a_stop_are_shown(job: Job) -> None:
+    class Slow(ModelServer):
+        async def send(self, system: System, text: str) -> Reply:
+            await asyncio.sleep(40)
+            return await super().send(system, text)
+
+    display, _ = buy(Slow([]), job, 5, stop_after=20)
+    assert "waiting for an answer for 15 s" in " ".join(display.notes)
+    assert display.notes[30] == "0 USD, stopping, waiting for 1 answer"
+    assert "0 s left" not in " ".join(display.notes)

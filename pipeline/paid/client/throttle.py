@@ -83,7 +83,8 @@ class Throttle:
         self._late_arrival = late_arrival
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
-        self._in_flight = 0
+        self._under_way: dict[Slot, None] = {}
+        self._paced_until = 0.0
         self._busy_until = list(busy_until)
         heapify(self._busy_until)
         self._lowered_at = self._loop.time()
@@ -108,10 +109,12 @@ class Throttle:
             free = await self._clear()
             if not self._burst and (remaining is None or remaining() > free):
                 await self._pacer.acquire()
+                self._paced_until = self._loop.time() + self._gap
                 await self._clear()
-            self._in_flight += 1
-            self._most_in_flight = max(self._most_in_flight, self._in_flight)
-            return Slot(self, self._loop.time())
+            slot = Slot(self, self._loop.time())
+            self._under_way[slot] = None
+            self._most_in_flight = max(self._most_in_flight, self.under_way)
+            return slot
 
     def pause(self, seconds: float) -> None:
         """Hold back all attempts for some seconds, including those already waiting."""
@@ -129,7 +132,24 @@ class Throttle:
         now = self._loop.time()
         while self._busy_until and self._busy_until[0] <= now:
             heappop(self._busy_until)
-        return max(0, self.slots - self._in_flight - len(self._busy_until))
+        return max(0, self.slots - self.under_way - len(self._busy_until))
+
+    @property
+    def under_way(self) -> int:
+        """How many attempts have a slot and have not ended."""
+        return len(self._under_way)
+
+    @property
+    def longest_under_way(self) -> float:
+        """How many seconds ago the oldest attempt under way took its slot."""
+        oldest = next(iter(self._under_way), None)
+        return self._loop.time() - oldest.taken_at if oldest else 0.0
+
+    @property
+    def next_slot(self) -> float:
+        """How many seconds the limit holds back the next attempt, apart from pauses."""
+        until = self._paced_until if self.free else min(self._busy_until, default=0.0)
+        return max(0.0, until - self._loop.time())
 
     @property
     def pause_left(self) -> float:
@@ -143,8 +163,8 @@ class Throttle:
         account. It simulates two windows, which is too slow to do for each attempt.
         """
         if calls <= 0:
-            return self._mean_time if self._in_flight else 0.0
-        by_workers = (calls + self._in_flight) * self._mean_time / self._most_in_flight
+            return self._mean_time if self.under_way else 0.0
+        by_workers = (calls + self.under_way) * self._mean_time / self._most_in_flight
         return max(by_workers, self._last_sent(calls) + self._mean_time)
 
     def _last_sent(self, calls: int) -> float:
@@ -152,7 +172,7 @@ class Throttle:
         sent = max(0.0, self._paused_until - now)
         if self._rate is None or calls <= free:
             return sent
-        ready = [until - now for until in self._busy_until] + [self._rate.hold] * self._in_flight
+        ready = [until - now for until in self._busy_until] + [self._rate.hold] * self.under_way
         ready = sorted(ready)[max(0, len(ready) - self._slots) :] + [0.0] * free
         heapify(ready)
         at_once = self._burst or calls <= sum(wait <= sent for wait in ready)
@@ -186,7 +206,7 @@ class Throttle:
             return
         slot.ended = True
         now = self._loop.time()
-        self._in_flight -= 1
+        del self._under_way[slot]
         if self._rate is not None and how == "answered":
             heappush(self._busy_until, self._rate.answered_until(now))
         elif self._rate is not None and how == "lost":
@@ -233,9 +253,9 @@ class Throttle:
     def _use(self, slots: int) -> None:
         self._slots = slots
         if self._rate is not None:
-            gap = self._rate.hold / slots
-            portion = max(1, int(PORTION / gap))
-            self._pacer = AsyncLimiter(portion, portion * gap)
+            self._gap = self._rate.hold / slots
+            portion = max(1, int(PORTION / self._gap))
+            self._pacer = AsyncLimiter(portion, portion * self._gap)
 
 
 class Slot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -12,11 +13,14 @@ from filelock import FileLock, Timeout
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
+from pipeline.rate import duration
 
 __all__ = ["buyer_lock", "job_lock", "ledger_lock"]
 
 WAIT = "Wait for it with --wait, or "
 LATER = "run this again when the other has ended."
+
+SECONDS_BETWEEN_NOTES = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -115,6 +119,21 @@ def _named(*names: str) -> str:
     return sha256("\n".join(names).encode()).hexdigest()[:16]
 
 
+def _wait(lock: FileLock) -> None:
+    """Take a lock that another process holds, and log now and then for how long that takes."""
+    since = time.monotonic()
+    while True:
+        try:
+            lock.acquire(timeout=SECONDS_BETWEEN_NOTES)
+        except Timeout:
+            waited = duration(time.monotonic() - since)
+            log.info(
+                "Still waiting for the other process, for %s now. Ctrl-C stops waiting.", waited
+            )
+        else:
+            return
+
+
 @contextmanager
 def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Iterator[None]:
     """Hold a lock, which the system releases however the process ends."""
@@ -127,7 +146,7 @@ def _held(place: Path, taken: LedgerError, wait: bool, mode: int = 0o600) -> Ite
             if not wait:
                 raise taken from None
             log.info("%s Waiting for it.", taken.message)
-            lock.acquire()
+            _wait(lock)
     except OSError as error:
         raise LedgerError(
             f"No lock can be created in {place.parent}: {error.strerror or error}.",
