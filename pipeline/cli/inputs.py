@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.classification.provenance import has_manifest
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import Format
 from pipeline.tables import has_table_suffix, split_suffixes
@@ -62,8 +63,8 @@ def find_files(paths: Sequence[Path], folder: Path, output_format: Format | None
     """Find the tables that paths name, in order, each once.
 
     The outputs have the layout of a folder, or of the files below the fixed part of a pattern.
-    Files of a folder count as tables by their suffixes; hidden ones, and those that begin with an
-    underscore, do not. Links are followed only within the folder.
+    Files of a folder count as tables by their suffixes; hidden ones, those that begin with an
+    underscore, and outputs of this tool do not. Links are followed only within the folder.
 
     Args:
         paths: files, patterns and folders.
@@ -121,10 +122,10 @@ def _files_in(folder: Path, output: Path, skipped: list[Path]) -> Iterator[Path]
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
             inside = file.resolve().is_relative_to(whole)
-            if inside and has_table_suffix(file):
-                yield file
-            else:
+            if not (inside and has_table_suffix(file)):
                 skipped.append(file)
+            elif not has_manifest(file):  # else it is an output of this tool
+                yield file
 
 
 def _is_pattern(path: Path) -> bool:

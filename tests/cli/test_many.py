@@ -64,6 +64,15 @@ def test_a_folder_becomes_a_folder_of_the_same_layout(
     assert table.column_names[:2] == ["description", "psc_code"]
 
 
+def test_outputs_of_earlier_runs_in_a_folder_are_no_inputs(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _ = run(command, capsys, "data/more.jsonl", "--output", "data/coded.jsonl")
+    assert code == 0
+    run(command, capsys, "data")
+    assert files_in(Path("outputs/data.classified")) == TABLES
+
+
 def test_a_pattern_and_paths_keep_their_layout_below_the_fixed_part(
     command: Command, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
