@@ -25,8 +25,8 @@ __all__ = [
     "parse_systems",
 ]
 
-Format: TypeAlias = Literal["csv", "parquet", "jsonl", "xlsx"]
-FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx")
+Format: TypeAlias = Literal["csv", "parquet", "jsonl", "xlsx", "ocds"]
+FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "ocds")
 
 EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = ("learned", "lexical")

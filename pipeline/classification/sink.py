@@ -52,7 +52,7 @@ def default_output(
     """
     stem, suffix, compression = split_suffixes(source)
     if input_format != output_format or not suffix:
-        suffix, compression = f".{output_format}", ""
+        suffix, compression = ".json" if output_format == "ocds" else f".{output_format}", ""
     sample = "" if limit_rows is None else f".sample-{limit_rows}"
     return Path("outputs") / f"{stem}.classified{sample}{suffix}{compression}"
 

@@ -132,7 +132,9 @@ def _open_file(
     reader = open_reader(path, settings.text_columns, csv, excel=excel)
     if output is None:
         return Source(reader, path), MemorySink(keeps_partial=partial)
-    files = Files(format_of(path), output_format_of(output), overwrite, csv, excel)
+    input_format = format_of(path)
+    output_format = output_format_of(output, input_format=input_format)
+    files = Files(input_format, output_format, overwrite, csv, excel)
     sample = settings.limit_rows is not None
     sink = FileSink(output, files.output_format, overwrite, path, sample, partial)
     return Source(reader, path, files), sink

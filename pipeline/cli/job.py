@@ -141,7 +141,7 @@ def _sink(path: Path, input_format: Format, options: RunOptions) -> FileSink | S
         output = default_output(path, input_format, output_format, options.limit_rows)
     return FileSink(
         output,
-        output_format_of(output, output_format),
+        output_format_of(output, output_format, input_format),
         options.overwrite,
         path,
         sample=options.limit_rows is not None,

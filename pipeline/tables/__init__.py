@@ -26,6 +26,8 @@ from pipeline.tables.formats import (
 from pipeline.tables.json_reader import JsonReader
 from pipeline.tables.json_writer import JsonWriter
 from pipeline.tables.labels import labels
+from pipeline.tables.ocds_reader import OcdsReader
+from pipeline.tables.ocds_writer import OcdsWriter
 from pipeline.tables.parquet_reader import ParquetReader
 from pipeline.tables.parquet_writer import ParquetWriter
 from pipeline.tables.streams import compression_of, sha256_of, spooled
@@ -76,6 +78,8 @@ def open_reader(
             return JsonReader(path, text_columns)
         case "xlsx":
             return XlsxReader(path, text_columns, excel or ExcelOptions())
+        case "ocds":
+            return OcdsReader(path, text_columns)
         case "csv":
             return CsvReader(path, text_columns, options or CsvOptions())
 
@@ -113,6 +117,9 @@ def open_writer(
             compression = reader.compression if isinstance(reader, ParquetReader) else ()
             _refuse_duplicate_names(reader.schema.names, "Parquet")
             return ParquetWriter(path, reader.schema, new_fields, compression)
+        case "ocds":
+            _check_ocds(reader)
+            return OcdsWriter(path, name)
         case "jsonl":
             _refuse_duplicate_names(reader.schema.names, "JSON")
             return JsonWriter(path, name)
@@ -164,6 +171,14 @@ def _check_file(path: Path) -> None:
         f"{path} is not a regular file, and a table must be read twice.",
         "Pipe it to standard input, with - as the path.",
     )
+
+
+def _check_ocds(reader: Reader) -> None:
+    if not isinstance(reader, OcdsReader):
+        raise OutputError(
+            "Only OCDS data can be written as OCDS.",
+            "Write JSON Lines, with a name that ends in .jsonl: --output-format jsonl.",
+        )
 
 
 def _refuse_compression(name: str, words: str, suffix: str) -> None:

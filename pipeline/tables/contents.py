@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,9 @@ __all__ = ["SAMPLE_BYTES", "Contents", "contents_of", "refuse_other_contents"]
 SAMPLE_BYTES = 64 * 1024
 """How much of a file's beginning shows what it is."""
 
-Kind: TypeAlias = Literal["CSV", "Parquet", "gzip", "zstd", "Excel", "OLE", "JSON", "JSON Lines"]
+Kind: TypeAlias = Literal[
+    "CSV", "Parquet", "gzip", "zstd", "Excel", "OLE", "JSON", "JSON Lines", "OCDS"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,17 @@ JSON_LINES = Contents(
 )
 
 
+OCDS = Contents(
+    "OCDS", b"", ".json", "OCDS data", "Use --input-format ocds, or rename it to end in .json."
+)
+
+PACKAGE = re.compile(rb'"(?:releases|records)"\s*:\s*\[')
+RELEASE = re.compile(rb'"(?:tag|tender|compiledRelease|releases)"\s*:\s*[{\[]')
+OCID = re.compile(rb'"ocid"\s*:\s*"')
+ABOUT = re.compile(rb'"(?:publishedDate|publisher|publicationPolicy)"\s*:')
+"""Members of OCDS packages and releases."""
+
+
 def contents_of(first: bytes) -> Contents | None:
     """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
     found = next((known for known in KNOWN if first.startswith(known.magic)), None)
@@ -130,6 +144,8 @@ def _json_contents(first: bytes) -> Contents | None:
     begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
     if not begin.startswith((b"{", b"[")):
         return None
+    if begin.startswith(b"{") and _is_ocds(begin):
+        return OCDS
     line = begin.splitlines()[0].rstrip()
     bare = line.replace(b" ", b"")
     if bare in (b"{", b"[") or bare.startswith(b"[{"):
@@ -141,3 +157,9 @@ def _json_contents(first: bytes) -> Contents | None:
         return JSON_LINES if cut_off and bare.startswith(b'{"') else None
     except (ValueError, RecursionError):  # not UTF-8, or nested a thousand times
         return None
+
+
+def _is_ocds(begin: bytes) -> bool:
+    """Return whether an object is an OCDS package, release or record, by its first members."""
+    package = PACKAGE.search(begin) and (OCID.search(begin) or ABOUT.search(begin))
+    return bool(package or (OCID.search(begin) and RELEASE.search(begin)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import Format
-from pipeline.tables.streams import COMPRESSIONS
+from pipeline.tables.contents import SAMPLE_BYTES, contents_of
+from pipeline.tables.streams import COMPRESSIONS, open_input
 
 __all__ = [
     "TAB_SUFFIXES",
@@ -26,24 +28,20 @@ SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".xlsx": "xlsx",
+    ".json": "ocds",
 }
 
 TAB_SUFFIXES = (".tsv", ".tab")
 
 SUPPORTED = (
-    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), both also with .gz or .zst, "
-    "Excel (.xlsx) and Parquet (.parquet) are"
+    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), OCDS (.json), all also with .gz or "
+    ".zst, Excel (.xlsx) and Parquet (.parquet) are"
 )
 
 SHEET = "Save it as .xlsx or .csv first."
-RECORDS = (
-    "If it is a list of objects, write each on a line, as JSON Lines: "
-    "jq -c '.[]' {name} > {stem}.jsonl."
-)
 OTHER = "Convert the file to CSV or Parquet first."
 
 UNSUPPORTED = {
-    ".json": ("JSON", RECORDS),
     ".xlsm": ("Excel with macros", SHEET),
     ".xlsb": ("Binary Excel", SHEET),
     ".xls": ("Old Excel", SHEET),
@@ -75,27 +73,36 @@ def has_table_suffix(path: Path, table_format: Format | None = None) -> bool:
 def format_of(path: Path, stated: Format | None = None) -> Format:
     """Return the format of an input: the stated one, else the one of its suffix.
 
+    Of JSON, the first bytes tell OCDS from JSON Lines.
+
     Raises:
         InputError: the suffix is unknown, or of a format that is not supported.
     """
     found = stated or _by_suffix(path)
+    if found in ("jsonl", "ocds") and stated is None:
+        return _json_format(path) or found
     if found is not None:
         return found
     suffix = _suffix(path)
     hint = "Use --input-format csv, or a suffix such as .csv, .csv.gz, .jsonl or .parquet."
     if suffix in UNSUPPORTED:
-        stem = split_suffixes(path)[0].removesuffix(suffix)
-        hint = UNSUPPORTED[suffix][1].format(name=path.name, stem=stem)
+        hint = UNSUPPORTED[suffix][1]
     raise InputError(_unknown(path), hint)
 
 
-def output_format_of(path: Path, stated: Format | None = None) -> Format:
+def output_format_of(
+    path: Path, stated: Format | None = None, input_format: Format | None = None
+) -> Format:
     """Return the format of an output: the stated one, else the one of its suffix.
+
+    OCDS stays OCDS in a file for JSON Lines.
 
     Raises:
         OutputError: the suffix is unknown, or of a format that is not supported.
     """
     found = stated or _by_suffix(path)
+    if found == "jsonl" and input_format == "ocds" and stated is None:
+        return "ocds"
     if found is not None:
         return found
     raise OutputError(
@@ -109,6 +116,16 @@ def _unknown(path: Path) -> str:
     if suffix in UNSUPPORTED:
         return f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet; {SUPPORTED}."
     return f"The name {path.name!r} does not show the format of the table."
+
+
+def _json_format(path: Path) -> Format | None:
+    """Return the format of a JSON file by its first bytes; None if they do not show it."""
+    first = b""
+    with suppress(InputError), open_input(path) as stream:
+        first = stream.read(SAMPLE_BYTES)
+    found = contents_of(first)
+    kinds: dict[str, Format] = {"OCDS": "ocds", "JSON Lines": "jsonl"}
+    return kinds.get(found.kind) if found else None
 
 
 def _by_suffix(path: Path) -> Format | None:

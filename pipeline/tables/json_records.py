@@ -10,7 +10,17 @@ from typing import Any, Literal, TypeAlias
 
 from pipeline.quoting import quoted
 
-__all__ = ["Kind", "Number", "kind_of", "merged", "parsed", "raw_members", "texts_at"]
+__all__ = [
+    "Kind",
+    "Number",
+    "item_spans",
+    "kind_of",
+    "member_spans",
+    "merged",
+    "parsed",
+    "raw_members",
+    "texts_at",
+]
 
 Kind: TypeAlias = Literal["null", "bool", "int", "large int", "float", "text", "nested"]
 """What the values of a key are; ``int`` fits in 53 bits, ``large int`` in 64."""
@@ -43,13 +53,29 @@ def parsed(text: str) -> dict[str, Any]:
 
 def raw_members(text: str) -> dict[str, str]:
     """Return the JSON text of each value of a record that `parsed` accepts."""
-    found: dict[str, str] = {}
-    at = _after_space(text, 0) + 1
+    return {key: text[start:end] for key, (start, end) in member_spans(text).items()}
+
+
+def member_spans(text: str, at: int = 0) -> dict[str, tuple[int, int]]:
+    """Return where the values of an object begin and end; the object begins at a position."""
+    found: dict[str, tuple[int, int]] = {}
+    at = _after_space(text, at) + 1
     while text[at := _after_space(text, at)] != "}":
         key, at = DECODER.raw_decode(text, _after_space(text, at + (text[at] == ",")))
         start = _after_space(text, _after_space(text, at) + 1)
         _, at = DECODER.raw_decode(text, start)
-        found[key] = text[start:at]
+        found[key] = start, at
+    return found
+
+
+def item_spans(text: str, at: int) -> list[tuple[int, int]]:
+    """Return where the items of a list begin and end; the list begins at a position."""
+    found: list[tuple[int, int]] = []
+    at = _after_space(text, at) + 1
+    while text[at := _after_space(text, at)] != "]":
+        start = _after_space(text, at + (text[at] == ","))
+        _, at = DECODER.raw_decode(text, start)
+        found.append((start, at))
     return found
 
 

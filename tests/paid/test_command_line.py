@@ -447,3 +447,15 @@ def test_several_files_are_not_bought_without_a_limit_or_consent_on_a_terminal(
         assert line("run") == 2
     assert "--max-cost USD" in line.err
     assert app.requests == 0
+
+
+def test_ocds_is_bought_like_any_table(line: CommandLine, service: Service) -> None:
+    line.table, line.output = line.table.with_suffix(".json"), line.output.with_suffix(".json")
+    releases = [{"ocid": str(n), "tag": [], "tender": {"title": "one text"}} for n in range(2)]
+    line.table.write_text(json.dumps({"publisher": {}, "releases": releases}, indent=1))
+    with line.at(service.app()):
+        assert line("run", "--json") == 0
+    first, second = json.loads(line.output.read_text())["releases"]
+    assert first["tender"]["classification"]["scheme"] == "CPV"
+    assert first["tender_pipeline"]["cost_usd"] == line.summary["cost_usd"] != "0"
+    assert second["tender_pipeline"]["cost_usd"] == "0"

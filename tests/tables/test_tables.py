@@ -53,7 +53,6 @@ def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name
 @pytest.mark.parametrize(
     ("name", "words", "hint"),
     [
-        ("q1.tenders.json", "JSON", "jq -c '.[]' q1.tenders.json > q1.tenders.jsonl."),
         ("t.xls", "Old Excel", "Save it as .xlsx or .csv first."),
         ("t.ods", "OpenDocument", "Save it as .xlsx or .csv first."),
         ("t.feather", "Feather", "Convert the file to CSV or Parquet first."),
@@ -66,8 +65,8 @@ def test_a_format_that_is_not_supported_is_called_by_its_name(
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / name, ["a"])
     supported = (
-        "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), both also with .gz or .zst, "
-        "Excel (.xlsx) and Parquet (.parquet) are."
+        "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), OCDS (.json), all also with .gz or "
+        ".zst, Excel (.xlsx) and Parquet (.parquet) are."
     )
     assert caught.value.message == (f"{tmp_path / name}: {words} is not supported yet; {supported}")
     assert hint in caught.value.hint

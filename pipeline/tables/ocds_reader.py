@@ -1,0 +1,175 @@
+"""Reads OCDS releases and records, keeping their bytes and those of their packages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.tables.json_records import item_spans, member_spans, parsed, texts_at
+from pipeline.tables.ocds_scan import elements
+from pipeline.tables.streams import fingerprint_of
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.texts import encodable, join_texts
+
+__all__ = ["OURS", "OcdsBatch", "OcdsReader", "release_span"]
+
+TEXTS = (
+    "tender.title",
+    "tender.description",
+    "tender.lots.title",
+    "tender.lots.description",
+    "tender.items.description",
+)
+"""Where a release says what is bought."""
+
+DEFAULT = ("description",)
+"""The text columns if none are named: OCDS has its own."""
+
+NAMES = ("ocid", "release_id", "text")
+"""The columns for other formats."""
+
+OURS = "tender_pipeline"
+"""The member of a release that has all new columns, under their names."""
+
+
+_Row: TypeAlias = tuple[str, bytes, bytes, Sequence[str | None]]
+"""The text of a release or record, its bytes, those before it, and its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class OcdsBatch:
+    """Releases and records.
+
+    Attributes:
+        texts: the text of each.
+        raw: each as in the file.
+        before: the bytes before each.
+        values: the values of each for the columns of other formats.
+        schema: these columns.
+        trailing: the bytes after the last one of the file.
+    """
+
+    texts: Sequence[str]
+    raw: Sequence[bytes]
+    before: Sequence[bytes]
+    values: Sequence[Sequence[str | None]]
+    schema: pa.Schema
+    trailing: bytes = b""
+
+    def to_arrow(self) -> pa.RecordBatch:
+        """Return the identifiers and the text of each release or record."""
+        columns = zip(*self.values, strict=True) if self.values else [()] * len(self.schema)
+        arrays = [pa.array(column, pa.string()) for column in columns]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def head(self, rows: int) -> OcdsBatch:
+        """Return the first ones only; the writer ends their package."""
+        first = slice(rows)
+        return OcdsBatch(
+            self.texts[first], self.raw[first], self.before[first], self.values[first], self.schema
+        )
+
+
+class OcdsReader:
+    """A file of OCDS packages, releases or records.
+
+    Attributes:
+        opened_fingerprint: see `Reader.opened_fingerprint`.
+        schema: the identifiers and the text, for other formats, and what an earlier run added.
+    """
+
+    def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
+        self._path = path
+        self._paths = TEXTS if tuple(text_columns) == DEFAULT else text_columns
+        self.opened_fingerprint = fingerprint_of(path)
+        self._added: tuple[str, ...] = ()
+        first = next((raw for _, raw in elements(path)), b"")
+        if first:
+            self._added = tuple(self._read(1, first)[1].get(OURS) or ())
+        self.schema = pa.schema([(name, pa.string()) for name in (*NAMES, *self._added)])
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the file's bytes."""
+        return fingerprint_of(self._path)
+
+    def batches(self) -> Iterator[OcdsBatch]:
+        """Read the file from its beginning; see `Reader.batches`."""
+        rows: list[_Row] = []
+        size = 0
+        trailing = b""
+        for number, (before, raw) in enumerate(elements(self._path), 1):
+            if not raw:
+                trailing = before
+                break
+            text, release = self._read(number, raw)
+            rows.append((text, raw, before, self._values(text, release)))
+            size += len(raw)
+            if len(rows) == BATCH_ROWS or size >= BATCH_CHARS:
+                yield self._batch(rows)
+                rows, size = [], 0
+        if rows or trailing:
+            yield self._batch(rows, trailing)
+
+    def _batch(self, rows: Sequence[_Row], trailing: bytes = b"") -> OcdsBatch:
+        texts, raw, before, values = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return OcdsBatch(texts, raw, before, values, self.schema, trailing)
+
+    def _values(self, text: str, release: dict[str, Any]) -> Sequence[str | None]:
+        ours = release.get(OURS) or {}
+        values = [release["ocid"], release.get("id"), text, *map(ours.get, self._added)]
+        texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
+        return [None if each is None else encodable([each])[0] for each in texts]
+
+    def _read(self, number: int, raw: bytes) -> tuple[str, dict[str, Any]]:
+        """Return the text and the release of a release or record."""
+        try:
+            text = raw.decode()
+            element = parsed(text)
+            if not isinstance(element.get("ocid"), str):
+                raise ValueError("it has no ocid")
+            release = _release(element)
+            found = [part for path in self._paths for part in texts_at(release, path) or ()]
+        except ValueError as error:
+            what = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+            raise InputError(
+                f"{self._path}, release {number}: {what}.",
+                "Fix the release, or name its text: --text-column tender.title.",
+            ) from error
+        joined = join_texts(dict.fromkeys(found))  # lots often repeat the title
+        return encodable([joined])[0], {**release, "ocid": element["ocid"]}
+
+
+def release_span(text: str) -> tuple[int, int]:
+    """Return where the release that is classified begins and ends in a release or record."""
+    spans = member_spans(text)
+    element = parsed(text)
+    if isinstance(element.get("compiledRelease"), dict):
+        return spans["compiledRelease"]
+    place = _last_with_tender(element.get("releases"))
+    if place is not None:
+        return item_spans(text, spans["releases"][0])[place]
+    return 0, len(text)
+
+
+def _release(element: dict[str, Any]) -> dict[str, Any]:
+    """Return the release to classify: of a record, the compiled or else the last one."""
+    compiled = element.get("compiledRelease")
+    if isinstance(compiled, dict):
+        return compiled
+    releases = element.get("releases")
+    place = _last_with_tender(releases)
+    found: dict[str, Any] = element if place is None else releases[place]  # type: ignore[index]
+    return found
+
+
+def _last_with_tender(releases: Any) -> int | None:
+    """Return the place of the last release that is not a link and has a tender."""
+    items = releases if isinstance(releases, list) else []
+    places = [at for at, each in enumerate(items) if isinstance(each, dict) and "tender" in each]
+    return places[-1] if places else None

@@ -1,0 +1,309 @@
+"""OCDS: packages keep their bytes, codes go into tenders, the output stays valid."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError, OutputError
+from pipeline.tables import (
+    NewColumn,
+    format_of,
+    open_reader,
+    open_writer,
+    output_format_of,
+    read_table,
+)
+from pipeline.tables.ocds_scan import elements
+from tests.tables.rewriting import folder, rewrite
+
+FIELDS = [
+    pa.field("cpv_code", pa.string()),
+    pa.field("cpv_title", pa.string()),
+    pa.field("cpv_status", pa.string()),
+    pa.field("unspsc_code", pa.string()),
+    pa.field("unspsc_title", pa.string()),
+    pa.field("cost_usd", pa.decimal128(38, 24)),
+]
+
+ROW = ("45233140", "Roadworks", "review", "72141000", "Highways", Decimal("0.1"))
+
+CPV = {"scheme": "CPV", "id": "45233140", "description": "Roadworks"}
+UNSPSC = {"scheme": "UNSPSC", "id": "72141000", "description": "Highways"}
+
+CLASSIFICATION = {
+    "type": "object",
+    "properties": {
+        "scheme": {"type": ["string", "null"]},
+        "id": {"type": ["string", "integer", "null"]},
+        "description": {"type": ["string", "null"]},
+        "uri": {"type": ["string", "null"], "format": "uri"},
+    },
+}
+
+RULES = {
+    "type": "object",
+    "required": ["ocid", "id", "date", "tag", "initiationType"],
+    "properties": {
+        "ocid": {"type": "string", "minLength": 1},
+        "tender": {
+            "type": "object",
+            "required": ["id"],
+            "properties": {
+                "classification": CLASSIFICATION,
+                "additionalClassifications": {
+                    "type": "array",
+                    "items": CLASSIFICATION,
+                    "uniqueItems": True,
+                },
+            },
+        },
+    },
+}
+"""What OCDS 1.1 and its extension for classified tenders ask of what this tool touches."""
+
+
+def release(tender: Any, **more: Any) -> dict[str, Any]:
+    about = {"ocid": "ocds-x-1", "id": "1", "date": "2024-01-01T00:00:00Z", "tag": ["tender"]}
+    about |= {"initiationType": "tender"}
+    return {**about, **({} if tender is None else {"tender": tender}), **more}
+
+
+def package(*releases: Any, key: str = "releases") -> dict[str, Any]:
+    return {"uri": "https://x.example", "publishedDate": "2024", key: list(releases), "links": []}
+
+
+def rewritten(place: Path, data: bytes, name: str = "t.json") -> bytes:
+    (place / name).write_bytes(data)
+    reader = open_reader(place / name, ["description"])
+    rows = sum(len(batch.texts) for batch in reader.batches())
+    rewrite(reader, place / f"out.{name}", [ROW] * rows, "ocds", FIELDS)
+    return (place / f"out.{name}").read_bytes()
+
+
+def tender_after(place: Path, tender: Any) -> Any:
+    found = json.loads(rewritten(place, json.dumps(release(tender)).encode()))
+    jsonschema_rs.validate(RULES, found)
+    assert found["tender_pipeline"]["cpv_status"] == "review"
+    assert found["tender_pipeline"]["cost_usd"] == "0.1"
+    return found.get("tender")
+
+
+@pytest.mark.parametrize(
+    ("tender", "added"),
+    [
+        ({"id": "t"}, {"classification": CPV, "additionalClassifications": [UNSPSC]}),
+        (
+            {"id": "t", "classification": {"scheme": "X", "id": 1}},
+            {"additionalClassifications": [CPV, UNSPSC]},
+        ),
+        (
+            {"id": "t", "additionalClassifications": []},
+            {"classification": CPV, "additionalClassifications": [UNSPSC]},
+        ),
+        (
+            {"id": "t", "classification": {}, "additionalClassifications": [{"scheme": "X"}]},
+            {"additionalClassifications": [{"scheme": "X"}, CPV, UNSPSC]},
+        ),
+        (
+            {"id": "t", "classification": {"scheme": "CPV", "id": "45233140-2"}},
+            {"additionalClassifications": [UNSPSC]},
+        ),
+        ({"id": "t", "classification": CPV, "additionalClassifications": [UNSPSC]}, {}),
+        ({"id": "t", "classification": CPV, "additionalClassifications": [{**UNSPSC, "x": 1}]}, {}),
+    ],
+)
+def test_codes_are_added_to_a_tender_and_the_rest_is_unchanged(
+    tmp_path: Path, tender: dict[str, Any], added: dict[str, Any]
+) -> None:
+    assert tender_after(tmp_path, tender) == {**tender, **added}
+
+
+def test_without_a_tender_or_with_a_list_that_is_null_codes_are_only_beside_it(
+    tmp_path: Path,
+) -> None:
+    assert tender_after(tmp_path, None) is None
+    text = json.dumps(
+        release({"id": "t", "classification": CPV, "additionalClassifications": None})
+    )
+    found = json.loads(rewritten(tmp_path, text.encode()))
+    assert found["tender"]["additionalClassifications"] is None
+    assert found["tender_pipeline"]["unspsc_code"] == "72141000"
+
+
+def test_the_text_is_what_tender_lots_and_items_say_once_each(tmp_path: Path) -> None:
+    tender = {
+        "title": "Roads",
+        "description": "Works on roads",
+        "lots": [{"title": "Roads", "description": "North"}, {"title": "South"}],
+        "items": [{"description": "Asphalt"}, {"id": "2"}],
+    }
+    (tmp_path / "t.json").write_text(json.dumps(package(release(tender), release(None))))
+    (batch,) = open_reader(tmp_path / "t.json", ["description"]).batches()
+    assert batch.texts == ("Roads. Works on roads. South. North. Asphalt", "")
+    (batch,) = open_reader(tmp_path / "t.json", ["tender.items.description"]).batches()
+    assert batch.texts == ("Asphalt", "")
+    assert batch.to_arrow().to_pylist()[1] == {"ocid": "ocds-x-1", "release_id": "1", "text": ""}
+
+
+def test_of_a_record_the_compiled_release_or_else_the_last_one_is_classified(
+    tmp_path: Path,
+) -> None:
+    old, new = release({"id": "t", "title": "Old"}), release({"id": "t", "title": "New"})
+    link = {"url": "https://x.example/1", "tag": ["award"]}
+    records = [
+        {"ocid": "1", "releases": [old, link], "compiledRelease": new},
+        {"ocid": "2", "releases": [new, old, link]},
+        {"ocid": "3", "releases": [link]},
+    ]
+    data = json.dumps(package(*records, key="records")).encode()
+    found = json.loads(rewritten(tmp_path, data))["records"]
+    (batch,) = open_reader(tmp_path / "t.json", ["description"]).batches()
+    assert batch.texts == ("New", "Old", "")
+    assert found[0]["compiledRelease"]["tender"]["classification"] == CPV
+    assert found[0]["releases"] == [old, link]
+    assert [r.get("tender", {}).get("classification") for r in found[1]["releases"]] == [
+        None,
+        CPV,
+        None,
+    ]
+    assert found[2].keys() == {"ocid", "releases", "tender_pipeline"}
+
+
+SPACES = st.sampled_from([None, 1, "\t"])
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.sampled_from(["release", "package", "records", "empty"]), min_size=1, max_size=4),
+    SPACES,
+    st.integers(5, 500),
+    st.integers(1, 3),
+)
+def test_every_byte_comes_back_in_its_place(
+    kinds: list[str], indent: Any, chunk: int, rows: int
+) -> None:
+    one = release({"id": "t", "title": 'A "quoted" \\ {text] é', "value": {"amount": 1}})
+    made = {
+        "release": one,
+        "package": package(one, release(None)),
+        "records": package({"ocid": "2", "compiledRelease": one}, key="records"),
+        "empty": package(),
+    }
+    data = "\r\n".join(json.dumps(made[kind], indent=indent) for kind in kinds).encode()
+    data = data.replace(b'"amount": 1', b'"amount": 1.10') + b"\n"
+    with folder() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.tables.ocds_scan.CHUNK_BYTES", chunk)
+        patch.setattr("pipeline.tables.ocds_reader.BATCH_ROWS", rows)
+        output = rewritten(place, data)
+        assert b"".join(a + b for a, b in elements(place / "t.json")) == data
+        assert [json.loads(b) for _, b in elements(place / "t.json") if b] == [
+            each for kind in kinds for each in pieces(made[kind])
+        ]
+    left = iter(output)
+    assert all(byte in left for byte in data)
+    assert output.count(b'"tender_pipeline"') == sum(len(pieces(made[kind])) for kind in kinds)
+
+
+def pieces(value: dict[str, Any]) -> list[Any]:
+    """Return the releases or records, with amounts as the test writes them."""
+    text = json.dumps(value).replace('"amount": 1', '"amount": 1.10')
+    found: Any = json.loads(text)
+    return list(found.get("releases", found.get("records", [found])))
+
+
+def test_a_sample_of_a_package_is_a_package(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text(json.dumps(package(*[release(None)] * 3)))
+    reader = open_reader(tmp_path / "t.json", ["description"])
+    (batch,) = reader.batches()
+    writer = open_writer(tmp_path / "o", "o.json", "ocds", reader, FIELDS)
+    writer.write(batch.head(1), [NewColumn("cpv_status", pa.string(), ["ok"])])
+    writer.close({})
+    assert json.loads((tmp_path / "o").read_bytes())["releases"][0]["ocid"] == "ocds-x-1"
+
+
+def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None:
+    first = rewritten(tmp_path, json.dumps(release({"id": "t"})).encode())
+    second = json.loads(rewritten(tmp_path, first, "u.jsonl").replace(b"\\u", b""))
+    table = read_table(tmp_path / "u.jsonl", "ocds")
+    assert table.column_names[3:] == [field.name for field in FIELDS]
+    assert table["cpv_code"].to_pylist() == ["45233140"]
+    assert second["tender"]["additionalClassifications"] == [UNSPSC]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (json.dumps(release({})), "ocds"),
+        (json.dumps({"ocid": "1", "compiledRelease": {}}), "ocds"),
+        (json.dumps(package(release(None))), "ocds"),
+        (json.dumps(package(), indent=2), "ocds"),
+        ('{"ocid": "x", "title": "y"}', "jsonl"),
+        ('{"tender": {"title": "y"}}', "jsonl"),
+        ('{"releases": ["1.0"], "description": "y"}', "jsonl"),
+    ],
+)
+def test_the_first_bytes_tell_ocds_from_json_lines(
+    tmp_path: Path, data: str, expected: str
+) -> None:
+    for name in ("t.json", "t.jsonl"):
+        (tmp_path / name).write_text(data)
+        assert format_of(tmp_path / name) == expected
+        assert format_of(tmp_path / name, "jsonl") == "jsonl"
+    assert output_format_of(Path("o.jsonl"), input_format="ocds") == "ocds"
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "hint"),
+    [
+        (b'[{"ocid": "1"}]', "holds a list, not a package", "jq -c '.[]'"),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"}', "it is cut off", "complete"),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"}]}}', "a bracket too many", "complete"),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"} {"ocid": "2"}]}', "Expecting ','", ""),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"}, 2]} x', "text outside its objects", ""),
+        (b'{"publisher": 1, "releases": [{"ocid": "1"}, {"id": "2"}]}', "release 2: it has no", ""),
+        (b'{"publisher": 1, "releases": [{"ocid": "1", "a": }]}', "release 1: Expecting value", ""),
+        (
+            b'{"ocid": "1", "tender": {"title": {"en": "x"}}}',
+            "release 1: 'tender.title' is an",
+            "--text",
+        ),
+        (b'{"ocid": "1", "ocid": "2", "tender": {}}', "the key 'ocid' occurs twice", ""),
+        (b'{"ocid": "\xff", "tender": {}}', "release 1: it is not UTF-8", ""),
+        (b'{\n "a": 1\n}', "release 1: it has no ocid", ""),
+        (b'{"ocid": "1', "it is cut off", "complete"),
+    ],
+)
+def test_bad_data_are_errors_that_name_file_and_release(
+    tmp_path: Path, data: bytes, message: str, hint: str
+) -> None:
+    (tmp_path / "t.json").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        list(open_reader(tmp_path / "t.json", ["description"], None, "ocds").batches())
+    assert caught.value.message.startswith(str(tmp_path / "t.json"))
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_release_without_end_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.ocds_scan.ELEMENT_BYTES", 1000)
+    monkeypatch.setattr("pipeline.tables.ocds_scan.CHUNK_BYTES", 300)
+    (tmp_path / "t.json").write_bytes(b'{"ocid": "' + b"x" * 5000)
+    with pytest.raises(InputError, match="a release over 1,000 bytes"):
+        open_reader(tmp_path / "t.json", ["description"], None, "ocds")
+
+
+def test_other_tables_cannot_become_ocds(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a\n1\n")
+    with pytest.raises(OutputError, match="Only OCDS data can be written as OCDS"):
+        rewrite(open_reader(tmp_path / "t.csv", ()), tmp_path / "o.json", [], "ocds")
