@@ -9,7 +9,6 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from scipy.stats import binomtest
 
 from pipeline.evaluation.labels import EXACT, STATED, Depth
 from pipeline.evaluation.metrics import TOPS, Share, Z
@@ -62,6 +61,8 @@ class Difference:
     @property
     def p(self) -> float:
         """McNemar's exact test: the probability of such a split if both are equally good."""
+        from scipy.stats import binomtest  # takes a second, which only comparisons need
+
         differing = self.only_a + self.only_b
         return float(binomtest(self.only_b, differing).pvalue) if differing else 1.0
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from decimal import Decimal
 from typing import Any
@@ -91,7 +92,7 @@ def nested(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
-BLANK = [chr(point) for point in range(sys.maxunicode) if chr(point).isspace()]
+BLANK = re.findall(r"\s", "".join(map(chr, range(sys.maxunicode))))
 
 
 @pytest.mark.parametrize(
