@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,6 +21,8 @@ sys.dont_write_bytecode = False
 
 # The workers keep the processors busy. This comes before numpy, which reads it once.
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+TESTS = Path(__file__).parent
 
 LONGEST = (
     "tests/service/test_schemathesis.py",
@@ -39,6 +44,18 @@ LONGEST = (
 def pytest_xdist_auto_num_workers() -> int:
     """Run two workers for each processor: many tests wait for a process or a server."""
     return 2 * (os.cpu_count() or 1)
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Let each worker import its share of all tests first, and so compile it for the others."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None or collector.path != TESTS or collector.config.args != [TESTS.name]:
+        return
+    workers = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    for path in sorted(TESTS.rglob("test_*.py"))[int(worker.removeprefix("gw")) :: workers]:
+        name = path.relative_to(TESTS.parent).with_suffix("")
+        with suppress(Exception):  # which the collection reports
+            importlib.import_module(".".join(name.parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -42,7 +42,6 @@ COMMAND_LINE = "pipeline.cli:main"
 
 MODULES = (
     "aiohttp",
-    "pandas",
     "pipeline.cli.commands.run",
     "pipeline.cli.job",
     "pipeline.paid.purchase",
