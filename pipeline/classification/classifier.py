@@ -27,7 +27,7 @@ from pipeline.tables.arrow_batches import bounded, check_text_types
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
-__all__ = ["Classifier", "opened_models"]
+__all__ = ["Classifier", "opened_models", "text_batches", "text_places"]
 
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 
@@ -127,7 +127,7 @@ class Classifier:
             InputError: it lacks a text column, or one of them does not hold text.
         """
         try:
-            self._text_at(input_schema)
+            text_places(input_schema, self.settings)
         except PipelineError as error:
             raise in_python(error) from None
         return with_columns(input_schema, new_fields(self.settings))
@@ -166,19 +166,16 @@ class Classifier:
         """
         try:
             self._check_machine()
-            waiting = iter(batches)
-            for first in waiting:
-                schema = self.output_schema(first.schema)
-                pieces = _pieces(chain([first], waiting))
-                cut = bounded(pieces, first.schema, self._text_at(first.schema))
-                for batch, answers in classified(cut, self.matcher, self.settings):
-                    yield appended(batch, new_columns(self.settings, answers), schema)
+            pieces = text_batches(batches, self.settings)
+            for piece, answers in classified(pieces, self.matcher, self.settings):
+                schema = with_columns(piece.batch.schema, new_fields(self.settings))
+                yield appended(piece, new_columns(self.settings, answers), schema)
         except PipelineError as error:
             raise in_python(error) from None
 
     def _classified(self, data: Any) -> Any:
         table = _table(data)
-        self._text_at(table.schema)
+        text_places(table.schema, self.settings)
         reader = ArrowReader(table, self.settings.text_columns)
         fields = pa.schema(new_fields(self.settings))
         new = pa.Table.from_batches(
@@ -193,12 +190,6 @@ class Classifier:
             arrays = [column.combine_chunks() for column in new.columns]
             return pa.RecordBatch.from_arrays([*data.columns, *arrays], schema=schema)
         return pa.Table.from_arrays([*table.columns, *new.columns], schema=schema)
-
-    def _text_at(self, schema: pa.Schema) -> list[int]:
-        check_free(schema.names, self.settings)
-        places = find_columns(schema.names, self.settings.text_columns, "The table")
-        check_text_types(schema, places)
-        return places
 
     def _check_machine(self) -> None:
         """Refuse a machine where the same text could get another code."""
@@ -236,6 +227,31 @@ def opened_models(models: Any, systems: Sequence[System]) -> dict[System, ModelF
             f"models is {models!r}.", "models must be the folder of a learned model, or a list."
         ) from error
     return opened(folders, systems)
+
+
+def text_places(schema: pa.Schema, settings: Settings) -> list[int]:
+    """Return the positions of the text columns of a table that can be classified.
+
+    Raises:
+        SettingsError: the table already has columns with the names of the new ones.
+        InputError: it lacks a text column, or one of them does not hold text.
+    """
+    check_free(schema.names, settings)
+    places = find_columns(schema.names, settings.text_columns, "The table")
+    check_text_types(schema, places)
+    return places
+
+
+def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[ArrowBatch]:
+    """Cut a stream of batches with one schema into small ones, with the text of each row.
+
+    Raises:
+        SettingsError, InputError: see `text_places`; or a value is not text.
+    """
+    waiting = iter(batches)
+    for first in waiting:
+        places = text_places(first.schema, settings)
+        yield from bounded(_pieces(chain([first], waiting)), first.schema, places)
 
 
 def _made_with(settings: Settings) -> dict[str, str]:

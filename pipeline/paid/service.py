@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,7 +11,7 @@ from decimal import Decimal
 from math import ceil
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from pipeline.checks import check_flag, whole_number
 from pipeline.errors import SettingsError
@@ -23,6 +24,11 @@ from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, secon
 from pipeline.settings import KEY_VARIABLE
 
 __all__ = ["PaidService"]
+
+ONE_BUYER = (
+    "Several processes would buy the same answers, each with a ledger and a rate limit: buy in the "
+    "driver, with pipeline.spark.classify(frame, service=...)."
+)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -90,6 +96,7 @@ class PaidService:
         max_age: Duration | None = None,
         on_unconfirmed: Literal["retry", "hold"] = "retry",
     ) -> None:
+        _check_not_on_executor()
         flags = {
             "burst": burst,
             "wait": wait,
@@ -117,6 +124,14 @@ class PaidService:
             warnings.warn(
                 f"the API key goes to {self.base_url} unencrypted. Use https.", stacklevel=2
             )
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: a key must not travel, and there must be one buyer.
+
+        Raises:
+            SettingsError: always.
+        """
+        raise SettingsError("A PaidService cannot be sent to another process.", ONE_BUYER)
 
     @property
     def limit(self) -> Rate | None:
@@ -147,6 +162,13 @@ class PaidService:
             return to_buy
         windows = ceil(self.max_duration.total_seconds() / self.limit.window) + 1
         return min(to_buy, windows * self.limit.slots)
+
+
+def _check_not_on_executor() -> None:
+    """Refuse a Spark executor, which has no part in the driver's ledger and throttle."""
+    pyspark = sys.modules.get("pyspark")
+    if pyspark is not None and pyspark.TaskContext.get() is not None:
+        raise SettingsError("This is a Spark executor, which must not buy.", ONE_BUYER)
 
 
 def _text(name: str, value: Any) -> str:

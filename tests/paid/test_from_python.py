@@ -8,6 +8,7 @@ import pickle
 import signal
 import sqlite3
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -443,3 +445,25 @@ def test_a_key_that_would_cross_a_network_unencrypted_is_warned_of() -> None:
     with pytest.warns(UserWarning, match="unencrypted") as warned:
         pipeline.PaidService("http://service.example", api_key="a-key")
     assert warned[0].filename == __file__
+
+
+def test_a_service_is_not_sent_to_another_process() -> None:
+    """It would buy the same answers with a ledger of its own, and its key would travel."""
+    service = pipeline.PaidService("https://service.example", api_key="secret")
+    with pytest.raises(pipeline.SettingsError, match=r"another process.*pipeline\.spark\.classify"):
+        pickle.dumps(service)
+
+
+def test_a_service_is_refused_on_a_spark_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Task:
+        current: object = None
+
+        @classmethod
+        def get(cls) -> object:
+            return cls.current
+
+    monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(TaskContext=Task))
+    assert pipeline.PaidService("https://service.example").rate is None  # this is the driver
+    Task.current = object()
+    with pytest.raises(pipeline.SettingsError, match=r"Spark executor.*buy in the driver"):
+        pipeline.PaidService("https://service.example")
