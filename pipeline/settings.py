@@ -16,7 +16,9 @@ __all__ = [
     "FORMATS",
     "KEY_VARIABLE",
     "MAX_TOP",
+    "PRESETS",
     "SURE",
+    "TEXT_COLUMNS",
     "CsvOptions",
     "EngineName",
     "ExcelOptions",
@@ -30,6 +32,15 @@ FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "ocds")
 
 EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = ("learned", "lexical")
+
+TEXT_COLUMNS = ("description",)
+
+PRESETS: Mapping[str, tuple[str, ...]] = {
+    "sam": ("Title", "Description"),
+    "ted": ("TITLE",),
+}
+"""The text columns of well-known tables: contract opportunities of SAM.gov, and contract award
+notices of TED. Where the description is empty, the title remains."""
 
 KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 """The environment variable with the key of a paid service."""
@@ -132,7 +143,7 @@ class Settings:
     """
 
     systems: tuple[System, ...] = SYSTEMS
-    text_columns: tuple[str, ...] = ("description",)
+    text_columns: tuple[str, ...] = TEXT_COLUMNS
     top: int = 1
     min_confidence: float | None = None
     roll_up: float | None = None

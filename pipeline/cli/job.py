@@ -28,7 +28,7 @@ from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.settings import Format, Settings, parse_systems
-from pipeline.tables import format_of, open_reader, output_format_of
+from pipeline.tables import format_of, is_archive, open_reader, output_format_of, unpacked
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.cli.output.report import RunReport
@@ -109,7 +109,7 @@ class Job:
 def opened_job(options: RunOptions, terms: Terms) -> Iterator[Job]:
     """Open the first table that the options name, and its sink."""
     given = options.input_paths[0]
-    with from_standard_input() if str(given) == "-" else nullcontext(given) as path:
+    with _table_of(given) as path:
         reader = open_reader(
             path, terms.settings.text_columns, options.csv, options.input_format, options.excel
         )
@@ -117,6 +117,13 @@ def opened_job(options: RunOptions, terms: Terms) -> Iterator[Job]:
         # Standard input to standard output has no paths that the ledger could know the job by.
         named = None if str(given) == "-" and sink.path is None else given
         yield Job(Source(reader, named, files), sink, terms, options)
+
+
+def _table_of(given: Path) -> AbstractContextManager[Path]:
+    """Return the table's file: a copy of standard input, or of the table in an archive."""
+    if str(given) == "-":
+        return from_standard_input()
+    return unpacked(given) if is_archive(given) else nullcontext(given)
 
 
 def files_of(path: Path, options: RunOptions) -> tuple[Files, FileSink | StandardOutput]:

@@ -21,7 +21,16 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.paid_options import PaidOptions, terms_options, yes
 from pipeline.cli.settings_file import settings_file
-from pipeline.settings import ENGINES, FORMATS, EngineName, Format, Settings, parse_systems
+from pipeline.settings import (
+    ENGINES,
+    FORMATS,
+    PRESETS,
+    TEXT_COLUMNS,
+    EngineName,
+    Format,
+    Settings,
+    parse_systems,
+)
 
 if TYPE_CHECKING:  # --help needs no engine
     from pipeline.engine.model import ModelFolder
@@ -54,7 +63,7 @@ run_options = declared(
         "text_columns",
         multiple=True,
         type=Names(),
-        default=["description"],
+        default=list(TEXT_COLUMNS),
         help="A column with the text; repeat it to join several.",
     ),
     option("--top", default=1, help="Matches for each row, 1 to 10."),
@@ -99,6 +108,12 @@ run_options = declared(
         is_flag=True,
         help="Replace an output that this tool did not write, or a full table by a sample.",
     ),
+    option(
+        "--preset",
+        type=click.Choice(sorted(PRESETS)),
+        help="The text columns of a well-known CSV: sam for SAM.gov contract opportunities, ted "
+        "for TED contract award notices.",
+    ),
     input_format(option),
     option(
         "--output-format",
@@ -131,6 +146,7 @@ class RunOptions(PaidOptions, DialectOptions):
     Attributes:
         input_paths: the tables: files, folders or patterns; - for standard input.
         output: where the enriched table goes; - for standard output, None for the default.
+        preset: a table whose text columns are known; columns that are named come first.
         models: folders of learned models.
         overwrite: replace an output that this tool did not write.
         output_format: the output's format, if its name does not show it.
@@ -143,6 +159,7 @@ class RunOptions(PaidOptions, DialectOptions):
     output: Path | None
     systems: str
     text_columns: tuple[str, ...]
+    preset: str | None
     top: int
     min_confidence: float | None
     roll_up: float | None
@@ -167,7 +184,7 @@ class RunOptions(PaidOptions, DialectOptions):
         """
         settings = Settings(
             systems=parse_systems(self.systems),
-            text_columns=self.text_columns,
+            text_columns=self._text_columns,
             top=self.top,
             min_confidence=self.min_confidence,
             roll_up=self.roll_up,
@@ -180,6 +197,11 @@ class RunOptions(PaidOptions, DialectOptions):
             fail_if_no_match=self.fail_if_no_match,
         )
         return settings.for_service() if self.base_url else settings
+
+    @property
+    def _text_columns(self) -> tuple[str, ...]:
+        usual = self.text_columns == TEXT_COLUMNS
+        return PRESETS[self.preset] if self.preset and usual else self.text_columns
 
     @property
     def to_standard_output(self) -> bool:

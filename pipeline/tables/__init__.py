@@ -11,6 +11,7 @@ import pyarrow as pa
 from pipeline.errors import InputError, OutputError
 from pipeline.quoting import listed
 from pipeline.settings import CsvOptions, ExcelOptions, Format
+from pipeline.tables.archives import is_archive, unpacked
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_batches import ArrowBatch
 from pipeline.tables.csv_dialect import Dialect
@@ -47,6 +48,7 @@ __all__ = [
     "find_column",
     "format_of",
     "has_table_suffix",
+    "is_archive",
     "labels",
     "open_reader",
     "open_writer",
@@ -55,6 +57,7 @@ __all__ = [
     "sha256_of",
     "split_suffixes",
     "spooled",
+    "unpacked",
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.settings import TEXT_COLUMNS
 from pipeline.tables.json_records import item_spans, member_spans, parsed, texts_at
 from pipeline.tables.ocds_scan import elements
 from pipeline.tables.streams import fingerprint_of
@@ -27,9 +28,6 @@ TEXTS = (
     "tender.items.description",
 )
 """Where a release says what is bought."""
-
-DEFAULT = ("description",)
-"""The text columns if none are named: OCDS has its own."""
 
 NAMES = ("ocid", "release_id", "text")
 """The columns for other formats."""
@@ -86,7 +84,7 @@ class OcdsReader:
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
         self._path = path
-        self._paths = TEXTS if tuple(text_columns) == DEFAULT else text_columns
+        self._paths = TEXTS if tuple(text_columns) == TEXT_COLUMNS else text_columns
         self.opened_fingerprint = fingerprint_of(path)
         self._added: tuple[str, ...] = ()
         first = next((raw for _, raw in elements(path)), b"")

@@ -21,6 +21,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.cli.app import COMMANDS, app
+from pipeline.tables.csv_reader import CsvBatch, CsvReader
 from tests.forking import Process, ran
 
 SAMPLE = Path(__file__).parents[2] / "sample_inputs" / "tenders.csv"
@@ -576,3 +577,30 @@ def test_a_report_does_not_replace_a_file_of_somebody_else(
     assert "r.html exists, and this tool did not write it." in capsys.readouterr().err
     assert not Path("o.csv").exists()
     assert Path("r.html").read_text() == "my own"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--preset", "sam"], ["Road marking. Paint", "Chairs"]),
+        (["--preset", "sam", "--text-column", "Description"], ["Paint", ""]),
+        (["--preset", "ted"], ["Works", "Furniture"]),
+    ],
+)
+def test_a_preset_knows_the_text_columns(
+    command: Command, monkeypatch: pytest.MonkeyPatch, options: list[str], text: list[str]
+) -> None:
+    Path("t.csv").write_text(
+        "NoticeId,Title,Description,TITLE\n1,Road marking,Paint,Works\n2,Chairs,,Furniture\n"
+    )
+    seen: list[str] = []
+    read = CsvReader.batches
+
+    def batches(reader: CsvReader) -> Iterator[CsvBatch]:
+        for batch in read(reader):
+            seen.extend(batch.texts)
+            yield batch
+
+    monkeypatch.setattr(CsvReader, "batches", batches)
+    assert command("run", "t.csv", "--systems", "psc", "--engine", "lexical", *options) == 0
+    assert seen[:2] == text

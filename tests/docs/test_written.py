@@ -42,6 +42,7 @@ from pipeline.service.matching.pricing import (
 )
 from pipeline.service.web.guessing import ACCOUNT, ADDRESS, LINE, PAIR, PAUSE
 from pipeline.service.web.site import SIGN_UP
+from pipeline.settings import PRESETS
 from pipeline.tables.formats import SUFFIXES
 from tests.docs.pages import page, rows
 
@@ -59,6 +60,7 @@ def test_evaluate_has_the_options_of_run_for_tables_and_for_buying() -> None:
     about_the_output = {"--output", "--output-format", "--systems", "--top", "--min-confidence"}
     about_the_output |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
     about_the_output |= {"--roll-up", "--explain", "--fail-if-no-match", "--report"}
+    about_the_output |= {"--preset"}  # such tables have no labels
     assert of_run - about_the_output <= {p.opts[0] for p in evaluate.params}
 
 
@@ -103,6 +105,12 @@ def test_the_suffixes_are_these() -> None:
         for suffix in cells[1].split(", ")
     }
     assert found == {f"`{suffix}`": f"`{name}`" for suffix, name in SUFFIXES.items()}
+
+
+def test_the_presets_are_these() -> None:
+    found = {cells[0]: cells[2] for cells in rows(page("reference/formats"), "preset")}
+    expected = {name: ", ".join(f"`{each}`" for each in PRESETS[name]) for name in PRESETS}
+    assert found == {f"`{name}`": columns for name, columns in expected.items()}
 
 
 @pytest.mark.parametrize("place", range(len(SYSTEMS)))

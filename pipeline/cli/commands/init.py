@@ -43,6 +43,7 @@ FOR_EXAMPLE = {
     "model": ["my-model"],
     "output": "outputs/tenders.csv",
     "output-format": "parquet",
+    "preset": "sam",
     "rate": "100/min",
     "report": "report.html",
     "roll-up": 0.5,

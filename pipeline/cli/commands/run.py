@@ -21,6 +21,7 @@ class _JobCommand(JsonErrors, OptionGroups):
     groups: ClassVar = {
         "Table": (
             "--text-column",
+            "--preset",
             "--input-format",
             "--delimiter",
             "--encoding",
