@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -15,7 +15,7 @@ from pipeline.paid.client.deadlines import Deadlines
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY
-from pipeline.paid.client.transport import Transport, decompressed
+from pipeline.paid.client.transport import OverHttpx, Response, Transport, decompressed
 from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
 __all__ = ["Client"]
@@ -53,16 +53,20 @@ class Client:
         max_body: int = MAX_BODY,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._headers = _headers(base_url, api_key)
+        named = _headers(base_url, api_key).raw
+        self._headers = [(name.decode(), value.decode()) for name, value in named]
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
         self._deadlines = Deadlines(timeout)
         self._max_body = max_body
-        self._transport = transport or Transport(httpx.URL(base_url), connections, KEEP_ALIVE)
+        self._transport = (
+            OverHttpx(transport)
+            if transport
+            else Transport(httpx.URL(base_url), connections, KEEP_ALIVE)
+        )
         self._urls = {system: httpx.URL(match_url(base_url, system)) for system in SYSTEMS}
 
     async def __aenter__(self) -> Client:
-        await self._transport.__aenter__()
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -80,16 +84,15 @@ class Client:
             return body.failed("CONNECTION_ERROR", _detail(error))
 
     async def _exchange(self, address: httpx.URL, body: _Body) -> Received:
-        request = httpx.Request("POST", address, headers=self._headers, stream=body)
-        request.headers["Content-Length"] = str(len(body.content))
-        response = await self._transport.handle_async_request(request)
+        headers = [*self._headers, ("Content-Length", str(len(body.content)))]
+        response = await self._transport.exchange("POST", address, headers, body)
         try:
             content = await self._content(response)
         finally:
-            await response.aclose()
-        return Received(response.status_code, self._kept(response.headers.raw), content)
+            await response.stream.aclose()
+        return Received(response.status, self._kept(response.headers), content)
 
-    def _kept(self, headers: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    def _kept(self, headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
         """Return the headers that matter, as Latin-1, which has a character for every byte."""
         return {
             name.lower().decode("latin-1"): self._redacted(value).decode("latin-1")
@@ -97,7 +100,7 @@ class Client:
             if name.lower() in KEPT_HEADERS
         }
 
-    async def _content(self, response: httpx.Response) -> bytes:
+    async def _content(self, response: Response) -> bytes:
         content = bytearray()
         with suppress(httpx.DecodingError):
             async for chunk in decompressed(response):

@@ -24,13 +24,11 @@ RECOVERED = 0.02
 """The fraction of the rate's slots that returns after each window without a refusal."""
 
 PORTION = 0.1
-"""Seconds: attempts closer together are paced in groups, because timers are a millisecond coarse.
-"""
+"""Seconds: attempts closer together are paced in groups, because timers are coarse."""
 
 FIRST_PAUSE = 1.0
-"""Seconds of the first pause if neither a limit nor the service says how long to wait.
-
-Each further refusal doubles it, up to the window of the limit with a key."""
+"""Seconds of the first pause if neither a limit nor the service says how long to wait; each further
+refusal doubles it, up to the window of the limit with a key."""
 
 SMOOTHING = 1 / 16
 """The weight of the newest attempt in the average duration of an attempt."""
@@ -105,16 +103,15 @@ class Throttle:
             remaining: returns how many calls remain to be sent, including this one and without
                 those under way; asked at the attempt's turn. None: many.
         """
+        if self._rate is None and not self.pause_left:
+            return self._taken()
         async with self._turn:
             free = await self._clear()
             if not self._burst and (remaining is None or remaining() > free):
                 await self._pacer.acquire()
                 self._paced_until = self._loop.time() + self._gap
                 await self._clear()
-            slot = Slot(self, self._loop.time())
-            self._under_way[slot] = None
-            self._most_in_flight = max(self._most_in_flight, self.under_way)
-            return slot
+            return self._taken()
 
     def pause(self, seconds: float) -> None:
         """Hold back all attempts for some seconds, including those already waiting."""
@@ -142,8 +139,8 @@ class Throttle:
     @property
     def longest_under_way(self) -> float:
         """How many seconds ago the oldest attempt under way took its slot."""
-        oldest = next(iter(self._under_way), None)
-        return self._loop.time() - oldest.taken_at if oldest else 0.0
+        now = self._loop.time()
+        return next((now - slot.taken_at for slot in self._under_way), 0.0)
 
     @property
     def next_slot(self) -> float:
@@ -166,6 +163,11 @@ class Throttle:
             return self._mean_time if self.under_way else 0.0
         by_workers = (calls + self.under_way) * self._mean_time / self._most_in_flight
         return max(by_workers, self._last_sent(calls) + self._mean_time)
+
+    def _taken(self) -> Slot:
+        self._under_way[slot := Slot(self, self._loop.time())] = None
+        self._most_in_flight = max(self._most_in_flight, len(self._under_way))
+        return slot
 
     def _last_sent(self, calls: int) -> float:
         now, free = self._loop.time(), self.free

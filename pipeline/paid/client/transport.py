@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 from urllib.request import getproxies, proxy_bypass
 
@@ -14,7 +15,7 @@ from yarl import URL
 
 from pipeline.errors import SettingsError
 
-__all__ = ["Transport", "decompressed"]
+__all__ = ["OverHttpx", "Response", "Transport", "decompressed"]
 
 NO_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=None)
 
@@ -23,6 +24,15 @@ PIECE: Final = 1 << 16
 
 GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
 CODINGS: Final = (b"gzip", b"x-gzip", b"deflate")
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response whose body has not been read: its status, its headers as sent, and its body."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+    stream: httpx.AsyncByteStream
 
 
 class Transport(httpx.AsyncBaseTransport):
@@ -56,7 +66,22 @@ class Transport(httpx.AsyncBaseTransport):
             self._session = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; its body is read once there is a connection.
+        """Send a request; see `exchange`."""
+        assert isinstance(request.stream, httpx.AsyncByteStream)  # noqa: S101 - it is not sync
+        headers = [(name.decode(), value.decode()) for name, value in request.headers.raw]
+        got = await self.exchange(request.method, request.url, headers, request.stream)
+        return httpx.Response(got.status, headers=got.headers, stream=got.stream)
+
+    async def exchange(
+        self,
+        method: str,
+        url: httpx.URL,
+        headers: Sequence[tuple[str, str]],
+        body: httpx.AsyncByteStream,
+    ) -> Response:
+        """Send a request without httpx's objects for it, which take longer to make than to send.
+
+        The body is read once there is a connection.
 
         Raises:
             aiohttp.ClientError: there is no response.
@@ -65,15 +90,13 @@ class Transport(httpx.AsyncBaseTransport):
         if self._session is None:
             self._session = self._opened()
         response = await self._session.request(
-            request.method,
-            self._address(request.url),
-            headers=[(name.decode(), value.decode()) for name, value in request.headers.raw],
-            data=request.stream,
+            method,
+            self._address(url),
+            headers=headers,
+            data=body,
             allow_redirects=False,
         )
-        return httpx.Response(
-            response.status, headers=response.raw_headers, stream=_Content(response)
-        )
+        return Response(response.status, response.raw_headers, _Content(response))
 
     def _opened(self) -> aiohttp.ClientSession:
         """Make the session, which needs a running event loop."""
@@ -95,6 +118,30 @@ class Transport(httpx.AsyncBaseTransport):
         if url.raw_path not in self._addresses:
             self._addresses[url.raw_path] = URL(str(url), encoded=True)
         return self._addresses[url.raw_path]
+
+
+class OverHttpx:
+    """Sends requests over any of httpx's transports."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        self._transport = transport
+
+    async def aclose(self) -> None:
+        """Close the transport."""
+        await self._transport.aclose()
+
+    async def exchange(
+        self,
+        method: str,
+        url: httpx.URL,
+        headers: Sequence[tuple[str, str]],
+        body: httpx.AsyncByteStream,
+    ) -> Response:
+        """Send a request; see `Transport.exchange`."""
+        request = httpx.Request(method, url, headers=list(headers), stream=body)
+        got = await self._transport.handle_async_request(request)
+        assert isinstance(got.stream, httpx.AsyncByteStream)  # noqa: S101 - it is not sync
+        return Response(got.status_code, got.headers.raw, got.stream)
 
 
 class _Content(httpx.AsyncByteStream):
@@ -125,7 +172,7 @@ def _proxy(url: httpx.URL) -> URL | None:
     )
 
 
-async def decompressed(response: httpx.Response) -> AsyncIterator[bytes]:
+async def decompressed(response: Response) -> AsyncIterator[bytes]:
     """Yield a response's body without its compression, in pieces of a bounded size.
 
     The client asks for no compression. If a body comes with gzip or deflate nevertheless, it is
@@ -134,8 +181,7 @@ async def decompressed(response: httpx.Response) -> AsyncIterator[bytes]:
     Raises:
         httpx.DecodingError: the body is not what its header says.
     """
-    assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - it is not sync
-    if _coding(response.headers.raw) not in CODINGS:
+    if _coding(response.headers) not in CODINGS:
         async for chunk in response.stream:
             yield chunk
         return
@@ -145,8 +191,8 @@ async def decompressed(response: httpx.Response) -> AsyncIterator[bytes]:
             yield piece
 
 
-def _coding(headers: list[tuple[bytes, bytes]]) -> bytes:
-    """Return how a body is compressed; from raw headers, because httpx decodes them slowly."""
+def _coding(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """Return how a body is compressed."""
     named = [value for name, value in headers if name.lower() == b"content-encoding"]
     return b",".join(named).strip().lower()
 
