@@ -1,6 +1,6 @@
 """Compares buying a table with this tool and with five scripts, on this machine.
 
-    python -m benchmarks [--calls 2000] [--rounds 5] [--output outputs/benchmarks]
+    python -m benchmarks [--calls 4000] [--rounds 5] [--output outputs/benchmarks]
 
 Every contender is a process of its own, measured from its start to its end: it reads a CSV file of
 distinct texts, asks an unlimited service on this machine, and writes the table with codes and
@@ -182,7 +182,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--calls", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=Path("outputs/benchmarks"))
     arguments = parser.parse_args()
