@@ -593,8 +593,8 @@ PROTECTIONS = (
     ),
     Protection(
         "what is shown is escaped",
-        "PackageLoader(package),\n        autoescape=True,\n",
-        "PackageLoader(package),\n        autoescape=False,\n",
+        "autoescape=True,",
+        "autoescape=False,",
         "tests/service/web/test_hostile_texts.py",
     ),
 )
