@@ -40,11 +40,12 @@ def elements(path: Path) -> Iterator[tuple[bytes, bytes]]:
     size = CHUNK_BYTES
     with open_input(path) as stream:
         while chunk := stream.read(size):
-            held = scan.held
-            yield from scan.feed(chunk)
+            size *= 2  # unless an element ends: long strings would be scanned again and again
+            for each in scan.feed(chunk):
+                size = CHUNK_BYTES
+                yield each
             if scan.held > ELEMENT_BYTES:
                 raise InputError(f"{path} has a release over {ELEMENT_BYTES:,} bytes.", HINT)
-            size = size * 2 if scan.held > held else CHUNK_BYTES  # else long strings are slow
     yield scan.rest(), b""
 
 
@@ -67,8 +68,8 @@ class _Scan:
 
     @property
     def held(self) -> int:
-        """How many bytes are in memory."""
-        return len(self._buffer)
+        """How many bytes wait for the end of their element."""
+        return len(self._buffer) - self._done
 
     def feed(self, chunk: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Scan more bytes, and yield the elements that they complete."""
@@ -129,7 +130,9 @@ class _Scan:
             self._in_list = False
         if self._depth == (2 if self._is_package else 0) and (self._in_list or not self._depth):
             yield self._buffer[self._done : self._begin], self._buffer[self._begin : end]
-            self._envelope += [self._buffer[self._enveloped : self._begin], b"0"]
+            between = self._buffer[self._enveloped : self._begin]
+            if not (self._envelope and between.strip() == b","):  # else it would grow
+                self._envelope += [between, b"0"]
             self._done = self._enveloped = end
         if self._depth == 0:
             self._envelope.append(self._buffer[self._enveloped : end])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from pipeline.tables import (
     output_format_of,
     read_table,
 )
-from pipeline.tables.ocds_scan import elements
+from pipeline.tables.ocds_scan import _Scan, elements
 from tests.tables.rewriting import folder, rewrite
 
 FIELDS = [
@@ -307,3 +308,20 @@ def test_other_tables_cannot_become_ocds(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"a\n1\n")
     with pytest.raises(OutputError, match="Only OCDS data can be written as OCDS"):
         rewrite(open_reader(tmp_path / "t.csv", ()), tmp_path / "o.json", [], "ocds")
+
+
+def test_a_package_is_read_in_chunks_of_the_same_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.ocds_scan.CHUNK_BYTES", 1000)
+    (tmp_path / "t.json").write_text(json.dumps(package(*[release(None)] * 500)))
+    sizes: list[int] = []
+    feed = _Scan.feed
+
+    def fed(scan: _Scan, chunk: bytes) -> Iterator[tuple[bytes, bytes]]:
+        sizes.append(len(chunk))
+        return feed(scan, chunk)
+
+    monkeypatch.setattr(_Scan, "feed", fed)
+    assert sum(1 for _, raw in elements(tmp_path / "t.json") if raw) == 500
+    assert max(sizes) == 1000
