@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - Bulgarian and Greek words are meant
 """Words that never explain a code: function words, numerals, units of measurement."""
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ __all__ = ["says_nothing"]
 _MORE = """
     English:
       about above after again along around because before below between both but could does
-      during he her him his how i just like many me much my nor off our out over own she so
+      during he her him his how just like many me much my nor off our out over own she so
       some still them they too very was we well what when where while why would yet you your
       one two three four five six seven eight nine ten first second third new
     German:
@@ -19,34 +18,34 @@ _MORE = """
       unter vom war wenn wie wir wurde ein zwei drei vier funf neu neue neuen neuer
     French:
       afin ainsi apres aussi avant avec cet chaque comme dans entre ils leurs mais meme nous
-      on ou plus sans selon si sous tous tout toute toutes tres vers vous y un deux trois
+      on ou plus sans selon si sous tous tout toute toutes tres vers vous un deux trois
       quatre cinq nouveau nouveaux nouvelle nouvelles
     Spanish:
       ante asi cada como cual cuando desde donde durante entre esta este esto estos ha hasta
-      le les mas mediante muy nos o pero porque segun ser si sin sobre tambien todo todos tras
+      le les mas mediante muy nos pero porque segun ser si sin sobre tambien todo todos tras
       dos tres cuatro cinco nuevo nueva nuevos nuevas
     Portuguese:
-      ate cada como desde e em entre essa esse esta este foi ja mais mas mesmo ou para pelos
+      ate cada como desde em entre essa esse esta este foi ja mais mas mesmo ou para pelos
       pelas por qual quando se sem ser seu seus sobre sua suas tambem todos dois duas tres
       novo nova
     Italian:
-      agli alle alla anche allo come cui dai dalle degli dello e fra gli ha ma nei nelle nello
-      nostro o ogni piu quale quali questa questo se senza sia sono su sua sugli sui sul sulla
+      agli alle alla anche allo come cui dai dalle degli dello fra gli ha ma nei nelle nello
+      nostro ogni piu quale quali questa questo se senza sia sono su sua sugli sui sul sulla
       suo tra un una uno due tre quattro nuovo nuova nuovi nuove
     Polish:
-      ani by byc co czy dla gdy go ich jak jako jego jej jest juz kazdy ku nad niz o oraz pod
-      poprzez przy sie sa ta tak te tego tej ten to tych tym u we wraz ze jeden dwa trzy
+      ani by byc co czy dla gdy go ich jak jako jego jej jest juz kazdy ku nad niz oraz pod
+      poprzez przy sie sa ta tak te tego tej ten to tych tym we wraz ze jeden dwa trzy
     Czech, Slovak, Slovenian, Croatian:
       aby ako ali alebo bez bi bo by co iz izmedu iza jak jako je jeho jej jen jsme ke kde ki
       kod ktere ktera ktery ktory ktore kako le med mezi mimo mu nad naj ni niz oba ob oproti
       po pod pokud pre pred pri prostrednictvim sa sam se si sme so sta su ta tak taky tam te
-      ten teto tim to toho tohoto tu u uz vcetne vse za zbog ze zo
+      ten teto tim to toho tohoto tu uz vcetne vse za zbog ze zo
     Dutch:
       als bij binnen dan dat deze die door dit geen hun ik je kan maar mag naar nog of om ook
       over tot tussen uit uw wat we wel werd wij ze zich zij zonder zo
     Danish, Swedish, Norwegian:
       af alle att av blev bliver ble da den denne deres det dette du efter ej eller en er ett
-      fra for fran han har hos hun hvor i ikke inte inom jeg kan mellan mellem med mot mod nar
+      fra for fran han har hos hun hvor ikke inte inom jeg kan mellan mellem med mot mod nar
       och og om op pa samt ska skal som til under uppa ut var ved vid vil
     Finnish, Estonian:
       ei eika eli ett etta ehk ega ele ennen ilman ja joka jonka jotka ka kanssa kui kuin kuid
@@ -56,19 +55,19 @@ _MORE = """
       apie ar arba be bei bet bez buti del din gan iki ir is ja ka kad kaip kas ko kuri kurie
       lai lidz no nuo pa pagal par per po pie prie su tai tas tiek tik un uz vai var yra
     Hungarian:
-      a az azok csak de egy es ez ezek hogy illetve is kell lesz meg mely mint nem ott pedig s
+      az azok csak de egy es ez ezek hogy illetve is kell lesz meg mely mint nem ott pedig
       szerint tovabba vagy van valamint vele volt
     Romanian:
       al asupra aceasta acest care cat catre ce cu cum daca de decat din dintre dupa este fara
-      fi fie in intre la lui mai nu o ori pe pentru prin sa sau se si sunt un unei unor unui
+      fi fie in intre la lui mai nu ori pe pentru prin sa sau se si sunt un unei unor unui
     Bulgarian:
-      а без бъде в във до за и или из като който която което които към между на над не но от
-      по под при с са се след със съм то този тази че
+      без бъде във до за или из като който която което които към между на над не но от
+      по под при след със съм то този тази че
     Greek:
-      απο αυτη αυτο για δεν ειναι εν επι η θα και κατα με μεσω μη να ο οι οπως οτι προς σε στα
+      απο αυτη αυτο δεν ειναι εν επι θα και κατα με μεσω μη οπως οτι προς σε στα
       στη στην στις στο στον στους τα τη την της τις το τον του τους των υπο ως
     Irish, Maltese:
-      ag agus ach an ar as don faoi fhaoi gan go ina is le leis na no sa san seo sin tri u ta
+      ag agus ach an ar as don faoi fhaoi gan go ina is le leis na no sa san seo sin tri ta
       dan fi fil fl fuq għal għall għar ghal ghall ghar il ir kif li ma minn tal tat
     units:
       kg kgs mg cm mm km dm nm ml cl dl hl kl kv kw kwh mw mwh gwh hz khz mhz ghz kb mb gb lb
