@@ -152,7 +152,7 @@ def _from_history(path: Path, system: System, options: _Options) -> dict[str, An
     beside = None if options.only_history else load_model(shipped_models(), system)
     task = history_task(system, examples, beside)
     (trained,) = _trained([task], history_recipe(len(examples)), options.jobs)
-    about = about_model(dataset, task, trained)
+    about = about_model(dataset, task, trained, load_model(shipped_models(), system))
     save([trained.model], options.output, about, options.overwrite)
     return about
 
@@ -162,7 +162,7 @@ def _from_recipe(recipe: Path, options: _Options) -> dict[str, Any]:
     trained = _trained(prepared.tasks, prepared.recipe, options.jobs)
     about: dict[str, Any] = {
         task.system: {
-            **about_model(dataset, task, each),
+            **about_model(dataset, task, each, load_model(shipped_models(), task.system)),
             "learned_by_source": dict(learned.most_common()),
             "by_source": by_source(each, sources),
             "by_level": by_level(each, task.system),

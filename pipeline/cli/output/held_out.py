@@ -8,11 +8,12 @@ import numpy as np
 
 from pipeline.answers import System
 from pipeline.codes import levels
-from pipeline.engine.model.arrays import Bools
+from pipeline.engine.model import Model
+from pipeline.engine.model.arrays import Bools, Texts
 from pipeline.engine.model.general_codes import is_general
-from pipeline.engine.training import Trained
+from pipeline.engine.training import Examples, Task, Trained
 
-__all__ = ["headline", "ok_from"]
+__all__ = ["flips", "headline", "ok_from"]
 
 RIGHT = 2 / 3
 """Share of the codes with the status `ok` that are right as far as the buyer states a code."""
@@ -54,10 +55,39 @@ def ok_from(trained: Trained, system: System) -> dict[str, float]:
     }
 
 
+def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
+    """Return how many first codes on the held-out rows differ from those of another model.
+
+    Args:
+        trained: the model and its answers for the held-out rows.
+        task: its training data, with these rows.
+        previous: the model that it replaces, or that was used without it.
+
+    Returns:
+        ``changed``: the flip rate; ``better`` and ``worse``: the share of the rows for which only
+        the new first code, or only the previous one, is right to the depth of the buyer's code.
+    """
+    before = np.concatenate([_first(previous, each) for each in task.held_back.portions()])
+    was = _right(task.system, trained.truth, before)
+    now = _right(task.system, trained.truth, trained.found[:, 0])
+    shares = {"changed": before != trained.found[:, 0], "better": now & ~was, "worse": was & ~now}
+    return {name: _share(rows) for name, rows in shares.items()}
+
+
+def _first(model: Model, examples: Examples) -> Texts:
+    places, _ = model.ranked(lambda encoder: encoder.encode(examples.parts[0]), examples.hashes, 1)
+    found: Texts = model.codes[places[:, 0]]
+    return found
+
+
 def _stated(trained: Trained, system: System) -> Bools:
-    """Tell which first codes are right to the depth of the buyer's code."""
-    rows = zip(trained.truth.tolist(), trained.found[:, 0].tolist(), strict=True)
-    return np.array([found.startswith(levels.stem(system, truth)) for truth, found in rows])
+    return _right(system, trained.truth, trained.found[:, 0])
+
+
+def _right(system: System, truth: Texts, found: Texts) -> Bools:
+    """Tell which codes are right to the depth of the buyer's code."""
+    rows = zip(truth.tolist(), found.tolist(), strict=True)
+    return np.array([code.startswith(levels.stem(system, label)) for label, code in rows])
 
 
 def _share(some: Bools | Sequence[bool]) -> float:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from pipeline.answers import System
-from pipeline.cli.output.held_out import headline, ok_from
+from pipeline.cli.output.held_out import flips, headline, ok_from
 from pipeline.codes import Retired, levels
+from pipeline.engine.model import Model
 from pipeline.engine.model.arrays import Bools
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.training import Dataset, Task, Trained
@@ -21,8 +22,15 @@ SHOWN = 10
 """The most unknown codes, and the most retired codes, in one line."""
 
 
-def about_model(dataset: Dataset, task: Task, trained: Trained) -> dict[str, Any]:
-    """Return the figures that are saved with the model and printed as JSON."""
+def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model) -> dict[str, Any]:
+    """Return the figures that are saved with the model and printed as JSON.
+
+    Args:
+        dataset: the rows that were read.
+        task: the training data.
+        trained: the model.
+        previous: the model that answers without it.
+    """
     return {
         "system": task.system,
         "rows": dataset.rows,
@@ -43,6 +51,7 @@ def about_model(dataset: Dataset, task: Task, trained: Trained) -> dict[str, Any
             **headline(trained, task.system),
             "ok": ok_from(trained, task.system),
             "calibration_error": round(trained.error, 4),
+            "flips": flips(trained, task, previous),
         },
     }
 
@@ -71,6 +80,11 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
         f"among 10: {right['10']:.0%}; mean confidence error {held['calibration_error']:.3f}"
+    )
+    flips = held["flips"]
+    yield (
+        f"  first code other than the package's: {flips['changed']:.0%}; right instead of wrong "
+        f"{flips['better']:.0%}, wrong instead of right {flips['worse']:.0%}"
     )
 
 
