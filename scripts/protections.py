@@ -27,6 +27,18 @@ class Protection:
 PROTECTIONS = (
     # Nothing is paid twice or lost.
     Protection(
+        "a service is not sent to processes that would buy for themselves",
+        'raise SettingsError("A PaidService cannot be sent to another process.", ONE_BUYER)',
+        "return object.__reduce_ex__(self, 2)",
+        "tests/paid/test_from_python.py::test_a_service_is_not_sent_to_another_process",
+    ),
+    Protection(
+        "a Spark executor does not buy",
+        "        _check_not_on_executor()\n",
+        "",
+        "tests/paid/test_from_python.py::test_a_service_is_refused_on_a_spark_executor",
+    ),
+    Protection(
         "text columns without words are told before anything is bought",
         "        warn(warning)\n",
         "        pass\n",
