@@ -75,3 +75,26 @@ def free_port() -> int:
         listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]
         return port
+
+
+def classifying_workers() -> list[int]:
+    """Return the descendants of this test that have mapped the shipped models."""
+    found = []
+    for process in descendants(os.getpid()):
+        try:
+            if "/shipped/psc." in Path(f"/proc/{process}/maps").read_text():
+                found.append(process)
+        except OSError:
+            continue  # it has ended
+    return found
+
+
+def descendants(process: int) -> Iterator[int]:
+    for listed in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            children = [int(child) for child in listed.read_text().split()]
+        except OSError:
+            continue  # the thread has ended
+        for child in children:
+            yield child
+            yield from descendants(child)

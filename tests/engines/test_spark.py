@@ -23,7 +23,7 @@ import pipeline.spark
 from benchmarks.texts import made_texts
 from pipeline.service import Accounts
 from tests.docs.pages import blocks, page
-from tests.engines.spark import OLD_PANDAS, environment, needs_spark, sessions
+from tests.engines.spark import OLD_PANDAS, classifying_workers, environment, needs_spark, sessions
 from tests.engines.tables import classified_by_run, rows_of, write_table
 from tests.paid.serving import Service, serving
 
@@ -205,29 +205,6 @@ def test_a_killed_worker_neither_loses_nor_doubles_a_row(spark: dict[str, Any]) 
         killer.join()
     assert killed, "no worker was killed"
     assert coded == pipeline.classify(whole, systems="psc").table.to_pylist()
-
-
-def classifying_workers() -> list[int]:
-    """Return the descendants of this test that have mapped the shipped models."""
-    found = []
-    for process in descendants(os.getpid()):
-        try:
-            if "/shipped/psc." in Path(f"/proc/{process}/maps").read_text():
-                found.append(process)
-        except OSError:
-            continue  # it has ended
-    return found
-
-
-def descendants(process: int) -> Iterator[int]:
-    for listed in Path(f"/proc/{process}/task").glob("*/children"):
-        try:
-            children = [int(child) for child in listed.read_text().split()]
-        except OSError:
-            continue  # the thread has ended
-        for child in children:
-            yield child
-            yield from descendants(child)
 
 
 TEXTS = ["road works", None, "office chairs", "road  works", "school meals", "office chairs"]
