@@ -74,9 +74,7 @@ CARD = """# The model for {name}
 Answers `tender-pipeline run` for {name} where no service and no other model is given.
 
 A low-rank softmax on hashed words, pairs of words and parts of words ({dimensions} dimensions,
-shared by the four systems), with weights in {bits} bits each{memory}. A small network reorders
-the first 20 codes, by their scores and by the words that the text shares with the examples and
-titles of each; for that, the words are kept as hashes with their weight for each code.
+shared by the four systems), with weights in {bits} bits each{memory}.
 Nothing else is kept of the texts.
 
 ## What it learned
@@ -98,10 +96,8 @@ Repeat it with such data: `tender-pipeline train --recipe recipe.toml --output M
 
 ## How good it is
 
-On {rows:,} labelled texts of the "held back" files, which the network has not learned. The
-reranker learns from them: the texts of each source are answered by one that learned from the others
-(of a source with most of the texts, from three quarters of it, too). The confidence was fitted on
-the same rows.
+On {rows:,} labelled texts of the "held back" files, which the model has not learned. The
+confidence was fitted on the same rows.
 
 | | first code right | among 5 | among 10 |
 |---|---|---|---|
@@ -114,8 +110,6 @@ the same rows.
 - The calibration error is {error} (exact codes, all rows).
 - From a confidence of {ok_from} on, two in three of the first codes are right as far as stated:
   {ok_rows} of the texts reach it.
-- {changed} of the first codes differ from those of the models before: {better} of the texts get a
-  code that is right as far as stated in place of a wrong one, and {worse} the reverse.
 
 | source held back | texts | first | among 5 | among 10 | it says | calibration error |
 |---|---|---|---|---|---|---|
@@ -175,9 +169,6 @@ def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> s
         ok_from=_share(held["ok"]["confidence"]),
         ok_rows=_share(held["ok"]["rows"]),
         error=_share(held["calibration_error"]),
-        changed=_share(held["flips"]["changed"]),
-        better=_share(held["flips"]["better"]),
-        worse=_share(held["flips"]["worse"]),
         by_source="\n".join(_sources(about["by_source"])),
         by_level="\n".join(
             f"| {name} | {each['rows']:,} | {_share(each['right_1'])} |"

@@ -6,7 +6,7 @@ from benchmarks.everyday import accepted, answered, descriptions
 from pipeline.answers import SYSTEMS
 from pipeline.codes import shipped
 
-FLOOR = {"cpv": 17, "psc": 9, "unspsc": 7, "naics": 13}
+FLOOR = {"cpv": 15, "psc": 9, "unspsc": 7, "naics": 13}
 """First codes that an expert would accept, as measured; a change that loses one has to say so."""
 
 

@@ -67,7 +67,7 @@ def test_every_code_of_the_table_is_known_and_every_answer_has_a_title(system: S
     [
         ("cpv", "Asphalt road surfacing works", "452"),
         ("cpv", "Road resurfacing works on the A12", "45233"),
-        ("cpv", "Wartung von Aufzügen", "507"),
+        ("cpv", "Wartung von Aufzügen", "5075"),
         ("cpv", "Desks and office chairs", "391"),
         ("cpv", "Entretien des espaces verts de la commune", "773"),
         ("cpv", "Servicio de limpieza de los edificios municipales", "909"),
