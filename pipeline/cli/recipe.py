@@ -184,7 +184,6 @@ def _course(
         lines.remembers,
         recognises=False,
         learns_held_back=lines.learns_held_back,
-        sources=np.unique(np.array(tried), return_inverse=True)[1],
     )
     learned = all_sources if lines.learns_held_back else sources
     return task, taught, tried, Counter(learned)

@@ -5,33 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from pipeline.engine.evidence import shares_known
 from pipeline.engine.model.arrays import Bools, Floats
 from pipeline.engine.model.features import Counts, count, named
 from pipeline.engine.model.product_quantization import Codebook
-from pipeline.engine.model.sparse_rows import SparseRows
 from pipeline.engine.model.vocabulary import Vocabulary
 
-__all__ = ["AT_ONCE", "Encoded", "Encoder", "encoded", "portions", "words_known"]
+__all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
 
 AT_ONCE = 512
 """Number of texts scored in one matrix, which limits memory use."""
-
-
-class Encoded(NamedTuple):
-    """Texts as vectors.
-
-    Attributes:
-        hidden: texts x dimensions.
-        known: the share of each text's features that is known.
-        features: texts x known features: rows of unit length.
-    """
-
-    hidden: Floats
-    known: Floats
-    features: SparseRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +30,10 @@ class Encoder:
     vocabulary: Vocabulary
     weights: Codebook
 
-    def encode(self, counts: Counts) -> Encoded:
-        """Return texts as vectors."""
-        features, known = self.vocabulary.vectors(counts)
-        return Encoded(self.weights.sums(features), known, features)
+    def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
+        """Return (texts x dimensions, known share of each text's features)."""
+        vectors, known = self.vocabulary.vectors(counts)
+        return self.weights.sums(vectors), known
 
     def knows(self, names: Sequence[str]) -> Bools:
         """Return which words and parts of words are known; see `pipeline.engine.evidence`."""
@@ -63,12 +47,12 @@ def counted(texts: tuple[str, ...]) -> Counts:
 
 
 @lru_cache(maxsize=2)
-def encoded(encoder: Encoder, texts: tuple[str, ...]) -> Encoded:
-    """Return `Encoder.encode` of texts, computed once for all systems.
+def encoded(encoder: Encoder, texts: tuple[str, ...]) -> tuple[Floats, Floats]:
+    """Return `Encoder.hidden` of texts, computed once for all systems.
 
     The cache holds two results: one for the shipped model and one for a model of a history.
     """
-    return encoder.encode(counted(texts))
+    return encoder.hidden(counted(texts))
 
 
 @lru_cache(maxsize=2)

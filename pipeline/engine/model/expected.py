@@ -15,8 +15,6 @@ import numpy.typing as npt
 from pipeline.answers import SYSTEMS
 from pipeline.engine.model.features import BITS, BLOCKS
 from pipeline.engine.model.product_quantization import CENTRES
-from pipeline.engine.model.reranker import TRAITS
-from pipeline.engine.model.word_index import MEASURES
 
 __all__ = [
     "ENCODER",
@@ -59,21 +57,6 @@ MEMORY: Mapping[str, tuple[str, ...]] = {
 }
 """The same for a system's own arrays; a model has all of the memory arrays or none."""
 
-RERANKER: Mapping[str, tuple[str, ...]] = {
-    "word_lengths": ("u2", "words"),
-    "word_codes": ("u2 u4", "entries"),
-    "word_values": ("u1", "entries", "measures"),
-    "word_scales": ("f4", "measures"),
-    "word_texts": ("f4", "codes"),
-    "judge_centre": ("f4", "traits"),
-    "judge_scale": ("f4", "traits"),
-    "judge_linear": ("f4", "traits"),
-    "judge_inner": ("f4", "traits", "units"),
-    "judge_bias": ("f4", "units"),
-    "judge_outer": ("f4", "units"),
-}
-"""The same for a system's reranker."""
-
 LONGEST = {
     "features": BLOCKS << BITS,
     "parts": 1_024,
@@ -82,11 +65,7 @@ LONGEST = {
     "codes": 250_000,
     "repeats": 20_000_000,
     "vectors": 1_000_000,
-    "words": BLOCKS << BITS,
-    "entries": 50_000_000,
 }
-EXACTLY = {"typical parts": CENTRES, "measures": MEASURES, "traits": TRAITS}
-
 UNPACKED = 2**28
 """The most numbers that an unpacked array may hold: 1 GiB."""
 
@@ -100,7 +79,7 @@ CALIBRATION = 4
 
 def array_names(systems: Sequence[str]) -> set[str]:
     """Return the allowed array names for a model of these systems."""
-    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY, *RERANKER)}
+    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY)}
     return own | {f"encoder.{name}" for name in ENCODER}
 
 
@@ -136,9 +115,8 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
         ValueError: an array is missing, or has the wrong type or shape.
     """
     wanted = OWN if part in SYSTEMS else ENCODER
-    for some in (MEMORY, RERANKER) if part in SYSTEMS else ():
-        if not some.keys().isdisjoint(arrays):
-            wanted = {**wanted, **some}
+    if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
+        wanted = {**wanted, **MEMORY}
     for name, (kinds, *sides) in wanted.items():
         if name not in arrays:
             raise ValueError(f"it has no array {part}.{name}")
@@ -149,8 +127,8 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
 
 
 def _fits(side: str, length: int, sizes: Sizes) -> bool:
-    least = 0 if side in ("repeats", "words", "entries") else 1
-    if side in EXACTLY and length != EXACTLY[side]:
+    least = 0 if side == "repeats" else 1
+    if side == "typical parts" and length != CENTRES:
         return False
     return least <= length <= LONGEST.get(side, WIDEST) and sizes.setdefault(side, length) == length
 
@@ -186,18 +164,9 @@ def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> Non
     _check_ascending(f"{system}.repeat_hashes", arrays["repeat_hashes"])
     if not (arrays["repeat_usual"] <= arrays["repeat_seen"]).all():
         raise ValueError(f"{system}.repeat_usual is more than repeat_seen")
-    if "word_lengths" in arrays:
-        _check_words(system, arrays, sizes)
     for name, (low, high) in _bounds(sizes).items():
         if name in arrays:
             _check(f"{system}.{name}", arrays[name], low, high)
-
-
-def _check_words(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> None:
-    if sizes["words"] > sizes["features"]:
-        raise ValueError(f"{system}.word_lengths has more words than the encoder")
-    if int(arrays["word_lengths"].sum(dtype=np.int64)) != sizes["entries"]:
-        raise ValueError(f"{system}.word_lengths does not add up to the entries")
 
 
 def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
@@ -209,14 +178,6 @@ def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
         "memory_scales": (0, LARGEST),
         "memory_labels": (0, sizes["codes"] - 1),
         "memory_texts": (0, 1e9),
-        "word_codes": (0, sizes["codes"] - 1),
-        "word_scales": (0, LARGEST),
-        "word_texts": (0, 1e9),
-        "judge_scale": (1e-9, LARGEST),
-        **dict.fromkeys(
-            ("judge_centre", "judge_linear", "judge_inner", "judge_bias", "judge_outer"),
-            (-LARGEST, LARGEST),
-        ),
     }
 
 

@@ -34,11 +34,8 @@ __all__ = [
     "shipped_models",
 ]
 
-FORM = 4
+FORM = 3
 """Format version, incremented when the arrays or the feature computation change."""
-
-READABLE = (3, FORM)
-"""The formats that are read. A model of form 3 has no reranker."""
 
 KIND = "tender-pipeline model"
 ABOUT = "model.json"
@@ -150,10 +147,9 @@ def _no_model(path: Path) -> SettingsError:
 def _check_form(path: Path, form: Any) -> None:
     if not isinstance(form, int) or not 0 <= form < 1_000_000:
         raise damaged(path, "it has no form")
-    if form not in READABLE:
+    if form != FORM:
         raise SettingsError(
-            f"The model {path} has form {form}, and this version reads the forms "
-            f"{' and '.join(map(str, READABLE))}.",
+            f"The model {path} has form {form}, and this version reads form {FORM}.",
             "Train it again with this version (tender-pipeline train), or use the other version.",
         )
 

@@ -80,7 +80,7 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     values = about.values[system]
     try:
         encoder = _encoder(folder)
-        arrays = _own(folder, about, system, encoder)
+        arrays = _own(folder, about, system, encoder.weights.width)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
     return stored.model(system, arrays, values, encoder, _beside(folder, system, values))
@@ -124,14 +124,9 @@ def _encoder(folder: ModelFolder) -> Encoder:
     return stored.encoder(arrays)
 
 
-def _own(folder: ModelFolder, about: About, system: System, encoder: Encoder) -> Arrays:
+def _own(folder: ModelFolder, about: About, system: System, width: int) -> Arrays:
     """Return the arrays that belong to one system."""
-    width = encoder.weights.width
-    sizes = {
-        "width": width,
-        "packed width": (width + 1) // 2,
-        "features": len(encoder.vocabulary.features),
-    }
+    sizes = {"width": width, "packed width": (width + 1) // 2}
     arrays = _read(folder, about, system, sizes)
     check_system(system, arrays, sizes)
     return arrays

@@ -9,10 +9,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints, Texts
-from pipeline.engine.model.encoder import Encoded, Encoder, words_known
+from pipeline.engine.model.encoder import Encoder, words_known
 from pipeline.engine.model.products import products, softmax
 from pipeline.engine.model.prototypes import Memory
-from pipeline.engine.model.reranker import Lister, Lists, Reranker
 
 __all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity", "places"]
 
@@ -24,8 +23,8 @@ STRANGE, FAMILIAR = 0.1, 0.5
 STRANGE: because features are hashed, about that share is known by chance in any script. No labelled
 row shows this, so the values are a rule and not measured."""
 
-Read: TypeAlias = Callable[[Encoder], Encoded]
-"""Encodes texts with the given encoder."""
+Read: TypeAlias = Callable[[Encoder], tuple[Floats, Floats]]
+"""Encodes texts with the given encoder; see `Encoder.hidden`."""
 
 
 class Scores(Protocol):
@@ -55,7 +54,6 @@ class Scorer:
         directions: the weight vector of each code, codes x dimensions.
         prior: the bias of each code, independent of the text.
         memory: the prototypes of the codes, if any are stored.
-        reranker: reorders the best codes, if there is one.
     """
 
     encoder: Encoder
@@ -63,29 +61,15 @@ class Scorer:
     directions: Floats
     prior: Floats
     memory: Memory | None = None
-    reranker: Reranker | None = None
 
     def shares(self, read: Read) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
-        encoded = read(self.encoder)
-        shares, remembered = self._first(encoded)
-        if self.reranker is not None:
-            self.reranker.rerank(shares, remembered, encoded)
-        return shares, encoded.known
-
-    def lists(self, lister: Lister, encoded: Encoded) -> Lists:
-        """Return the best codes of texts before they are reranked."""
-        return lister.lists(*self._first(encoded), encoded)
-
-    def _first(self, encoded: Encoded) -> tuple[Floats, Floats | None]:
-        """Return (the codes' shares before they are reranked, those by the memory alone)."""
-        shares = softmax(products(encoded.hidden, self.directions) + self.prior)
-        if self.memory is None:
-            return shares, None
-        remembered = self.memory.shares(encoded.hidden, len(self.codes))
-        shares *= 1 - FROM_MEMORY
-        shares += FROM_MEMORY * remembered
-        return shares, remembered
+        hidden, known = read(self.encoder)
+        shares = softmax(products(hidden, self.directions) + self.prior)
+        if self.memory is not None:
+            shares *= 1 - FROM_MEMORY
+            shares += FROM_MEMORY * self.memory.shares(hidden, len(self.codes))
+        return shares, known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
         """Return the share of each text's words that the encoder knows; see `Scores`."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
-from pipeline.engine.model.arrays import Floats, Texts
+from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.exact_matches import Repeats
@@ -17,10 +17,8 @@ from pipeline.engine.model.int4 import pack, unpack
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import Codebook
 from pipeline.engine.model.prototypes import Memory, unit
-from pipeline.engine.model.reranker import Judge, Lister, Reranker
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.model.vocabulary import Vocabulary
-from pipeline.engine.model.word_index import WordIndex
 
 __all__ = ["Arrays", "encoder", "encoder_arrays", "model", "model_arrays", "model_values", "own"]
 
@@ -77,26 +75,7 @@ def model_arrays(model: Model) -> Arrays:
             "memory_labels": scorer.memory.labels.astype(np.uint32),
             "memory_texts": scorer.memory.texts.astype(np.float32),
         }
-    if scorer.reranker is not None:
-        arrays |= _reranker_arrays(scorer.reranker)
     return arrays
-
-
-def _reranker_arrays(reranker: Reranker) -> Arrays:
-    words, judge = reranker.lister.words, reranker.judge
-    return {
-        "word_lengths": words.lengths,
-        "word_codes": words.codes,
-        "word_values": words.values,
-        "word_scales": words.scales,
-        "word_texts": words.texts,
-        "judge_centre": judge.centre,
-        "judge_scale": judge.scale,
-        "judge_linear": judge.linear,
-        "judge_inner": judge.inner,
-        "judge_bias": judge.bias,
-        "judge_outer": judge.outer,
-    }
 
 
 def model_values(model: Model) -> dict[str, Any]:
@@ -130,14 +109,12 @@ def model(
         beside: the shipped model's scores, if the model is blended with them.
     """
     directions = arrays["directions"].astype(np.float32)
-    codes, prior = arrays["codes"].astype("U8"), np.asarray(arrays["prior"])
     scorer = Scorer(
         encoder,
-        codes,
+        arrays["codes"].astype("U8"),
         directions * arrays["direction_scales"].astype(np.float32)[:, None],
-        prior,
+        np.asarray(arrays["prior"]),
         _memory(arrays, directions.shape[1]) if "memory" in arrays else None,
-        _reranker(arrays, codes, prior) if "word_codes" in arrays else None,
     )
     scores = scorer if beside is None else blend(scorer, beside, float(values["weight"]))
     return Model(
@@ -153,20 +130,6 @@ def model(
 def _memory(arrays: Arrays, width: int) -> Memory:
     vectors = unpack(arrays["memory"], arrays["memory_scales"], width)
     return Memory(unit(vectors), arrays["memory_labels"].astype(np.intp), arrays["memory_texts"])
-
-
-def _reranker(arrays: Arrays, codes: Texts, prior: Floats) -> Reranker:
-    words = ("word_lengths", "word_codes", "word_values", "word_scales", "word_texts")
-    judge = (
-        "judge_centre",
-        "judge_scale",
-        "judge_linear",
-        "judge_inner",
-        "judge_bias",
-        "judge_outer",
-    )
-    index = WordIndex(*(arrays[name] for name in words))
-    return Reranker(Lister(index, codes, prior), Judge(*(arrays[name] for name in judge)))
 
 
 def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pipeline.answers import System
-from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.network import Settings
 from pipeline.engine.training.other_languages import OtherLanguages
 
-__all__ = ["PARTIAL", "Recipe", "Task", "history_recipe", "history_task"]
+__all__ = ["Recipe", "Task", "history_recipe", "history_task"]
 
 HELD_BACK = 10
 """One row in this many is held out from the first model, to evaluate it."""
 
 SMALL = 20_000
 """Up to this many examples, training uses more epochs, more dropout and more networks."""
-
-
-PARTIAL: Sequence[System] = ("cpv",)
-"""Systems in which a general label may mean any code of its field.
-
-For CPV this ranks .318 of the specific codes of the held-out texts first, up from .286; .421 are
-right to the depth that the buyer states, up from .394. For UNSPSC it gets only .389 right to that
-depth, against .407 if a segment is learned like any other code: AusTender uses some segments as
-ordinary codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +42,6 @@ class Task:
         learns_held_back: whether the finished model also trains on the held-out examples. If no
             task sets this, the evaluated model is the finished one, and training takes half the
             time.
-        sources: the number of each held-out example's source. If they are given, a reranker is
-            trained on these examples. It is measured on each source after training on the others.
         beside: an existing model to blend with the trained one, if any. Its calibration is the
             starting point, which a few held-out examples change little.
     """
@@ -70,7 +58,6 @@ class Task:
     remembers: bool = True
     recognises: bool = True
     learns_held_back: bool = True
-    sources: Ints | None = None
     beside: Model | None = None
 
     def examples(self, whole: bool) -> Examples:

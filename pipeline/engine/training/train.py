@@ -9,6 +9,7 @@ import numpy as np
 from loky import ProcessPoolExecutor
 from scipy import sparse
 
+from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.general_codes import fields, is_general
@@ -23,13 +24,21 @@ from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
 from pipeline.engine.training.other_languages import with_other_languages
 from pipeline.engine.training.prototypes import remember
-from pipeline.engine.training.task import PARTIAL, Recipe, Task
+from pipeline.engine.training.task import Recipe, Task
 from pipeline.engine.training.validation import Trained, finished, tried
 from pipeline.errors import InputError
 
 __all__ = ["train", "work"]
 
 Advance = Callable[[int], None]
+
+PARTIAL: Sequence[System] = ("cpv",)
+"""Systems in which a general label may mean any code of its field.
+
+For CPV this ranks .318 of the specific codes of the held-out texts first, up from .286; .421 are
+right to the depth that the buyer states, up from .394. For UNSPSC it gets only .389 right to that
+depth, against .407 if a segment is learned like any other code: AusTender uses some segments as
+ordinary codes."""
 
 
 def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1) -> list[Trained]:
@@ -219,6 +228,6 @@ def _memory(task: Task, examples: Examples, encoder: Encoder, codes: Texts) -> M
     general = np.array([is_general(task.system, code) for code in taught.codes.tolist()])
     # A general label is no evidence for a specific code, so it is used only if there are no others.
     kept = ~general if task.system in PARTIAL and not general.all() else general | ~general
-    hidden = [encoder.encode(each.parts[0]).hidden for each in taught.where(kept).portions()]
+    hidden = [encoder.hidden(each.parts[0])[0] for each in taught.where(kept).portions()]
     labels = np.searchsorted(codes, taught.codes[kept])
     return remember(np.concatenate(hidden), labels, weights[kept])

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Texts
@@ -22,9 +19,7 @@ from pipeline.engine.model.features import Counts
 from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.model import Model, highest
 from pipeline.engine.model.scorer import Read, Scorer, Scores, blend, familiarity, places
-from pipeline.engine.model.stored import own as own_scorer
 from pipeline.engine.training.examples import Examples
-from pipeline.engine.training.reranking import Fold, reranked, with_judge
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
@@ -79,7 +74,7 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
         scorer: the scorer that was trained on all of it.
         trial: the calibrated model that was trained without the held-out examples.
     """
-    scores = _beside(task, with_judge(task, scorer, own_scorer(trial)), trial.weight)
+    scores = _beside(task, scorer, trial.weight)
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
@@ -87,24 +82,17 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
 def tried(task: Task, scorer: Scorer) -> Trained:
     """Calibrate a model on the held-out examples and evaluate it on them.
 
-    If the task has a reranker, the examples of a fold are answered by one that did not learn them.
-
     Args:
         task: the training data and the held-out examples.
         scorer: the scorer that was trained without the held-out examples.
     """
-    weight = _weight(task, scorer)
-    scorer, folds = reranked(task, scorer)
-    scores = _beside(task, scorer, weight)
+    scores = _beside(task, scorer, _weight(task, scorer))
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
     known_again = (model.codes[usual] == task.held_back.codes) & found
     trust = float((known_again.sum() + 1) / (found.sum() + 2))
-
-    def model_of(fold_scorer: Scorer) -> Model:
-        return replace(model, scores=_beside(task, fold_scorer, weight))
-
-    best, hits, known = _by_fold(task, folds, lambda tested, each: _ranked(model_of(tested), each))
+    ranked = [_ranked(model, each) for each in task.held_back.portions()]
+    best, hits, known = (np.concatenate(each) for each in zip(*ranked, strict=True))
     seen = evidence(best[:, 0], best[:, 1], known)
     start = None if task.beside is None else task.beside.calibration
     calibration = calibrate(seen, hits[:, 0] > 0, start)
@@ -115,27 +103,13 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         repeats=replace(model.repeats, trust=trust),
         unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
-    places, confidence = _by_fold(
-        task,
-        folds,
-        lambda tested, each: model_of(tested).ranked(_reader(each.parts[0]), each.hashes, TOP),
-    )
+    ranks = [
+        model.ranked(_reader(each.parts[0]), each.hashes, TOP) for each in task.held_back.portions()
+    ]
+    places = np.concatenate([places for places, _ in ranks])
     top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))
-    return Trained(model, task.held_back.codes, top, confidence[:, 0], int(found.sum()))
-
-
-def _by_fold(
-    task: Task,
-    folds: Sequence[Fold],
-    answer: Callable[[Scorer, Examples], tuple[npt.NDArray[Any], ...]],
-) -> tuple[npt.NDArray[Any], ...]:
-    """Return what ``answer`` returns for the held-out examples, each asked with its fold."""
-    found, order = [], []
-    for fold, scorer in folds:
-        found += [answer(scorer, each) for each in task.held_back.where(fold).portions()]
-        order.append(np.flatnonzero(fold))
-    back = np.argsort(np.concatenate(order))
-    return tuple(np.concatenate(each)[back] for each in zip(*found, strict=True))
+    sure = np.concatenate([confidence[:, 0] for _, confidence in ranks])
+    return Trained(model, task.held_back.codes, top, sure, int(found.sum()))
 
 
 def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
@@ -187,4 +161,4 @@ def _alone(task: Task) -> bool:
 
 
 def _reader(counts: Counts) -> Read:
-    return lambda encoder: encoder.encode(counts)
+    return lambda encoder: encoder.hidden(counts)

@@ -36,7 +36,7 @@ def test_a_system_learns_other_languages_from_the_phrases_of_another_system() ->
 
 
 def shares_of_right(model: Model) -> Floats:
-    shares, _ = model.scores.shares(lambda encoder: encoder.encode(count(GERMAN)))
+    shares, _ = model.scores.shares(lambda encoder: encoder.hidden(count(GERMAN)))
     places = [model.codes.tolist().index(PSC[code]) for code in CPV]
     found: Floats = shares[np.arange(3), places]
     return found

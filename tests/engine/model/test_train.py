@@ -105,7 +105,7 @@ def test_a_history_is_blended_with_what_stands_beside_it() -> None:
     assert not model.only_history
     asked = ["the dyke of a polder", "fishing vessels", "wheat seeds"]
     assert answers(model, asked) == [["45240000"], ["34512000"], ["03111000"]]
-    shares, _ = model.scores.shares(lambda encoder: encoder.encode(count(asked)))
+    shares, _ = model.scores.shares(lambda encoder: encoder.hidden(count(asked)))
     assert shares.sum(axis=1) == pytest.approx(1, abs=1e-4)
 
 
