@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests import forking
+
+COMMAND = [sys.executable, "-m", "pipeline"]
 
 
 def ran(*arguments: object, patience_s: float = 60) -> subprocess.CompletedProcess[str]:
@@ -37,7 +40,7 @@ class Serving:
     """
 
     folder: Path
-    process: forking.Process
+    process: subprocess.Popen[bytes]
     address: str
     log: Path
 
@@ -61,7 +64,7 @@ class Serving:
         if end is not None:
             self.process.send_signal(end)
         printed, _ = self.process.communicate(timeout=60)
-        return str(printed, "utf-8")
+        return printed.decode()
 
 
 @contextmanager
@@ -71,10 +74,11 @@ def serving(folder: Path, *arguments: object, port: int = 0) -> Iterator[Serving
     log = folder.with_name(f"{folder.name}.log")
     with (
         log.open("ab") as stream,
-        forking.Process(
-            ["serve", "--port", port, "--data", folder, *arguments],
+        subprocess.Popen(
+            [*COMMAND, "serve", "--port", str(port), "--data", folder, *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=stream,
+            bufsize=0,  # so that the first line can be read, and no more
         ) as process,
     ):
         assert process.stdout is not None

@@ -22,8 +22,7 @@ import pytest
 
 from pipeline.money import total
 from pipeline.service import Accounts
-from tests.forking import Process
-from tests.service.processes import Serving, key_in, ran, serving
+from tests.service.processes import COMMAND, Serving, key_in, ran, serving
 
 REQUEST = {"description": "Resurfacing of a rural road"}
 
@@ -192,8 +191,12 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
 
 
 def test_it_goes_on_when_nobody_reads_what_it_prints_any_more(tmp_path: Path) -> None:
-    arguments = ["serve", "--port", "0", "--data", tmp_path, "--demo-rate", "none"]
-    with Process(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--port", "0", "--data", str(tmp_path), "--demo-rate", "none"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         address = process.stdout.readline().decode().split()[-1]
