@@ -75,7 +75,7 @@ def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
 
 
 def _first(model: Model, examples: Examples) -> Texts:
-    places, _ = model.ranked(lambda encoder: encoder.encode(examples.parts[0]), examples.hashes, 1)
+    places, _ = model.ranked(lambda encoder: encoder.hidden(examples.parts[0]), examples.hashes, 1)
     found: Texts = model.codes[places[:, 0]]
     return found
 
