@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.prototypes import Memory, unit
@@ -42,9 +41,12 @@ def _typical(hidden: Floats, weights: Floats, random: np.random.Generator) -> tu
     count = int(np.ceil(len(hidden) ** PER_CODE))
     centres = hidden[random.choice(len(hidden), count, replace=False)]
     for _ in range(ROUNDS if count < len(hidden) else 0):
-        ones = np.ones(len(hidden), np.float32)
-        where = (_nearest(hidden, centres), np.arange(len(hidden)))
-        centres = unit(sparse.csr_matrix((ones, where), (count, len(hidden))) @ hidden)
+        nearest = _nearest(hidden, centres)
+        order = np.argsort(nearest, kind="stable")
+        found, first = np.unique(nearest[order], return_index=True)
+        sums = np.zeros_like(centres)  # a prototype that is nearest to no text becomes zero
+        sums[found] = np.add.reduceat(hidden[order], first)
+        centres = unit(sums)
     texts: Floats = np.bincount(_nearest(hidden, centres), weights, count).astype(np.float32)
     return centres[texts > 0], texts[texts > 0]
 
