@@ -16,6 +16,7 @@ import pytest
 import pipeline
 from pipeline import codes
 from pipeline.classification.provenance import VERSIONS
+from pipeline.engine import ranker
 from pipeline.engine.model.folder import SHIPPED
 
 ROOT = Path(__file__).parents[2]
@@ -129,8 +130,10 @@ def test_a_machine_with_another_version_refuses(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_machine_with_another_code_table_refuses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
+    request.addfinalizer(ranker.cache_clear)  # it has the other table
+    ranker.cache_clear()
     classifier = pipeline.Classifier(systems="unspsc", engine="lexical")
     file = tmp_path / "codes.csv"
     file.write_text("Code,Title\n56101504,Chairs\n")
