@@ -41,17 +41,12 @@ def ranker(
     Raises:
         SettingsError: the model is damaged, or was replaced since it was opened.
     """
-    if engine == "lexical":
-        return _by_title(system)
-    learned = load_model(model or shipped_models(), system)
-    return LearnedRanker(learned, load(system), partial(_by_title, system))
-
-
-@cache
-def _by_title(system: System) -> Ranker:
-    # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
-    from pipeline.engine.lexical.index import kept_index
-    from pipeline.engine.lexical.ranker import LexicalRanker
-
     table = load(system)
-    return LexicalRanker(table, kept_index(table))
+    if engine == "lexical":
+        # Few runs need the titles, and importing SciPy for them takes a fifth of a start.
+        from pipeline.engine.lexical.index import kept_index
+        from pipeline.engine.lexical.ranker import LexicalRanker
+
+        return LexicalRanker(table, kept_index(table))
+    learned = load_model(model or shipped_models(), system)
+    return LearnedRanker(learned, table, partial(ranker, system, "lexical"))
