@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import ROOT, blocks, page
-from tests.engines.tables import classified_by_run, rows_of, write_table
+from tests.engines.tables import rows_of
 
 PAGE = page("how-to/engines")
 
@@ -28,18 +28,6 @@ ENGINES = {
 needs_one_process = pytest.mark.skipif(
     "PYTEST_XDIST_WORKER" in os.environ, reason="classifies 20,000 rows: run this file with -n 0"
 )
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("recipes")
-    write_table(folder / "tenders.parquet")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def expected(folder: Path) -> list[dict[str, Any]]:
-    return classified_by_run(folder / "tenders.parquet", folder / "run.parquet")
 
 
 def test_every_section_of_the_page_is_tested() -> None:

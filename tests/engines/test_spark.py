@@ -24,7 +24,7 @@ from benchmarks.texts import made_texts
 from pipeline.service import Accounts
 from tests.docs.pages import blocks, page
 from tests.engines.spark import OLD_PANDAS, classifying_workers, environment, needs_spark, sessions
-from tests.engines.tables import classified_by_run, rows_of, write_table
+from tests.engines.tables import rows_of
 from tests.paid.serving import Service, serving
 
 pytestmark = [needs_spark, pytest.mark.filterwarnings(OLD_PANDAS)]
@@ -39,18 +39,6 @@ def spark() -> Iterator[dict[str, Any]]:
             patch.setenv(name, value)
         with sessions() as both:
             yield both
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("spark")
-    write_table(folder / "tenders.parquet")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def expected(folder: Path) -> list[dict[str, Any]]:
-    return classified_by_run(folder / "tenders.parquet", folder / "run.parquet")
 
 
 def rows(frame: Any) -> list[dict[str, Any]]:
