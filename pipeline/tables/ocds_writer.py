@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from pipeline.answers import SYSTEMS
 from pipeline.tables.json_records import member_spans, parsed
-from pipeline.tables.json_writer import json_bytes
+from pipeline.tables.json_writer import JsonWriter, json_bytes
 from pipeline.tables.ocds_reader import OURS, OcdsBatch, release_span
 from pipeline.tables.ocds_scan import TOKEN
-from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
 
 __all__ = ["OcdsWriter"]
@@ -21,20 +19,11 @@ Edit = tuple[int, str]
 """A position in a text, and what is inserted there."""
 
 
-class OcdsWriter:
-    """A file of OCDS packages, releases or records being written.
-
-    Args:
-        path: the file to write.
-        name: its final name, whose suffix may ask for compression.
-    """
-
-    replaced_characters = 0
+class OcdsWriter(JsonWriter):
+    """A file of OCDS packages, releases or records being written; see `JsonWriter`."""
 
     def __init__(self, path: Path, name: str) -> None:
-        with ExitStack() as stack:
-            self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
-            self._closing = stack.pop_all()
+        super().__init__(path, name)
         self._open = b""  # the brackets that are open
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
@@ -52,15 +41,11 @@ class OcdsWriter:
             self._stream.write(_classified(raw, dict(zip(names, row, strict=True))))
         self._copy(batch.trailing)
 
-    def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - the summary has it
+    def close(self, metadata: dict[str, str]) -> None:
         """Finish the file; a sample ends in the middle of a package."""
         closing = self._open[::-1].translate(bytes.maketrans(b"{[", b"}]"))
         self._stream.write(closing)
-        self._closing.close()
-
-    def abort(self) -> None:
-        """Close the file."""
-        self._closing.close()
+        super().close(metadata)
 
     def _copy(self, between: bytes) -> None:
         """Write the bytes between elements, and note which brackets they open and close."""
