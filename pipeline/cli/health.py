@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.answers import System
+from pipeline.classification.provenance import VERSIONS
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:  # imported only if there is a service
 __all__ = ["Finding", "check_engine", "check_installation", "check_ledger", "check_service"]
 
 Verdict = Literal["ok", "warning", "error"]
-
-LIBRARIES = ("numpy", "pandas", "pyarrow", "httpx", "aiohttp", "scipy")
 
 LEAST_ROOM = 200 * 2**20
 """Bytes: enough for the answers of some ten thousand calls, or for a table of a million rows."""
@@ -65,9 +63,9 @@ class Finding:
 
 def check_installation() -> Iterator[Finding]:
     """Check the installation and the folders of this user."""
-    found = [f"{name} {_version(name)}" for name in LIBRARIES]
-    python = f"tender-pipeline {_version('tender-pipeline')}, Python {platform.python_version()}"
-    yield Finding("installation", "ok", f"{python} on {sys.platform}; {', '.join(found)}")
+    versions = ", ".join(f"{name} {version}" for name, version in VERSIONS.items())
+    python = f"Python {platform.python_version()} on {sys.platform}"
+    yield Finding("installation", "ok", f"{versions}, {python}")
     folders = {
         "data folder": data_folder,
         "state folder": state_folder,
@@ -119,13 +117,6 @@ def _checked(what: str, check: Callable[[], Finding]) -> Finding:
         return Finding(what, "error", error.message, error.hint)
     except OSError as error:
         return Finding(what, "error", str(error))
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "is missing"
 
 
 def _folder(name: str, folder: Path) -> Finding:
