@@ -242,5 +242,5 @@ def _report(outcomes: Sequence[_Outcome], files: int, folder: Path, as_json: boo
     words = [f"{count:,} {WORDS[name]}" for name, count in counts.items() if count]
     lines = [str(whole)] if whole else []
     lines += [f"{o.file.path}: {o.error.message}" for o in outcomes if o.error]
-    lines.append(f"{files:,} files: {', '.join(words)}")
+    lines.append(f"{files:,} file{'' if files == 1 else 's'}: {', '.join(words)}")
     report("\n".join(lines), beside_the_table=False)
