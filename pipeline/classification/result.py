@@ -18,7 +18,7 @@ from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import arrow_of, frame_of, text_table, with_columns
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.source import Source
-from pipeline.classification.summary import Summary
+from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.engine.model import opened
 from pipeline.errors import PipelineError, SettingsError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     from pipeline.classification.views import View
 
 __all__ = ["Result", "result_of"]
-
-ANSWERED = ("ok", "review", "no_match")
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class Result:
     @property
     def failed(self) -> pd.DataFrame:
         """The rows of `to_pandas` that a system has no answer for, because its call failed."""
-        return self._where(lambda status: status not in (*ANSWERED, "empty", "pending"))
+        return self._where(lambda status: status not in NOT_FAILED)
 
     def to_review(self) -> pd.DataFrame:
         """Return the rows of `to_pandas` that need a look.

@@ -14,9 +14,9 @@ from pipeline.errors import NoMatchError
 from pipeline.money import plain, total
 from pipeline.paid.result import Paid, Parked
 
-__all__ = ["Summary", "SystemSummary", "combined"]
+__all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined"]
 
-NAMED = ("ok", "review", "no_match", "empty", "pending")
+NOT_FAILED = ("ok", "review", "no_match", "empty", "pending")
 """The statuses that are not failures."""
 
 ALWAYS = ("ok", "review")
@@ -53,7 +53,7 @@ class SystemSummary:
     @property
     def failed(self) -> int:
         """Rows whose call failed permanently, with any error."""
-        return sum(count for name, count in self.statuses.items() if name not in NAMED)
+        return sum(count for name, count in self.statuses.items() if name not in NOT_FAILED)
 
     @property
     def median_confidence(self) -> float | None:
@@ -125,7 +125,7 @@ class Summary:
             "rows": self.rows,
             "systems": {
                 name: {
-                    **dict.fromkeys(NAMED, 0),
+                    **dict.fromkeys(NOT_FAILED, 0),
                     **system.statuses,
                     "failed": system.failed,
                     "median_confidence": system.median_confidence,
@@ -152,7 +152,7 @@ class Summary:
 
     def _table(self) -> list[str]:
         counts = {
-            **{status.replace("_", " "): self._counted(status) for status in NAMED},
+            **{status.replace("_", " "): self._counted(status) for status in NOT_FAILED},
             "failed": [figures.failed for figures in self.systems.values()],
         }
         cells = {

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
 from pipeline.classification.columns import status
+from pipeline.classification.write import SETTLED
 from pipeline.codes.levels import cut
 from pipeline.settings import Settings
 
@@ -38,8 +39,6 @@ FIELDS: dict[System, Field] = {
     "unspsc": Field(2, "segment"),
     "naics": Field(2, "sector"),
 }
-
-SETTLED = ("ok", "empty", "pending")
 
 
 @dataclass(slots=True)

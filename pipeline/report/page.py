@@ -13,7 +13,8 @@ from markupsafe import Markup
 
 from pipeline.answers import System
 from pipeline.charts import Curve, CurvePoint, PageFile, Ranked, curves, environment, ranking
-from pipeline.classification.summary import Summary
+from pipeline.classification.summary import NOT_FAILED, Summary
+from pipeline.classification.write import SETTLED
 from pipeline.codes import load
 from pipeline.codes.levels import full_code
 from pipeline.money import plain
@@ -45,8 +46,6 @@ REMEDIES = {
     "INTERNAL_ERROR": "The service failed. Run the same command again.",
 }
 OTHER_REMEDY = "Run the same command again; with --retry-failed if the failure is lasting."
-
-NO_FAILURE = ("ok", "review", "no_match", "empty", "pending")
 
 KINDS = ("sure", "likely", "doubtful", "no match", "failed")
 
@@ -94,6 +93,7 @@ def page(
             manifest=manifest,
             systems=[_system(*each, calibrated) for each in collected.systems.items()],
             kinds=KINDS,
+            settled=SETTLED,
             failures=list(_failures(collected)),
             changes=list(_changes(manifest, previous)) if previous else [],
             since=previous and previous.get("finished"),
@@ -110,7 +110,7 @@ def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
         "likely": statuses["ok"] - certain,
         "doubtful": statuses["review"],
         "no match": statuses["no_match"],
-        "failed": sum(rows for kind, rows in statuses.items() if kind not in NO_FAILURE),
+        "failed": sum(rows for kind, rows in statuses.items() if kind not in NOT_FAILED),
     }
     answered = figures.confidences.total()
     return _System(
@@ -162,7 +162,7 @@ def _failures(collected: Collected) -> Iterator[tuple[str, int, str]]:
         kind: sum(figures.statuses[kind] for figures in collected.systems.values())
         for figures in collected.systems.values()
         for kind in figures.statuses
-        if kind not in NO_FAILURE
+        if kind not in NOT_FAILED
     }
     for kind, rows in sorted(kinds.items(), key=lambda each: -each[1]):
         yield readable(kind), rows, REMEDIES.get(kind, OTHER_REMEDY)
