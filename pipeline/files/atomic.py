@@ -7,7 +7,7 @@ import os
 import platform
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -77,13 +77,16 @@ def only_writer(place: Path) -> Iterator[Path]:
         OutputError: another run is writing the same output.
     """
     temporary = _temporary(place)
-    opened: list[int] = []  # filled by _lock, since an interrupt may come at any moment
+    opened: list[int] = []
     try:
         _lock(temporary, place, opened)
         if place.exists():
             os.fchmod(opened[-1], stat.S_IMODE(place.stat().st_mode))
         yield temporary
     finally:
+        if not opened:  # an interrupt may come between opening the file and recording that
+            with suppress(FileNotFoundError):
+                opened.append(os.open(temporary, os.O_RDWR | os.O_CLOEXEC))
         for descriptor in opened:
             if _locked(descriptor) and _is_open_as(descriptor, temporary):
                 temporary.unlink()

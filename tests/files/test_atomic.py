@@ -1,25 +1,53 @@
 from __future__ import annotations
 
+import contextlib
+import itertools
+import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 from pipeline.errors import OutputError
+from pipeline.files import atomic
 from pipeline.files.atomic import only_writer
 
 
-@pytest.mark.parametrize("moment", ["fcntl.flock", "pipeline.files.atomic._is_open_as"])
-def test_an_interrupt_while_the_file_is_locked_leaves_no_litter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
-    def interrupted(*_: object) -> None:
-        monkeypatch.undo()
-        raise KeyboardInterrupt
+def test_an_interrupt_at_any_instruction_leaves_no_litter(tmp_path: Path) -> None:
+    for moment in itertools.count(1):
+        interrupt = _InterruptAt(moment)
+        with contextlib.suppress(KeyboardInterrupt), interrupt, only_writer(tmp_path / "out.csv"):
+            sys.settrace(None)
+        assert list(tmp_path.iterdir()) == [], f"instruction {moment}"
+        if interrupt.seen < moment:
+            break
+    assert moment > 100
 
-    monkeypatch.setattr(moment, interrupted)
-    with pytest.raises(KeyboardInterrupt), only_writer(tmp_path / "out.csv"):
-        pass
-    assert list(tmp_path.iterdir()) == []
+
+class _InterruptAt:
+    """Raises `KeyboardInterrupt` before the n-th instruction of entering `only_writer`."""
+
+    def __init__(self, moment: int) -> None:
+        self.moment = moment
+        self.seen = 0
+
+    def __enter__(self) -> None:
+        sys.settrace(self._trace)
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename not in (atomic.__file__, contextlib.__file__):
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.seen += 1
+            if self.seen == self.moment:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return self._trace
 
 
 def test_a_refused_writer_leaves_the_other_writers_file(tmp_path: Path) -> None:
