@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests import forking
 
@@ -40,7 +40,7 @@ class Serving:
     """
 
     folder: Path
-    process: subprocess.Popen[bytes]
+    process: forking.Process | subprocess.Popen[bytes]
     address: str
     log: Path
 
@@ -64,23 +64,22 @@ class Serving:
         if end is not None:
             self.process.send_signal(end)
         printed, _ = self.process.communicate(timeout=60)
-        return printed.decode()
+        return str(printed, "utf-8")
 
 
 @contextmanager
-def serving(folder: Path, *arguments: object, port: int = 0) -> Iterator[Serving]:
-    """Run the service with the accounts in a folder, on a free port unless one is named."""
+def serving(
+    folder: Path, *arguments: object, port: int = 0, forked: bool = True
+) -> Iterator[Serving]:
+    """Run the service with the accounts in a folder, on a free port unless one is named.
+
+    Start it without forking to test what happens when its standard streams fail: the streams of a
+    fork are not the ones that an interpreter opens.
+    """
     folder.mkdir(exist_ok=True)
     log = folder.with_name(f"{folder.name}.log")
-    with (
-        log.open("ab") as stream,
-        subprocess.Popen(
-            [*COMMAND, "serve", "--port", str(port), "--data", folder, *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=stream,
-            bufsize=0,  # so that the first line can be read, and no more
-        ) as process,
-    ):
+    command = ["serve", "--port", str(port), "--data", str(folder), *map(str, arguments)]
+    with log.open("ab") as stream, _started(command, stream, forked) as process:
         assert process.stdout is not None
         try:
             line = process.stdout.readline().decode()
@@ -88,3 +87,13 @@ def serving(folder: Path, *arguments: object, port: int = 0) -> Iterator[Serving
             yield Serving(folder, process, line.split()[-1], log)
         finally:
             process.kill()
+
+
+def _started(
+    command: Sequence[str], log: IO[bytes], forked: bool
+) -> forking.Process | subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    if forked:
+        return forking.Process(command, stdout=pipe, stderr=log)
+    # Without a buffer the first line can be read, and no more.
+    return subprocess.Popen([*COMMAND, *command], stdout=pipe, stderr=log, bufsize=0)

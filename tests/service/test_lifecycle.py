@@ -164,7 +164,7 @@ def test_a_folder_has_one_service_and_commands_work_beside_it(tmp_path: Path) ->
 def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Path) -> None:
     key = key_in(tmp_path)
     with (
-        serving(tmp_path) as the,
+        serving(tmp_path, forked=False) as the,
         httpx.Client(base_url=the.address, headers={"X-API-Key": key}, trust_env=False) as client,
     ):
         before = client.post("/api/cpv/match", json=REQUEST)

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,12 +14,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS
 from pipeline.rate import Rate
 from pipeline.service import Accounts
 from pipeline.service.chaos import Record, Script
+from tests.forking import Process
 from tests.soak.script import soak_script
 
 __all__ = ["Night", "Plan"]
@@ -159,9 +160,7 @@ class Night:
     def _said(self, run: int) -> Path:
         return self.folder / f"run-{run:03}.txt"
 
-    def _kill(
-        self, process: subprocess.Popen[bytes], record: Record, due: int, pause: float
-    ) -> None:
+    def _kill(self, process: Process, record: Record, due: int, pause: float) -> None:
         """Kill a run some time after the service got so many requests, if it is still there."""
         while record.last() < due:
             if process.poll() is not None:
@@ -175,7 +174,7 @@ class Night:
             self.kills.append(time.time())  # what it sent last was sent before this
 
     @contextmanager
-    def _running(self, address: str) -> Iterator[subprocess.Popen[bytes]]:
+    def _running(self, address: str) -> Iterator[Process]:
         """Start the run: always the same command, and nothing but the limit slows it."""
         options = {
             "--output": self._out,
@@ -221,17 +220,13 @@ class Night:
 
 
 @contextmanager
-def _process(arguments: Sequence[str], **options: object) -> Iterator[subprocess.Popen[bytes]]:
+def _process(arguments: Sequence[str], **options: Any) -> Iterator[Process]:
     """Start a command; it does not outlive the block."""
-    command = [sys.executable, "-m", "pipeline", *arguments]
-    process = subprocess.Popen(command, **options)  # type: ignore[call-overload]
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+    with Process(arguments, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _manifest(output: Path) -> Path:
