@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,6 @@ LONGEST = (
     "tests/service/test_schemathesis.py",
     "tests/soak/",
     "tests/service/rehearsal/",
-    "tests/service/browser/",
     "tests/service/test_lifecycle.py",
     "tests/test_notebook.py",
     "tests/test_secrets.py",
@@ -39,6 +39,9 @@ LONGEST = (
     "tests/cli/test_run.py",
 )
 """Tests that take seconds each: each worker begins with its share, so that all end together."""
+
+BROWSER = "tests/service/browser/"
+"""Tests that share a browser. One worker begins with them, since to start one takes seconds."""
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -61,13 +64,15 @@ def pytest_collectstart(collector: pytest.Collector) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Deal the long tests to the workers, each of which takes an equal slice of the list."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    shares[0] += [item for item in items if item.nodeid.startswith(BROWSER)]
     long = [item for item in items if item.nodeid.startswith(LONGEST)]
-    others = [item for item in items if not item.nodeid.startswith(LONGEST)]
-    size = -(-len(others) // workers)
+    for place, item in enumerate(long):
+        shares[place % workers].append(item)
+    others = iter([item for item in items if not item.nodeid.startswith((BROWSER, *LONGEST))])
+    size = -(-len(items) // workers)
     items[:] = [
-        item
-        for worker in range(workers)
-        for item in (*long[worker::workers], *others[worker * size : (worker + 1) * size])
+        item for share in shares for item in (*share, *islice(others, max(0, size - len(share))))
     ]
 
 
