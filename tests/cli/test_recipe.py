@@ -98,10 +98,9 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
 def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measured(
     command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for system in ("naics", "unspsc"):
-        found = RECIPE if system == "naics" else recipe.read_text()
-        line = f"[systems.{system}]\n"
-        recipe.write_text(found.replace(line, f"{line}learns_held_back = false\n"))
+    only_naics = RECIPE.partition("[systems.unspsc]")[0].replace("count = 2", "count = 1")
+    line = "[systems.naics]\n"
+    recipe.write_text(only_naics.replace(line, f"{line}learns_held_back = false\n"))
     assert command("train", "--recipe", recipe, "--output", "model", "--json") == 0
     about = json.loads(capsys.readouterr().out)["naics"]
     assert about["learned_rows"] == 60
