@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -35,6 +36,11 @@ HALF_AT_TOKEN = 20
 EXCLUDED = "except "
 """Prefix of excluded tokens: "bakeries (except retail)" must not share features with retail, so
 excluded words have their own features. Their n-grams are not counted."""
+
+SPELLINGS_KEPT = 1 << 15
+"""Tokens whose features are cached: about 9 MB, or 21 MB if all of them have 40 letters.
+
+Of the lookups in 32,000 tenders in all languages, 65 % hit; without a limit, 67 % would."""
 
 TOKEN = re.compile(STOCK_NUMBER.pattern + r"|[^\W\d_]{2,40}|(?<!\d)\d{1,4}(?!\d)")
 """NATO stock numbers; words; numbers of up to four digits."""
@@ -78,10 +84,10 @@ def count(texts: Sequence[str]) -> Counts:
     spellings = [_spelling(token) for token in vocabulary]
     within = row[1:] == row[:-1]
     pairs = _pairs(vocabulary, ids[:-1][within], ids[1:][within])
-    columns = np.concatenate([np.empty(0, np.uint32), *spellings, pairs])
+    columns = np.concatenate([_joined(spellings), pairs])
     present, local = np.unique(columns, return_inverse=True)
     inner = len(columns) - len(pairs)
-    spelling_ends = np.cumsum([0, *map(len, spellings)])
+    spelling_ends = np.cumsum([0, *map(_size, spellings)])
     spelt = SparseRows(np.ones(inner, np.float32), local[:inner], spelling_ends).select(ids)
     token = spelt.rows
     counted = summed(
@@ -105,11 +111,14 @@ def _pairs(vocabulary: Iterable[str], left: Ints, right: Ints) -> Ints:
     return found
 
 
-@lru_cache(maxsize=200_000)
-def _spelling(token: str) -> Ints:
-    """Return a token's features: the token and, for a word, its n-grams with marked boundaries."""
+@lru_cache(maxsize=SPELLINGS_KEPT)
+def _spelling(token: str) -> bytes:
+    """Return a token's features: the token and, for a word, its n-grams with marked boundaries.
+
+    They are 32-bit numbers in bytes, which take half the memory of an array.
+    """
     if len(token) > 4 and token[0].isdigit():
-        return np.array([_feature(f"nsn{token[:4]}"), _feature(f"nsg{token[:2]}")], np.uint32)
+        return array("I", [_feature(f"nsn{token[:4]}"), _feature(f"nsg{token[:2]}")]).tobytes()
     features = [_feature(f"={token}")]
     if not token[0].isdigit() and not token.startswith(EXCLUDED):
         marked = f"<{token}>"
@@ -118,7 +127,15 @@ def _spelling(token: str) -> Ints:
             for length in GRAM_LENGTHS
             for start in range(len(marked) - length + 1)
         ]
-    return np.array(features, np.uint32)
+    return array("I", features).tobytes()
+
+
+def _joined(spellings: Sequence[bytes]) -> Ints:
+    return np.frombuffer(b"".join(spellings), np.uint32)
+
+
+def _size(spelling: bytes) -> int:
+    return len(spelling) // np.dtype(np.uint32).itemsize
 
 
 def named(names: Sequence[str]) -> Ints:
@@ -136,9 +153,9 @@ def parts(text: str) -> Parts:
     places = np.arange(len(found))
     weights = (HALF_AT_TOKEN / (HALF_AT_TOKEN + places)).astype(np.float32)
     spellings = [_spelling(token) for token in found]
-    own = np.repeat(places, [len(spelling) for spelling in spellings])
+    own = np.repeat(places, [*map(_size, spellings)])
     pairs = _pairs(found, places[:-1], places[1:])
     owners = np.concatenate([own, places[:-1], places[1:]])
     halves = np.tile(weights[1:] / 2, 2)
-    features = np.concatenate([np.empty(0, np.uint32), *spellings, pairs, pairs])
+    features = np.concatenate([_joined(spellings), pairs, pairs])
     return Parts(found, features, owners, np.concatenate([weights[own], halves]))
