@@ -166,9 +166,27 @@ PROTECTIONS = (
     # The budget.
     Protection(
         "what is under way is reserved",
-        "return total([self.spent, self._reserved, amount]) <= self._max_cost",
-        "return total([self.spent, amount]) <= self._max_cost",
+        "needed = total([self._reserved, amount])",
+        "needed = amount",
         "tests/paid/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
+    ),
+    Protection(
+        "the limit of a day counts what other jobs spent",
+        "allowance.charge(spent.confirmed, spent.at_risk)",
+        "pass",
+        "tests/paid/test_allowance.py::test_the_limit_is_used_up_and_the_next_day_goes_on",
+    ),
+    Protection(
+        "the limit of a day counts what this job spends",
+        "self._charge_allowances(reserved, cost)",
+        "pass",
+        "tests/paid/test_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
+    ),
+    Protection(
+        "the limit of a day counts what may have been billed",
+        "                each.charge(at_risk=reserved)\n",
+        "                pass\n",
+        "tests/paid/test_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",

@@ -153,7 +153,7 @@ def _check_consent(options: RunOptions, terms: Terms) -> None:
     Raises:
         SettingsError: a person would be asked, since there is no cost limit.
     """
-    if terms.service and terms.service.max_cost is None and not options.yes and on_terminal():
+    if terms.service and not (terms.service.has_cost_limit or options.yes) and on_terminal():
         raise SettingsError(
             "Several files are bought without a question for each.",
             "Limit the cost of all together, --max-cost USD, or agree to any cost: --yes.",

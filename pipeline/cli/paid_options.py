@@ -35,6 +35,11 @@ terms_options = declared(
     option("--workers", default=16, help="Concurrent requests."),
     option("--max-cost", help="Stop (resumable) before this job costs more, US dollars."),
     option(
+        "--max-cost-per-day",
+        help="Stop (resumable) before all jobs with this key and ledger cost more in a UTC day.",
+    ),
+    option("--max-cost-per-month", help="The same for a calendar month (UTC)."),
+    option(
         "--max-price", default="0.01", help="Stop (resumable) if one call costs more, US dollars."
     ),
     option("--max-duration", help="Stop (resumable) after this time, such as 90min or 6h."),
@@ -73,6 +78,8 @@ class PaidOptions:
     rate: str | None
     workers: int
     max_cost: str | None
+    max_cost_per_day: str | None
+    max_cost_per_month: str | None
     max_price: str
     max_duration: str | None
     timeout: str
@@ -103,6 +110,8 @@ class PaidOptions:
                 rate=self.rate or None,
                 workers=self.workers,
                 max_cost=self.max_cost or None,
+                max_cost_per_day=self.max_cost_per_day or None,
+                max_cost_per_month=self.max_cost_per_month or None,
                 max_price=self.max_price,
                 max_duration=self.max_duration or None,
                 timeout=self.timeout,

@@ -1,11 +1,13 @@
-"""Keeps a job under its cost limit, although prices are known only after the charge."""
+"""Keeps a job under its cost limits, although prices are known only after the charge."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from decimal import Decimal
 
 from pipeline.money import ZERO, total
+from pipeline.paid.allowance import Allowance
 
 __all__ = ["MAX_PRICE", "TYPICAL_HIGH", "TYPICAL_LOW", "Budget", "dearest", "over"]
 
@@ -42,10 +44,12 @@ class Budget:
         max_cost: the maximum cost of the job; None for no limit.
         highest: the highest price of the service so far, if any.
         at_risk: what the job may have paid in addition.
+        allowances: the limits for all jobs of the key, with what these have spent so far.
 
     Attributes:
         confirmed: as above.
         at_risk: as above.
+        allowances: as above.
         highest: what an attempt reserves.
     """
 
@@ -55,9 +59,11 @@ class Budget:
         max_cost: Decimal | None,
         highest: Decimal | None,
         at_risk: Decimal = ZERO,
+        allowances: Sequence[Allowance] = (),
     ) -> None:
         self.confirmed = confirmed
         self.at_risk = at_risk
+        self.allowances = allowances
         self._max_cost = max_cost
         self.highest = dearest(highest)
         self._reserved = ZERO
@@ -80,6 +86,13 @@ class Budget:
         """Whether nothing more fits, and no attempt under way could free any budget."""
         return not self._in_flight and not self._fits(self.highest)
 
+    @property
+    def reached(self) -> Allowance | None:
+        """The day's or month's limit that stops the job; None if it is the job's own limit."""
+        needed = total([self._reserved, self.highest])
+        full = self._full(needed) if self._fits_job(needed) else []
+        return max(full, key=lambda each: each.ends_at, default=None)
+
     async def reserve(self) -> Decimal | None:
         """Wait for a reservation and return it; None if the budget is exhausted."""
         while True:
@@ -99,6 +112,7 @@ class Budget:
         """Replace a reservation with the attempt's cost; an unknown cost (None) keeps it."""
         self._in_flight -= 1
         self._reserved = total([self._reserved, -reserved])
+        self._charge_allowances(reserved, cost)
         if cost is None:
             self.at_risk = total([self.at_risk, reserved])
         else:
@@ -107,7 +121,19 @@ class Budget:
             self._overrun = self._overrun or cost > reserved
         self._changed.set()
 
+    def _charge_allowances(self, reserved: Decimal, cost: Decimal | None) -> None:
+        for each in self.allowances:
+            if cost is None:
+                each.charge(at_risk=reserved)
+            else:
+                each.charge(cost)
+
     def _fits(self, amount: Decimal) -> bool:
-        if self._max_cost is None:
-            return True
-        return total([self.spent, self._reserved, amount]) <= self._max_cost
+        needed = total([self._reserved, amount])
+        return self._fits_job(needed) and not self._full(needed)
+
+    def _fits_job(self, needed: Decimal) -> bool:
+        return self._max_cost is None or total([self.spent, needed]) <= self._max_cost
+
+    def _full(self, needed: Decimal) -> list[Allowance]:
+        return [each for each in self.allowances if not each.fits(needed)]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from pipeline.money import ZERO, plain
+from pipeline.paid.allowance import Period
 from pipeline.rate import duration
 
 __all__ = ["Estimate"]
+
+WORDS: Mapping[Period, str] = {"day": "today", "month": "this month"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class Estimate:
         seconds: how long they take at the limit, including the pause.
         held: calls that are not bought again because their answers were lost.
         pause: for how many seconds nothing is sent at first, because the service asked to wait.
+        left: what the limits of the day and the month leave to all jobs with the key, US dollars.
     """
 
     distinct: int
@@ -34,6 +39,7 @@ class Estimate:
     seconds: float
     held: int = 0
     pause: float = 0.0
+    left: Mapping[Period, Decimal] = field(default_factory=dict)
 
     @property
     def owned(self) -> int:
@@ -49,6 +55,9 @@ class Estimate:
             parts.append(duration(self.seconds))
         if self.pause:
             parts.append(f"including a pause of {duration(self.pause)} that the service asked for")
+        parts += [
+            f"{plain(usd)} USD left {WORDS[period]} (UTC)" for period, usd in self.left.items()
+        ]
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +70,12 @@ class Estimate:
             "high_usd": plain(self.high_usd),
             "seconds": round(self.seconds, 1),
             "pause_seconds": round(self.pause, 1),
+            "left_today_usd": self._left("day"),
+            "left_this_month_usd": self._left("month"),
         }
+
+    def _left(self, period: Period) -> str | None:
+        return plain(self.left[period]) if period in self.left else None
 
     @classmethod
     def free(cls) -> Estimate:

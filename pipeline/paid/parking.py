@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from pipeline.money import plain, total
+from pipeline.paid.allowance import Allowance
 from pipeline.paid.budget import Budget
 from pipeline.paid.policy import Judgement
 from pipeline.paid.result import Parked
@@ -124,18 +125,43 @@ def price_too_high(price: Decimal, most: Decimal) -> Parked:
 
 
 def cost_limit_reached(budget: Budget, calls: int) -> Parked:
-    """Park at the cost limit, with some calls left to buy."""
+    """Park at a cost limit, with some calls left to buy."""
+    if budget.reached:
+        return _period_limit_reached(budget.reached, budget, calls)
     spent = f"{plain(budget.confirmed)} USD spent"
     if budget.overshoot:
         spent += f", {plain(budget.overshoot)} USD over --max-cost"
     if budget.at_risk:
         spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
-    left = calls * budget.highest
-    enough = plain(total([budget.spent, left]))
-    cost = f"{calls:,} calls left cost" if calls > 1 else "call left costs"
+    enough = plain(total([budget.spent, calls * budget.highest]))
     return Parked(
         5,
-        f"The cost limit is reached: {spent}, and the {cost} up to {plain(left)} USD.",
+        f"The cost limit is reached: {spent}, and the {_calls_left(budget, calls)}.",
         f"Raise --max-cost ({enough} is enough at these prices) and run the same command: it "
         "continues.",
     )
+
+
+def _period_limit_reached(reached: Allowance, budget: Budget, calls: int) -> Parked:
+    spent = f"{plain(reached.confirmed)} USD of {plain(reached.limit)} USD"
+    if reached.overshoot:
+        spent += f", {plain(reached.overshoot)} USD over {reached.option},"
+    if reached.at_risk:
+        spent += f", with up to {plain(reached.at_risk)} USD more that may have been billed,"
+    when = f"{reached.ends_at:%Y-%m-%d %H:%M} UTC"
+    hint = f"Run the same command after {when}, or raise {reached.option}: it continues."
+    if reached.limit < budget.highest:  # waiting would not help
+        hint = f"One call may cost {plain(budget.highest)} USD: raise {reached.option}."
+    return Parked(
+        5,
+        f"The cost limit of this {reached.period} is reached ({reached.option}): {spent} spent "
+        f"with this key since {reached.began_at:%Y-%m-%d} 00:00 UTC, and the "
+        f"{_calls_left(budget, calls)}.",
+        hint,
+    )
+
+
+def _calls_left(budget: Budget, calls: int) -> str:
+    """Say how many calls are left, and what they cost at most."""
+    cost = f"{calls:,} calls left cost" if calls > 1 else "call left costs"
+    return f"{cost} up to {plain(calls * budget.highest)} USD"

@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.answers import System
 from pipeline.interruption import Interruption
-from pipeline.paid.budget import TYPICAL_LOW, Budget, dearest, over
+from pipeline.paid.budget import TYPICAL_LOW, dearest, over
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import (
     Call,
@@ -27,7 +27,14 @@ from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool
 from pipeline.paid.result import Paid, Parked
-from pipeline.paid.resume import held_slots, known_limits, pause_left, resumed_throttle
+from pipeline.paid.resume import (
+    allowances,
+    held_slots,
+    known_limits,
+    pause_left,
+    resumed_budget,
+    resumed_throttle,
+)
 from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.paid.tracking import shown_while
@@ -143,7 +150,8 @@ class Purchase:
         pause = pause_left(self._ledger, self._limits, self._service) if to_buy else 0.0
         seconds = pause + self._seconds(to_buy)
         distinct = sum(count.distinct for count in counts)
-        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause)
+        left = {each.period: each.left for each in allowances(self._ledger, self._service)}
+        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause, left)
 
     def _seconds(self, to_buy: int) -> float:
         """Return how long some calls take at the limit, after what earlier runs used of it."""
@@ -229,12 +237,8 @@ class Purchase:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
 
         service = self._service
-        money = self._job.money()
-        prices = self._ledger.prices(self._service.max_price)
         throttle = resumed_throttle(self._ledger, self._limits, service)
-        budget = Budget(
-            money.confirmed, service.max_cost, prices.high if prices else None, money.at_risk
-        )
+        budget = resumed_budget(self._ledger, self._job, service)
         async with (
             Client(
                 service.base_url,

@@ -1,4 +1,4 @@
-"""Creates the throttle of a run, with the slots and pauses left by earlier runs."""
+"""Creates the throttle and the budget of a run, with what earlier runs used of the limits."""
 
 from __future__ import annotations
 
@@ -7,14 +7,52 @@ import logging
 import time
 from dataclasses import replace
 
+from pipeline.paid.allowance import Allowance
+from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import Ledger, Lesson, Limits, PastAttempt
+from pipeline.paid.ledger import Job, Ledger, Lesson, Limits, PastAttempt
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate, duration
 
-__all__ = ["held_slots", "known_limits", "pause_left", "resumed_throttle"]
+__all__ = [
+    "allowances",
+    "held_slots",
+    "known_limits",
+    "pause_left",
+    "resumed_budget",
+    "resumed_throttle",
+]
 
 log = logging.getLogger(__name__)
+
+
+def allowances(ledger: Ledger, service: PaidService) -> list[Allowance]:
+    """Return the cost limits of the current day and month, with what was spent of them."""
+    found = []
+    for period, limit in service.period_limits.items():
+        allowance = Allowance(period, limit, ledger.now)
+        spent = ledger.spent_since(service.key_fingerprint, allowance.began_at.timestamp())
+        allowance.charge(spent.confirmed, spent.at_risk)
+        found.append(allowance)
+    return found
+
+
+def resumed_budget(ledger: Ledger, job: Job, service: PaidService) -> Budget:
+    """Create the budget of a run; only the ledger's one buyer may call this.
+
+    Args:
+        ledger: what was spent with the key, and the prices so far.
+        job: the job, with what it has cost.
+        service: the cost limits.
+    """
+    money, prices = job.money(), ledger.prices(service.max_price)
+    return Budget(
+        money.confirmed,
+        service.max_cost,
+        prices.high if prices else None,
+        money.at_risk,
+        allowances(ledger, service),
+    )
 
 
 def known_limits(service: PaidService) -> Limits:

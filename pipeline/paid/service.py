@@ -17,6 +17,7 @@ from pipeline.checks import check_flag, whole_number
 from pipeline.errors import SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.money import Usd, usd
+from pipeline.paid.allowance import Period
 from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
@@ -46,6 +47,9 @@ class PaidService:
             minute with a key, 10 an hour without.
         workers: the maximum number of requests under way at once.
         max_cost: the maximum cost of a job, US dollars; a job that reaches it stops.
+        max_cost_per_day: the maximum cost of all jobs with this key and ledger in a UTC day, US
+            dollars; a job that reaches it stops.
+        max_cost_per_month: the same for a calendar month (UTC).
         max_price: the maximum price of a call, US dollars; a call that costs more stops its job.
         max_duration: how long a run may buy before it stops, such as ``6h``.
         timeout: how long an attempt may take.
@@ -68,6 +72,8 @@ class PaidService:
     rate: str | None
     workers: int
     max_cost: Decimal | None
+    max_cost_per_day: Decimal | None
+    max_cost_per_month: Decimal | None
     max_price: Decimal
     max_duration: timedelta | None
     timeout: timedelta
@@ -95,6 +101,8 @@ class PaidService:
         retry_failed: bool = False,
         max_age: Duration | None = None,
         on_unconfirmed: Literal["retry", "hold"] = "retry",
+        max_cost_per_day: Usd | None = None,
+        max_cost_per_month: Usd | None = None,
     ) -> None:
         _check_not_on_executor()
         flags = {
@@ -111,7 +119,9 @@ class PaidService:
             "ledger": _ledger(ledger),
             "rate": _rate(rate),
             "workers": whole_number("workers", workers, 1),
-            "max_cost": None if max_cost is None else usd("max_cost", max_cost),
+            "max_cost": _limit("max_cost", max_cost),
+            "max_cost_per_day": _limit("max_cost_per_day", max_cost_per_day),
+            "max_cost_per_month": _limit("max_cost_per_month", max_cost_per_month),
             "max_price": usd("max_price", max_price),
             "max_duration": _duration("max_duration", max_duration),
             "timeout": _timeout(timeout),
@@ -149,6 +159,20 @@ class PaidService:
     def most_lost(self) -> int:
         """After this many lost answers in one job a call is not bought again."""
         return 2 if self.on_unconfirmed == "retry" else 1
+
+    @property
+    def has_cost_limit(self) -> bool:
+        """Whether the cost has any limit, so that nobody need be asked before it is spent."""
+        return self.max_cost is not None or bool(self.period_limits)
+
+    @property
+    def period_limits(self) -> dict[Period, Decimal]:
+        """The limits of what all jobs with this key spend, US dollars."""
+        limits: dict[Period, Decimal | None] = {
+            "day": self.max_cost_per_day,
+            "month": self.max_cost_per_month,
+        }
+        return {period: limit for period, limit in limits.items() if limit is not None}
 
     @property
     def counting(self) -> Counting:
@@ -196,6 +220,10 @@ def _rate(value: Any) -> str | None:
         return None
     parse_rate(_text("rate", value))
     return str(value)
+
+
+def _limit(name: str, value: Usd | None) -> Decimal | None:
+    return None if value is None else usd(name, value)
 
 
 def _duration(name: str, value: Duration | None) -> timedelta | None:

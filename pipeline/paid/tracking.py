@@ -58,6 +58,8 @@ async def shown_while(
     finally:
         showing.cancel()
         show()
+        if not pool.parked:  # else its message says so
+            _warn_of_overshoot(budget)
 
 
 def _log(pool: Pool, down: bool) -> None:
@@ -69,6 +71,15 @@ def _log(pool: Pool, down: bool) -> None:
             f"The service is down: {pool.bought.detail}. The run keeps trying, and stops after "
             f"{FAILURES_IN_A_ROW} failures in a row."
         )
+
+
+def _warn_of_overshoot(budget: Budget) -> None:
+    for each in budget.allowances:
+        if each.overshoot:
+            log.warning(
+                f"The last calls cost more than expected: {plain(each.overshoot)} USD over "
+                f"{each.option}."
+            )
 
 
 def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:

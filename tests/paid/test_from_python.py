@@ -406,6 +406,8 @@ def test_a_bar_shows_the_calls_and_a_display_of_ones_own_is_told_of_them(
         ({"workers": 0}, "workers must be a whole number from 1"),
         ({"workers": "16"}, "workers must be a whole number from 1"),
         ({"max_cost": "a lot"}, "max_cost must be US dollars, such as 2.50"),
+        ({"max_cost_per_day": "a lot"}, "max_cost_per_day must be US dollars, such as 2.50"),
+        ({"max_cost_per_month": -1}, "max_cost_per_month must be US dollars, such as 2.50"),
         ({"max_cost": True}, "max_cost must be US dollars, such as 2.50"),
         ({"max_cost": float("nan")}, "max_cost must be US dollars, such as 2.50"),
         ({"max_price": -1}, "max_price must be US dollars"),

@@ -38,6 +38,8 @@ FOR_EXAMPLE = {
     "line-end": "crlf",
     "max-age": "365d",
     "max-cost": "5.00",
+    "max-cost-per-day": "20.00",
+    "max-cost-per-month": "200.00",
     "max-duration": "6h",
     "min-confidence": 0.3,
     "model": ["my-model"],

@@ -45,6 +45,8 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--api-key-file",
             "--rate",
             "--max-cost",
+            "--max-cost-per-day",
+            "--max-cost-per-month",
             "--max-price",
             "--max-duration",
             "--yes",

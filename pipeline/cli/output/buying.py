@@ -22,7 +22,7 @@ def open_purchase(service: PaidService, settings: Settings, identity: str, sure:
 
     def confirm(estimate: Estimate) -> bool:
         click.echo(described(service, estimate), err=True)
-        if sure or service.max_cost is not None or not on_terminal():
+        if sure or service.has_cost_limit or not on_terminal():
             return True
         return click.confirm("Buy?", err=True)
 

@@ -17,7 +17,7 @@ from pipeline.paid.ledger.job import Counting, Job
 from pipeline.paid.ledger.limits import Lesson, PastAttempt
 from pipeline.paid.ledger.room import check_room
 from pipeline.paid.ledger.settling import Verdict, settle
-from pipeline.paid.ledger.totals import amount
+from pipeline.paid.ledger.totals import Tally, amount, tally_of
 
 __all__ = ["Ledger", "Prices"]
 
@@ -37,17 +37,28 @@ PRICES = """
     AND NOT (state = 'refused' AND cost_usd = '0')
 """
 
-SINCE = """
+FOUND = """
     WITH found AS (
         SELECT * FROM attempts WHERE account = ? AND settled_at IS NULL
         UNION ALL SELECT * FROM attempts WHERE account = ? AND settled_at >= ?
     )
+"""
+"""An account's attempts that were under way at a time or later."""
+
+SINCE = f"""
+    {FOUND}
     SELECT sent_at, settled_at, CASE WHEN resolved_at IS NULL THEN state ELSE 'unconfirmed' END,
         attempt_id
     FROM found JOIN jobs USING (job_id)
     WHERE endpoint = ? AND NOT (state = 'free' AND status IS NULL AND resolved_at IS NULL)
     ORDER BY sent_at
-"""
+"""  # noqa: S608 - a constant
+
+SPENT_SINCE = f"""
+    {FOUND}
+    SELECT state, cost_usd, reserved_usd, count(*) FROM found JOIN jobs USING (job_id)
+    WHERE endpoint = ? GROUP BY state, cost_usd, reserved_usd
+"""  # noqa: S608 - a constant
 
 LESSON = "SELECT slots, paused_until, learned_at FROM lessons WHERE endpoint = ? AND account = ?"
 
@@ -74,13 +85,16 @@ class Ledger:
         base_url: the canonical base URL.
         now: returns the time, seconds since 1970.
 
+    Attributes:
+        base_url, now: as above.
+
     Raises:
         LedgerError: the file cannot be used. Every method may raise it.
     """
 
     def __init__(self, path: Path, base_url: str, now: Callable[[], float] = time.time) -> None:
         self.base_url = base_url
-        self._now = now
+        self.now = now
         self._database = Database(path)
 
     def close(self) -> None:
@@ -102,7 +116,7 @@ class Ledger:
     def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return the open job with an identity; open it if there is none."""
         with self._database.transaction() as connection:
-            connection.execute(OPEN, (self.base_url, identity, self._now()))
+            connection.execute(OPEN, (self.base_url, identity, self.now()))
             found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
         number, opened_at = found
         return self._job(number, opened_at, counting, rows_of=number)
@@ -112,7 +126,7 @@ class Ledger:
 
         It has its own rows, so that it disturbs no run; `Job.delete` removes them.
         """
-        now = self._now()
+        now = self.now()
         with self._database.transaction() as connection:
             plan = connection.execute(OPEN, (self.base_url, f"plan {uuid4()}", now)).lastrowid or 0
             found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
@@ -121,7 +135,7 @@ class Ledger:
 
     def settle(self, verdicts: Mapping[int, Verdict]) -> None:
         """Record what became of unconfirmed attempts; see `settling.settle`."""
-        settle(self._database, verdicts, self._now())
+        settle(self._database, verdicts, self.now())
 
     def prices(self, most: Decimal | None = None) -> Prices | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""
@@ -137,6 +151,11 @@ class Ledger:
         found = self._database.rows(SINCE, key_fingerprint, key_fingerprint, since, self.base_url)
         return [PastAttempt(*row) for row in found]
 
+    def spent_since(self, key_fingerprint: str, since: float) -> Tally:
+        """Add up the attempts with a key, of all jobs, that were under way at a time or later."""
+        values = (key_fingerprint, key_fingerprint, since, self.base_url)
+        return tally_of(self._database.rows(SPENT_SINCE, *values))
+
     def recover(self, key_fingerprint: str) -> int:
         """Mark the attempts that a crash left as sent as unconfirmed; return how many.
 
@@ -144,7 +163,7 @@ class Ledger:
         count as settled now, because nobody knows when the service received them.
         """
         with self._database.transaction() as connection:
-            values = (INTERRUPTED, self._now(), key_fingerprint, self.base_url)
+            values = (INTERRUPTED, self.now(), key_fingerprint, self.base_url)
             return connection.execute(RECOVER, values).rowcount
 
     def lesson(self, key_fingerprint: str) -> Lesson | None:
@@ -160,4 +179,4 @@ class Ledger:
         return Lesson(*found[0])
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
-        return Job(self._database, self.base_url, number, opened_at, self._now, counting, rows_of)
+        return Job(self._database, self.base_url, number, opened_at, self.now, counting, rows_of)

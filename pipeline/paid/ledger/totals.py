@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -26,6 +26,7 @@ __all__ = [
     "job_tally",
     "open_jobs",
     "read_books",
+    "tally_of",
 ]
 
 K = TypeVar("K", bound=Hashable)
@@ -194,8 +195,13 @@ def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
 
 def job_tally(database: Database, job: int) -> Tally:
     """Add up a job's attempts at one moment."""
+    return tally_of(database.rows(JOB_ATTEMPTS, job))
+
+
+def tally_of(rows: Iterable[tuple[str, str | None, str, int]]) -> Tally:
+    """Add up attempts: for each kind, its state, cost, reservation, and how many there are."""
     tally = Tally()
-    for state, cost, reserved, often in list(database.rows(JOB_ATTEMPTS, job)):
+    for state, cost, reserved, often in list(rows):
         tally.count(state, cost, reserved, often)
     return tally
 
