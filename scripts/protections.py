@@ -171,6 +171,12 @@ PROTECTIONS = (
         "tests/paid/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
     ),
     Protection(
+        "a job that a run works on is not closed",
+        "_locked(path, jobs.values(), (), wait)",
+        "_locked(path, (), (), wait)",
+        "tests/cli/test_ledger.py::test_a_job_under_way_is_listed_and_cannot_be_closed",
+    ),
+    Protection(
         "the limit of a day counts what other jobs spent",
         "allowance.charge(spent.confirmed, spent.at_risk)",
         "pass",
@@ -186,7 +192,7 @@ PROTECTIONS = (
         "the limit of a day counts what may have been billed",
         "                each.charge(at_risk=reserved)\n",
         "                pass\n",
-        "tests/paid/test_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
+        "tests/paid/test_allowance.py::test_what_may_have_been_billed_counts",
     ),
     Protection(
         "an attempt reserves the highest price, or the typical one",

@@ -88,6 +88,8 @@ def run(
     fingerprint = source.reader.opened_fingerprint
     _check_writable(source, sink, settings, purchase)
     planned = plan(source, settings, purchase, reporter.warn, sink.checked)
+    if not isinstance(purchase, Free):
+        purchase.describe(_named(source.path), _named(sink.path), planned.rows)
     parked = _buy(source, sink, settings, purchase, planned)
     if parked and not sink.keeps_partial:
         return _summary(Tally.of(settings.systems), purchase, started, parked)
@@ -158,6 +160,13 @@ def _buy(
     with sink.draft(source.reader, new_fields(settings)) as draft:
         draft.writer.abort()  # do not buy answers that cannot be written
     return purchase.buy(source.batches(settings.limit_rows), planned.purchase)
+
+
+def _named(path: Path | None) -> str:
+    """Return where a table is, for the list of open jobs."""
+    if path is None:
+        return "in memory"
+    return "standard input" if str(path) == "-" else str(path.resolve())
 
 
 def _check_unchanged(source: Source, fingerprint: str) -> None:

@@ -151,8 +151,8 @@ def _engine(system: System) -> Finding:
 
 def _ledger(path: Path) -> Finding:
     from pipeline.paid.ledger.checks import check_usable
+    from pipeline.paid.ledger.open_jobs import open_jobs
     from pipeline.paid.ledger.snapshot import Snapshot
-    from pipeline.paid.ledger.totals import open_jobs
 
     if not path.exists():
         return Finding("ledger", "ok", f"{path} does not exist; the first paid run creates it")

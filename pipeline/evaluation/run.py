@@ -100,7 +100,7 @@ def evaluated(
                 matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
                 scored[subject] = _Scored(score(matcher))
             case Paid(service):
-                found = _bought(rows, service, open_purchase, score)
+                found = _bought(rows, name, service, open_purchase, score)
                 if isinstance(found, Stopped):
                     return found
                 scored[subject] = found
@@ -142,6 +142,7 @@ def _scores(
 
 def _bought(
     rows: Labelled,
+    name: str,
     service: PaidService,
     open_purchase: OpenPurchase,
     score: Callable[[Matcher], Scores],
@@ -151,6 +152,7 @@ def _bought(
     known_by = f"evaluation {of_contents(asked, rows.batches())}"
     with open_purchase(service, asked, sha256(known_by.encode()).hexdigest()) as purchase:
         deque(purchase.noted(rows.batches()), maxlen=0)
+        purchase.describe(name, "an evaluation", rows.rows)
         parked = purchase.buy(rows.batches(), purchase.estimate())
         if parked:
             return Stopped(purchase.paid(), parked)

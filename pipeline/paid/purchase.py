@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.errors import LedgerError
 from pipeline.interruption import Interruption
 from pipeline.paid.budget import TYPICAL_LOW, dearest, over
 from pipeline.paid.estimate import Estimate
@@ -79,6 +80,7 @@ class Purchase:
         self._confirm = confirm
         self._interruption = interruption or Interruption()
         self._settings = settings
+        self.base_url = service.base_url
         with ExitStack() as opened:
             if not plan_only:
                 lock = job_lock(service.ledger, service.base_url, identity, service.wait)
@@ -112,11 +114,6 @@ class Purchase:
 
     def __exit__(self, *exception: object) -> None:
         self._opened.close()
-
-    @property
-    def base_url(self) -> str:
-        """The address of the service."""
-        return self._service.base_url
 
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
@@ -162,6 +159,10 @@ class Purchase:
         at_once = free if self._service.burst or to_buy <= free else 0
         return max(0, to_buy - at_once) / limit.slots * limit.hold
 
+    def describe(self, source: str, output: str, rows: int) -> None:
+        """Note the job's table in the ledger; see `Job.describe`."""
+        self._job.describe(source, output, rows)
+
     def buy(self, batches: Iterable[Batch], estimate: Estimate) -> Parked | None:
         """Buy what the ledger cannot answer yet, in the table's order.
 
@@ -178,6 +179,13 @@ class Purchase:
         """
         if not estimate.to_buy:
             return None
+        parked = self._locked_and_bought(batches, estimate)
+        if parked:
+            with suppress(LedgerError):  # the note is for people; the reason is more important
+                self._job.note_stop(parked.message)
+        return parked
+
+    def _locked_and_bought(self, batches: Iterable[Batch], estimate: Estimate) -> Parked | None:
         service = self._service
         with (
             buyer_lock(service.base_url, service.key_fingerprint, service.wait),

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cli import main
-from pipeline.paid.ledger import Journal, Ledger
+from pipeline.money import plain
+from pipeline.paid.ledger import Journal, Ledger, job_lock
 from pipeline.service import Accounts
 from tests.forking import ran
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
@@ -147,6 +148,55 @@ def test_a_parked_job_is_shown_with_what_it_costs_so_far(
     assert (job["calls"], Decimal(job["confirmed_usd"])) == (18, service.charged)
     assert command("show") == 0
     assert any(line.startswith("open job") for line in lines(capsys))
+
+
+def test_a_stopped_job_is_listed_and_closed_and_keeps_what_it_bought(
+    command: Command, tmp_path: Path, service: Service, capsys: Capture
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
+        the.write([f"text {number}" for number in range(9)])
+        the.run()
+        spent, asked = service.charged, len(service.asked)
+        assert command("jobs") == 0
+        out = capsys.readouterr().out
+        assert f"input    {the.source}, 9 rows" in out
+        assert f"output   {the.output}" in out
+        assert f"paid     {plain(spent)} USD; {asked} attempts, the last " in out
+        assert "The cost limit is reached" in out
+        assert "The same command continues." in out
+        assert command("jobs", "--close", 2) == 2
+        assert "There is no open job 2" in capsys.readouterr().err
+        assert command("jobs", "--close", 1, "--json") == 0
+        assert figures(capsys) == {"closed": [1], "jobs": []}
+        assert command("jobs", "--close", 1) == 2
+        assert command("verify") == 0
+        summary = the.but(max_cost=Decimal(1)).run()
+    assert len(service.asked) == 18  # the answers of the closed job are used
+    assert summary.cost_usd == service.charged - spent
+    capsys.readouterr()
+    assert command("jobs") == 0
+    assert lines(capsys) == ["no open jobs"]
+
+
+def test_a_job_under_way_is_listed_and_cannot_be_closed(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    ledger = Ledger(place(tmp_path), BASE_URL)
+    for name in ("tenders", "others"):
+        note(ledger.open_job(name), "road")
+    ledger.close()
+    with job_lock(place(tmp_path), BASE_URL, "tenders", False):
+        assert command("jobs", "--json") == 0
+        jobs = figures(capsys)["jobs"]
+        assert [(job["job"], job["running"], job["input"]) for job in jobs] == [
+            (1, True, None),
+            (2, False, None),
+        ]
+        assert command("jobs", "--close", 2, "--close", 1) == 8
+        assert "--wait" in capsys.readouterr().err
+    assert command("jobs") == 0
+    assert len([line for line in lines(capsys) if "was killed or failed" in line]) == 2
 
 
 def test_an_empty_ledger_has_no_attempts(command: Command, tmp_path: Path, capsys: Capture) -> None:
@@ -377,7 +427,7 @@ def version_1(tmp_path: Path) -> bytes:
 def test_a_ledger_of_an_earlier_version_is_read_as_it_is_and_settled(
     command: Command, tmp_path: Path, version_1: bytes, capsys: Capture
 ) -> None:
-    for reading in (("show",), ("attempts",), ("verify",), ("export", "attempts.csv")):
+    for reading in (("show",), ("jobs",), ("attempts",), ("verify",), ("export", "attempts.csv")):
         assert command(*reading) == 0
         assert place(tmp_path).read_bytes() == version_1
     assert command("settle", 1, "--not-billed") == 0

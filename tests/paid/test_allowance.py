@@ -155,7 +155,7 @@ PRICES = st.decimals(min_value=0, max_value=TYPICAL_HIGH, places=6).map(lambda u
 SCRIPTS = st.lists(PRICES | st.sampled_from(["lost", "silent", "503", "detailed"]), max_size=40)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @example(["detailed"] * 12, [20.0, None], Decimal("0.0009"), 10.0)
 @given(
     SCRIPTS,
@@ -197,6 +197,17 @@ def test_the_limit_is_used_up_and_the_next_day_goes_on(tmp_path: Path) -> None:
         assert f"Run the same command after {ends}, or raise --max-cost-per-day" in pool.parked.hint
     other = ledger.spent_since("another key", 0.0)
     assert other.attempts == 0
+    ledger.close()
+
+
+def test_what_may_have_been_billed_counts(tmp_path: Path) -> None:
+    service = PaidService(BASE_URL, "key", ledger="unused", max_cost_per_day="0.0005")
+    server = DatedServer(["price 0.0001", "silent", "silent", "silent"])
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL, Clock())
+    pool = run_job(ledger, "job", service, server, None)
+    assert len(server.asked) == 3
+    assert pool and pool.parked
+    assert "with up to 0.0003 USD more that may have been billed" in pool.parked.message
     ledger.close()
 
 

@@ -31,6 +31,8 @@ from pipeline.cli.output.ledger import (
     job_figures,
     job_lines,
     megabytes,
+    open_job_figures,
+    open_job_lines,
 )
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
@@ -38,10 +40,17 @@ from pipeline.paid.ledger.attempts import STATES, Picked, Wanted
 from pipeline.paid.ledger.attempts import attempts as find_attempts
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.export import export
-from pipeline.paid.ledger.maintenance import Old, prunable, prune_by_hand, settle_by_hand
+from pipeline.paid.ledger.maintenance import (
+    Old,
+    close_by_hand,
+    prunable,
+    prune_by_hand,
+    settle_by_hand,
+)
+from pipeline.paid.ledger.open_jobs import open_jobs
 from pipeline.paid.ledger.settling import Verdict
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.totals import open_jobs, read_books
+from pipeline.paid.ledger.totals import read_books
 from pipeline.paid.verify import extent, problems
 
 __all__ = ["ledger"]
@@ -86,11 +95,40 @@ def show(since: str, as_json: bool, path: Path | None) -> int:
         where, size = str(snapshot.path), snapshot.size
     if as_json:
         figures = {"ledger": where, "bytes": size, "endpoints": book_figures(books, first)}
-        say(json.dumps({**figures, "open_jobs": job_figures(jobs, books)}))
+        say(json.dumps({**figures, "open_jobs": job_figures(jobs)}))
     else:
         nothing = [] if books.spent else ["no attempts yet"]
-        lines = [*book_lines(books, first), *nothing, *job_lines(jobs, books)]
+        lines = [*book_lines(books, first), *nothing, *job_lines(jobs)]
         say("\n".join([f"{where}, {megabytes(size)}", *lines]))
+    return 0
+
+
+@ledger.command("jobs", short_help="List the jobs that are not done; close abandoned ones.")
+@click.option(
+    "--close", "numbers", metavar="JOB", multiple=True, type=int, help="Close a job; repeat it."
+)
+@waiting
+@in_json
+@on_ledger
+def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path | None) -> int:
+    """List the jobs whose output is not in place: what they are for, cost, and wait for.
+
+    Close a job whose command you will not run again. Nothing that it bought is lost: its answers
+    and costs stay, and any job that needs the answers uses them without paying. The same command
+    then starts a new job, whose costs begin at 0. A job that a run is working on is not closed.
+    """
+    place = ledger_place(path)
+    if numbers:
+        close_by_hand(place, dict.fromkeys(numbers), time.time(), wait)
+    with Snapshot(place) as snapshot:
+        check_usable(snapshot)
+        found = open_jobs(snapshot)
+    if as_json:
+        say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(one) for one in found]}))
+        return 0
+    closed = [f"job {number} closed" for number in numbers]
+    lines = ["\n".join(open_job_lines(one)) for one in found] or ["no open jobs"]
+    say("\n\n".join([*closed, *lines]))
     return 0
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from pipeline.money import plain
 from pipeline.paid.ledger.attempts import Attempt
-from pipeline.paid.ledger.totals import Books, OpenJob, PriceRange, Spent, Tally
+from pipeline.paid.ledger.open_jobs import OpenJob
+from pipeline.paid.ledger.totals import Books, PriceRange, Spent, Tally
 from pipeline.text_table import aligned
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "job_figures",
     "job_lines",
     "megabytes",
+    "open_job_figures",
+    "open_job_lines",
 ]
 
 DIGITS_OF_DIGEST = 12
@@ -87,7 +90,7 @@ def _price_figures(where: Spent, seen: PriceRange) -> dict[str, str]:
     }
 
 
-def job_lines(jobs: Sequence[OpenJob], books: Books) -> Iterator[str]:
+def job_lines(jobs: Sequence[OpenJob]) -> Iterator[str]:
     """Yield a table of the open jobs and their costs so far."""
     if not jobs:
         return
@@ -99,7 +102,7 @@ def job_lines(jobs: Sequence[OpenJob], books: Books) -> Iterator[str]:
             _time(job.last_sent_at),
             job.base_url,
             f"{job.calls:,}",
-            *_money(books.jobs.get(job.number, Tally())),
+            *_money(job.cost),
         ]
         for job in jobs
     ]
@@ -107,7 +110,7 @@ def job_lines(jobs: Sequence[OpenJob], books: Books) -> Iterator[str]:
     yield from aligned(header, rows, numbers=6)
 
 
-def job_figures(jobs: Sequence[OpenJob], books: Books) -> list[dict[str, Any]]:
+def job_figures(jobs: Sequence[OpenJob]) -> list[dict[str, Any]]:
     """Return the contents of `job_lines` as JSON types; times in ISO 8601."""
     return [
         {
@@ -116,10 +119,48 @@ def job_figures(jobs: Sequence[OpenJob], books: Books) -> list[dict[str, Any]]:
             "opened_at": _iso(job.opened_at),
             "last_sent_at": _iso(job.last_sent_at),
             "calls": job.calls,
-            **_figures(books.jobs.get(job.number, Tally())),
+            **_figures(job.cost),
         }
         for job in jobs
     ]
+
+
+def open_job_lines(job: OpenJob) -> Iterator[str]:
+    """Yield the lines about one open job."""
+    note, cost = job.note, job.cost
+    yield f"job {job.number}, begun {_time(job.opened_at)} UTC"
+    if note:
+        yield f"  input    {note.source}, {note.rows:,} rows"
+        yield f"  output   {note.output}"
+    yield f"  service  {job.base_url}, {job.calls:,} calls"
+    more = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
+    last = f", the last {_time(job.last_sent_at)} UTC" if cost.attempts else ""
+    yield f"  paid     {plain(cost.confirmed)} USD{more}; {cost.attempts:,} attempts{last}"
+    yield f"  state    {_waits_for(job)}"
+
+
+def _waits_for(job: OpenJob) -> str:
+    if job.running:
+        return "a run is working on it"
+    if job.note and job.note.stopped:
+        when = _time(job.note.stopped_at)
+        return f"stopped {when} UTC: {job.note.stopped} The same command continues."
+    return "its last run was killed or failed. The same command continues."
+
+
+def open_job_figures(job: OpenJob) -> dict[str, Any]:
+    """Return the contents of `open_job_lines` as JSON types; times in ISO 8601."""
+    (figures,) = job_figures([job])
+    note = job.note
+    return {
+        **figures,
+        "input": note and note.source,
+        "output": note and note.output,
+        "rows": note and note.rows,
+        "running": job.running,
+        "stopped": note and note.stopped,
+        "stopped_at": note and _iso(note.stopped_at),
+    }
 
 
 def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:

@@ -32,6 +32,10 @@ LOST = """
 ROWS_AT_ONCE = 20_000
 """Rows deleted in one transaction, for which other processes' writes wait."""
 
+DESCRIBE = "INSERT OR REPLACE INTO job_notes VALUES (?, ?, ?, ?, NULL, NULL)"
+
+STOP = "UPDATE job_notes SET stopped = ?, stopped_at = ? WHERE job_id = ?"
+
 FORGET_SOME = """
     DELETE FROM first_rows WHERE job_id = ? AND (system, digest) IN
     (SELECT system, digest FROM first_rows WHERE job_id = ? LIMIT ?)
@@ -175,6 +179,17 @@ class Job:
                 values = (self.rows_of, self.rows_of, ROWS_AT_ONCE)
                 found = connection.execute(FORGET_SOME, values).rowcount
 
+    def describe(self, source: str, output: str, rows: int) -> None:
+        """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
+        values = (self.number, source, output, rows)
+        with self.database.transaction() as connection:
+            connection.execute(DESCRIBE, values)
+
+    def note_stop(self, reason: str) -> None:
+        """Note why the run stopped before its end."""
+        with self.database.transaction() as connection:
+            connection.execute(STOP, (reason, self.now(), self.number))
+
     def close(self) -> None:
         """Note that the output is in place, and delete the first rows."""
         with self.database.transaction() as connection:
@@ -192,6 +207,7 @@ class Job:
             raise ValueError(f"Job {self.number} has sent something.")
         self.forget_rows()
         with self.database.transaction() as connection:
+            connection.execute("DELETE FROM job_notes WHERE job_id = ?", (self.rows_of,))
             connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.rows_of,))
 
     def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:

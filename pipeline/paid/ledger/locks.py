@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import LOCK_NB, LOCK_SH, flock
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
 from pipeline.rate import duration
 
-__all__ = ["buyer_lock", "job_lock", "ledger_lock"]
+__all__ = ["buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
 
 WAIT = "Wait for it with --wait, or "
 LATER = "run this again when the other has ended."
@@ -92,9 +93,31 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
         yield
 
 
-def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
+def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
+    """Tell whether a run holds the lock of a job, without changing anything."""
+    place = _locks_of_jobs(ledger) / _name_of_job(base_url, identity)
+    try:
+        with place.open("rb") as lock:  # shared, so that two of these do not see each other
+            flock(lock, LOCK_SH | LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # nobody has locked it yet
+        return False
+    return False
+
+
+def _locks_of_jobs(ledger: Path) -> Path:
     file = ledger.resolve()
-    folder = file.with_name(f"{file.name}.locks")
+    return file.with_name(f"{file.name}.locks")
+
+
+def _name_of_job(base_url: str, identity: str) -> str:
+    return f"job-{_named(base_url, identity)}.lock"
+
+
+def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
+    folder = _locks_of_jobs(ledger)
+    file = ledger.resolve()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         if not folder.exists():
@@ -106,7 +129,7 @@ def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
             f"created: {error.strerror or error}.",
             "Make its folder writable, or name another ledger: --ledger PATH.",
         ) from error
-    return folder / f"job-{_named(base_url, identity)}.lock"
+    return folder / _name_of_job(base_url, identity)
 
 
 def _mode(ledger: Path) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.errors import SettingsError
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
@@ -19,6 +20,7 @@ __all__ = [
     "Old",
     "Prunable",
     "Pruned",
+    "close_by_hand",
     "forget_plans",
     "prunable",
     "prune",
@@ -98,6 +100,44 @@ def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait
                 ledger.recover(key_fingerprint)
         with closing(Database(path)) as database:
             settle(database, verdicts, now)
+
+
+def close_by_hand(path: Path, numbers: Iterable[int], now: float, wait: bool) -> None:
+    """Close open jobs whose output will never be written, all or none.
+
+    Their attempts, answers and costs stay. A run of the same command then opens a new job, which
+    uses the answers without paying again.
+
+    Args:
+        path: the ledger's file.
+        numbers: the jobs' numbers.
+        now: the time, seconds since 1970.
+        wait: whether to wait for runs that work on them.
+
+    Raises:
+        SettingsError: a number is not that of an open job.
+        LedgerError: a run works on a job, or the ledger cannot be used.
+    """
+    with Snapshot(path) as snapshot:
+        jobs = {number: _open_job(snapshot, number) for number in numbers}
+    with (
+        _locked(path, jobs.values(), (), wait),
+        closing(Database(path)) as database,
+        database.transaction() as connection,
+    ):
+        for number in jobs:
+            connection.execute("UPDATE jobs SET closed_at = ? WHERE job_id = ?", (now, number))
+            connection.execute("DELETE FROM first_rows WHERE job_id = ?", (number,))
+
+
+def _open_job(snapshot: Snapshot, number: int) -> tuple[str, str]:
+    """Return the base URL and the identity of an open job."""
+    for found in snapshot.rows(f"{OPEN_JOBS} AND job_id = ?", number):
+        return found[0], found[1]
+    raise SettingsError(
+        f"There is no open job {number} in {snapshot.path}.",
+        "List the open jobs: tender-pipeline ledger jobs.",
+    )
 
 
 def prune_by_hand(path: Path, old: Old, now: float, wait: bool) -> Pruned:

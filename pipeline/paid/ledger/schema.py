@@ -9,7 +9,7 @@ from pipeline.errors import LedgerError
 
 __all__ = ["VERSION", "create_tables", "migrate", "version_of"]
 
-VERSION = 2
+VERSION = 3
 
 APPLICATION = 0x74656E64
 """The letters "tend", in SQLite's field for the application of a file."""
@@ -24,6 +24,18 @@ CREATE TABLE lessons (
     learned_at REAL NOT NULL,
     PRIMARY KEY (endpoint, account)
 ) WITHOUT ROWID;
+"""
+
+NOTES = """
+-- What a person needs to know of a job: its tables, and why its last run stopped.
+CREATE TABLE job_notes (
+    job_id INTEGER PRIMARY KEY REFERENCES jobs,
+    input TEXT NOT NULL,
+    output TEXT NOT NULL,
+    table_rows INTEGER NOT NULL,
+    stopped TEXT,
+    stopped_at REAL
+);
 """
 
 SCHEMA = f"""
@@ -73,12 +85,13 @@ CREATE TABLE bodies (
     body BLOB NOT NULL
 );
 
-{LESSONS}"""
+{LESSONS}{NOTES}"""
 
 MIGRATIONS = {
     1: f"""
 ALTER TABLE attempts ADD COLUMN resolved_at REAL;
-{LESSONS}"""
+{LESSONS}""",
+    2: NOTES,
 }
 """The statements that upgrade each version to the next."""
 

@@ -30,6 +30,10 @@ class Snapshot:
     Args:
         path: the file.
 
+    Attributes:
+        path: as above.
+        version: the version of its tables.
+
     Raises:
         LedgerError: the file does not exist, is damaged, of another kind, or cannot be read. Every
             method may raise it.
@@ -48,11 +52,11 @@ class Snapshot:
         with self._translated():
             self._connection = _connected(self._file)
             try:
-                version = version_of(self._connection, path)
+                self.version = version_of(self._connection, path)
             except BaseException:
                 self._connection.close()
                 raise
-        if version == 0:
+        if self.version == 0:
             self._connection.close()
             raise LedgerError(
                 f"{path} is empty: it is not a ledger yet.",

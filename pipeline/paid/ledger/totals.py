@@ -18,13 +18,11 @@ from pipeline.paid.ledger.snapshot import Snapshot
 
 __all__ = [
     "Books",
-    "OpenJob",
     "PriceRange",
     "Spent",
     "Tally",
     "amount",
     "job_tally",
-    "open_jobs",
     "read_books",
     "tally_of",
 ]
@@ -42,13 +40,6 @@ ATTEMPTS = """
 JOB_ATTEMPTS = """
     SELECT state, cost_usd, reserved_usd, count(*) FROM attempts
     WHERE job_id = ? GROUP BY state, cost_usd, reserved_usd
-"""
-
-OPEN_JOBS = """
-    SELECT job_id, endpoint, opened_at,
-        (SELECT count(*) FROM first_rows WHERE first_rows.job_id = jobs.job_id),
-        (SELECT max(sent_at) FROM attempts WHERE attempts.job_id = jobs.job_id)
-    FROM jobs WHERE closed_at IS NULL AND identity NOT LIKE 'plan %' ORDER BY job_id
 """
 
 EPOCH = date(1970, 1, 1).toordinal()
@@ -159,25 +150,6 @@ class Books:
             before[where.base_url, where.system] = prices
 
 
-@dataclass(frozen=True, slots=True)
-class OpenJob:
-    """A job whose output is not in place: parked, killed, or under way.
-
-    Attributes:
-        number: its number in the ledger.
-        base_url: where it buys.
-        opened_at: when it was first started, seconds since 1970.
-        calls: the distinct calls of its table planned so far.
-        last_sent_at: when its last attempt was sent, seconds since 1970; None before the first.
-    """
-
-    number: int
-    base_url: str
-    opened_at: float
-    calls: int
-    last_sent_at: float | None
-
-
 def read_books(snapshot: Snapshot) -> Books:
     """Add up all attempts."""
     books = Books()
@@ -188,12 +160,7 @@ def read_books(snapshot: Snapshot) -> Books:
     return books
 
 
-def open_jobs(snapshot: Snapshot) -> list[OpenJob]:
-    """Return the jobs whose output is not in place."""
-    return [OpenJob(*row) for row in snapshot.rows(OPEN_JOBS)]
-
-
-def job_tally(database: Database, job: int) -> Tally:
+def job_tally(database: Database | Snapshot, job: int) -> Tally:
     """Add up a job's attempts at one moment."""
     return tally_of(database.rows(JOB_ATTEMPTS, job))
 

@@ -11,7 +11,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Call, CallEnded, Job, Journal, Ledger, Settlement
 from pipeline.paid.ledger import totals as books
 from pipeline.paid.ledger.snapshot import Snapshot
-from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, open_jobs, read_books
+from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, read_books
 from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
@@ -24,7 +24,6 @@ from tests.paid.ledger.buying import (
     SILENT,
     Clock,
     buy,
-    note,
     send,
 )
 
@@ -137,24 +136,6 @@ def test_the_price_history_has_the_days_on_which_prices_changed(
         (Spent(BASE_URL, "1970-01-03", "cpv"), four),
         (Spent(BASE_URL, "1970-01-04", "cpv"), usual),
     ]
-
-
-def test_open_jobs_are_those_without_an_output_and_no_plans(
-    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
-) -> None:
-    ledger.open_job("done").close()
-    note(ledger.open_plan("tenders"), "road")
-    note(job, "road", "bridge")
-    clock.now = 2_000.0
-    buy(journal)
-    ledger.open_job("just begun")
-    with Snapshot(path) as snapshot:
-        found = open_jobs(snapshot)
-    assert [(one.opened_at, one.calls, one.last_sent_at) for one in found] == [
-        (1_000.0, 2, 2_000.0),
-        (2_000.0, 0, None),
-    ]
-    assert found[0].number == job.number
 
 
 def test_a_ledger_with_wrong_money_says_how_to_find_it(path: Path, journal: Journal) -> None:
