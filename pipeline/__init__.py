@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         SettingsError,
     )
     from pipeline.settings import CsvOptions, ExcelOptions
+    from pipeline.training import TrainedModel, TrainedSystem, train
 
 __all__ = [
     "SYSTEMS",
@@ -58,14 +59,17 @@ __all__ = [
     "SettingsError",
     "Summary",
     "SystemSummary",
+    "TrainedModel",
+    "TrainedSystem",
     "classify",
     "classify_async",
     "evaluate",
     "plan",
+    "train",
 ]
 
 if not TYPE_CHECKING:
-    HEAVY = ("classification.summary", "classification.classifier", "api")
+    HEAVY = ("classification.summary", "classification.classifier", "api", "training")
     HOMES = ("answers", "errors", "settings", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 

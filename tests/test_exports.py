@@ -34,10 +34,13 @@ def test_the_public_names_are_these() -> None:
         "SettingsError",
         "Summary",
         "SystemSummary",
+        "TrainedModel",
+        "TrainedSystem",
         "classify",
         "classify_async",
         "evaluate",
         "plan",
+        "train",
     ]
 
 

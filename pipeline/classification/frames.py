@@ -14,10 +14,11 @@ from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.settings import Settings
+from pipeline.tables import ArrowReader
 from pipeline.tables.table import ARROW_USD, BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
-__all__ = ["arrow_of", "frame_of", "text_sample", "text_table", "with_columns"]
+__all__ = ["arrow_of", "frame_of", "frame_reader", "text_sample", "text_table", "with_columns"]
 
 
 def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
@@ -27,10 +28,20 @@ def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
         SettingsError: the frame already has columns with the names of the new ones.
         InputError: it lacks a text column, or one holds values that are not text.
     """
-    names = [str(name) for name in frame.columns]
-    check_free([*names, *_other_names(frame)], settings)
-    places = find_columns(names, settings.text_columns, "The frame")
-    return pa.table({names[place]: _text_array(frame.iloc[:, place]) for place in places})
+    check_free([*map(str, frame.columns), *_other_names(frame)], settings)
+    return _columns(frame, settings.text_columns)
+
+
+def frame_reader(
+    frame: pd.DataFrame, text_columns: Sequence[str], more: Sequence[str] = ()
+) -> ArrowReader:
+    """Return a reader of the text columns and some more columns of a labelled frame.
+
+    Raises:
+        InputError: it lacks a column, or one holds values that are not text or numbers.
+    """
+    columns = tuple(dict.fromkeys([*text_columns, *more]))
+    return ArrowReader(_columns(frame, columns), text_columns)
 
 
 def text_sample(frame: pd.DataFrame) -> pa.RecordBatch:
@@ -86,6 +97,12 @@ def frame_of(table: pa.Table, settings: Settings) -> pd.DataFrame:
 
 def _shortest(usd: Decimal) -> Decimal:
     return Decimal(plain(usd))
+
+
+def _columns(frame: pd.DataFrame, wanted: Sequence[str]) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    places = find_columns(names, wanted, "The frame")
+    return pa.table({names[place]: _text_array(frame.iloc[:, place]) for place in places})
 
 
 def _labels(columns: pd.Index[Any], names: Sequence[str]) -> pd.Index[Any]:

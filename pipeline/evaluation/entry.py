@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -11,7 +11,7 @@ from pandas.api.types import infer_dtype
 
 from pipeline.answers import System
 from pipeline.checks import check_flag
-from pipeline.classification.frames import text_table
+from pipeline.classification.frames import frame_reader
 from pipeline.classification.source import Data, open_table
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
@@ -24,7 +24,7 @@ from pipeline.paid.service import PaidService
 from pipeline.progress import bar, silent
 from pipeline.python_messages import in_python
 from pipeline.settings import CsvOptions, Settings
-from pipeline.tables import ArrowReader, Reader
+from pipeline.tables import Reader
 from pipeline.tables.texts import find_columns
 
 __all__ = ["evaluate"]
@@ -139,13 +139,13 @@ def _ended(found: Stopped) -> BaseException:
 def _subject(named: Any, system: System) -> Subject:
     if isinstance(named, PaidService):
         return Paid(named)
-    if not isinstance(named, str | PathLike) or is_address(str(named)):
+    if not isinstance(named, str | PathLike) or is_address(fspath(named)):
         raise SettingsError(
             "The subject of an evaluation is not a name, a folder or a PaidService.",
             'Give "engine", "lexical", the path of a model, or '
             'pipeline.PaidService("https://service.example").',
         )
-    return offline(str(named), system)
+    return offline(fspath(named), system)
 
 
 def _reader(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) -> Reader:
@@ -154,12 +154,9 @@ def _reader(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) ->
     names = [str(label) for label in data.columns]
     named = [*settings.label_columns.values(), *settings.reference_columns]
     source = [SOURCE] if settings.source_column is None and _has_sources(data) else []
-    columns = tuple(dict.fromkeys([*settings.text_columns, *named, *source]))
-    find_columns(names, settings.text_columns, "The frame")  # an error lists all columns
+    find_columns(names, settings.text_columns, "The frame")
     check_columns(names, settings, "The frame")
-    there = [place for place, name in enumerate(names) if name in columns]
-    table = text_table(data.iloc[:, there].reset_index(drop=True), Settings(text_columns=columns))
-    return ArrowReader(table, settings.text_columns)
+    return frame_reader(data, settings.text_columns, [*named, *source])
 
 
 def _has_sources(data: pd.DataFrame) -> bool:

@@ -29,6 +29,11 @@ def test_a_frame_that_was_classified_before_can_be_evaluated() -> None:
     assert pipeline.evaluate(classified, system="cpv").rows == 6
 
 
+def test_the_code_column_may_have_the_name_of_a_result() -> None:
+    stated = frame().rename(columns={"code": "cpv_code"})
+    assert pipeline.evaluate(stated, system="cpv", code_column="cpv_code").rows == 6
+
+
 def test_its_text_is_what_the_command_prints() -> None:
     found = pipeline.evaluate(frame(), system="cpv", sample=3)
     assert repr(found) == str(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,34 +20,18 @@ from pipeline.cli.options import (
     singular_or_plural,
 )
 from pipeline.cli.output.console import log_to_stderr, progress_display, say
-from pipeline.cli.output.train import (
-    about_model,
-    by_level,
-    by_source,
-    model_summary,
-    skipped_rows,
+from pipeline.errors import SettingsError
+from pipeline.tables import open_reader
+from pipeline.training import (
+    TrainedModel,
+    TrainingSettings,
+    check_output,
+    from_history,
+    from_recipe,
 )
-from pipeline.cli.recipe import read_recipe
-from pipeline.codes import load, retirements
-from pipeline.engine.model import check_free, load_model, save, shipped_models
-from pipeline.engine.training import (
-    Dataset,
-    Recipe,
-    Task,
-    Trained,
-    history_recipe,
-    history_task,
-    work,
-)
-from pipeline.engine.training.train import train as learn
-from pipeline.errors import InputError, SettingsError
-from pipeline.files.atomic import check_place
-from pipeline.tables import Reader, find_column, labels, open_reader
+from pipeline.training.text import model_summary
 
 __all__ = ["train"]
-
-FEWEST = 20
-"""The fewest rows to learn from; with fewer, none can be held back to measure the model."""
 
 log = logging.getLogger("pipeline")
 
@@ -109,13 +92,14 @@ def train(**values: Any) -> int:
     """
     log_to_stderr()
     options = _Options(**values)
-    about = _trained_and_saved(options)
-    say(json.dumps(about) if options.as_json else model_summary(about, options.output))
+    found = _trained(options)
+    as_text = model_summary(found.figures, found.path)
+    say(json.dumps(found.figures) if options.as_json else as_text)
     return 0
 
 
-def _trained_and_saved(options: _Options) -> dict[str, Any]:
-    """Train, save the model, and return the figures to show."""
+def _trained(options: _Options) -> TrainedModel:
+    """Train and save the model that the options describe."""
     match options:
         case _Options(history=Path(), recipe=None, system=None):
             raise SettingsError(
@@ -123,11 +107,12 @@ def _trained_and_saved(options: _Options) -> dict[str, Any]:
                 f"Give --system {'|'.join(SYSTEMS)}.",
             )
         case _Options(history=Path() as path, recipe=None, system=str(system)):
-            _check_output(options)
+            check_output(options.output, options.overwrite)
             return _from_history(path, system, options)
         case _Options(history=None, recipe=Path() as recipe, system=None, only_history=False):
-            _check_output(options)
-            return _from_recipe(recipe, options)
+            check_output(options.output, options.overwrite)
+            shown, output = progress_display(), options.output
+            return from_recipe(recipe, output, shown, options.jobs, options.overwrite)
         case _Options(history=None, recipe=Path()):
             raise SettingsError(
                 "A recipe says itself which systems to train on which data.",
@@ -140,67 +125,14 @@ def _trained_and_saved(options: _Options) -> dict[str, Any]:
             )
 
 
-def _check_output(options: _Options) -> None:
-    check_free(options.output, options.overwrite)
-    check_place(options.output.resolve())
-
-
-def _from_history(path: Path, system: System, options: _Options) -> dict[str, Any]:
+def _from_history(path: Path, system: System, options: _Options) -> TrainedModel:
     reader = open_reader(path, options.text_columns, options.csv, options.input_format)
-    dataset = _dataset(reader, path, system, options.code_column)
-    examples = dataset.examples()
-    beside = None if options.only_history else load_model(shipped_models(), system)
-    task = history_task(system, examples, beside)
-    (trained,) = _trained([task], history_recipe(len(examples)), options.jobs)
-    about = about_model(dataset, task, trained, load_model(shipped_models(), system))
-    save([trained.model], options.output, about, options.overwrite)
-    return about
-
-
-def _from_recipe(recipe: Path, options: _Options) -> dict[str, Any]:
-    prepared = read_recipe(recipe)
-    trained = _trained(prepared.tasks, prepared.recipe, options.jobs)
-    about: dict[str, Any] = {
-        task.system: {
-            **about_model(dataset, task, each, load_model(shipped_models(), task.system)),
-            "learned_by_source": dict(learned.most_common()),
-            "by_source": by_source(each, sources),
-            "by_level": by_level(each, task.system),
-        }
-        for task, dataset, sources, learned, each in zip(
-            prepared.tasks,
-            prepared.datasets,
-            prepared.sources,
-            prepared.learned,
-            trained,
-            strict=True,
-        )
-    }
-    save([each.model for each in trained], options.output, about, options.overwrite)
-    return about
-
-
-def _dataset(reader: Reader, path: Path, system: System, column: str) -> Dataset:
-    """Read a history, and immediately log the rows that cannot be used for training."""
-    place = find_column(reader.schema.names, column, path, "--code-column")
-    dataset = Dataset(load(system), retirements(system))
-    for batch in reader.batches():
-        dataset.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
-    for line in skipped_rows(dataset):
-        log.warning("%s", line)
-    kept = len(dataset.examples().codes)
-    if kept < FEWEST:
-        raise InputError(
-            f"{path} has {kept} rows of {dataset.rows:,} to learn from, and {FEWEST} are needed.",
-            "Check --text-column, --code-column and --system, or give a longer history.",
-        )
-    return dataset
-
-
-def _trained(tasks: Sequence[Task], recipe: Recipe, jobs: int) -> list[Trained]:
-    rows = sum(len(each.taught) + len(each.held_back) for each in tasks)
-    phrases = sum(len(each.phrases) for each in tasks)
-    named = f"{rows:,} rows" + (f" and {phrases:,} titles and phrases" if phrases else "")
-    log.info("learning from %s, each read several times", named)
-    with progress_display()(work(tasks, recipe)) as advance:
-        return learn(tasks, recipe, advance, jobs)
+    settings = TrainingSettings(
+        system,
+        options.code_column,
+        options.output,
+        options.only_history,
+        options.jobs,
+        options.overwrite,
+    )
+    return from_history(reader, str(path), settings, progress_display(), log.warning)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipeline.cli.output.held_out import flips
 from pipeline.engine.training import Examples, history_task
+from pipeline.training.held_out import flips
 from tests.engine.model.training_data import history, learned, taught
 
 

@@ -1,0 +1,174 @@
+"""Trains a model on a history, or the models of a recipe, and saves them in a folder."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.answers import System
+from pipeline.checks import check_flag, option_name, whole_number
+from pipeline.codes import load, retirements
+from pipeline.engine.model import check_free, load_model, save, shipped_models
+from pipeline.engine.training import (
+    Dataset,
+    Recipe,
+    Task,
+    Trained,
+    history_recipe,
+    history_task,
+    work,
+)
+from pipeline.engine.training.train import train
+from pipeline.errors import InputError, SettingsError
+from pipeline.files.atomic import check_place
+from pipeline.progress import Progress
+from pipeline.settings import parse_systems
+from pipeline.tables import Reader, find_column, labels
+from pipeline.training.figures import about_model, by_level, by_source
+from pipeline.training.recipe import read_recipe
+from pipeline.training.text import skipped_rows
+from pipeline.training.trained_model import TrainedModel, TrainedSystem
+
+__all__ = ["TrainingSettings", "check_output", "from_history", "from_recipe"]
+
+FEWEST = 20
+"""The fewest rows to learn from; with fewer, none can be held out to measure the model."""
+
+Warn = Callable[[str], None]
+"""Receives a line for each reason why rows are skipped, before the training begins."""
+
+log = logging.getLogger("pipeline")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """How to train on a history.
+
+    Attributes:
+        system: whose codes they are.
+        code_column: the column that holds the right code.
+        output: the folder for the model.
+        only_history: whether the model answers alone, without the package's model.
+        jobs: how many networks are trained at once, each in its own process.
+        overwrite: whether to replace a folder that is not a model.
+    """
+
+    system: System
+    code_column: str
+    output: Path
+    only_history: bool = False
+    jobs: int = 1
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        (system,) = parse_systems([self.system] if isinstance(self.system, str) else self.system)
+        object.__setattr__(self, "system", system)
+        object.__setattr__(self, "jobs", whole_number("jobs", self.jobs, 1))
+        for name in ("only_history", "overwrite"):
+            check_flag(name, getattr(self, name))
+        if not isinstance(self.code_column, str) or not self.code_column:
+            hint = f"code_column must name a column ({option_name('code_column')} NAME)."
+            raise SettingsError(f"code_column is {self.code_column!r}.", hint)
+
+
+def check_output(output: Path, overwrite: bool) -> None:
+    """Check, before any work is done, that a model can be written to a folder.
+
+    Raises:
+        OutputError: it may not be replaced, or cannot be written.
+    """
+    check_free(output, overwrite)
+    check_place(output.resolve())
+
+
+def from_history(
+    reader: Reader, name: str, settings: TrainingSettings, shown: Progress, warn: Warn
+) -> TrainedModel:
+    """Train on a table of texts with codes, and save the model.
+
+    Args:
+        reader: reads the table.
+        name: the table's name in errors.
+        settings: how to train.
+        shown: displays the progress.
+        warn: see `Warn`.
+
+    Raises:
+        InputError: the table cannot be read, or has too few rows to learn from.
+        OutputError: the model cannot be written.
+    """
+    system = settings.system
+    dataset = _dataset(reader, name, settings)
+    skipped = list(skipped_rows(dataset))
+    for line in skipped:
+        warn(line)
+    _check_enough(dataset, name)
+    examples = dataset.examples()
+    package = load_model(shipped_models(), system)
+    task = history_task(system, examples, None if settings.only_history else package)
+    (trained,) = _trained([task], history_recipe(len(examples)), settings.jobs, shown)
+    about = about_model(dataset, task, trained, package)
+    save([trained.model], settings.output, about, settings.overwrite)
+    return TrainedModel(settings.output, {system: TrainedSystem.of(about)}, skipped, about)
+
+
+def from_recipe(
+    recipe: Path, output: Path, shown: Progress, jobs: int = 1, overwrite: bool = False
+) -> TrainedModel:
+    """Train several systems together, as a recipe describes, and save the models.
+
+    Raises:
+        SettingsError: the file is not a valid recipe.
+        InputError: a file that it names does not exist, or lacks a column.
+        OutputError: the models cannot be written.
+    """
+    prepared = read_recipe(recipe)
+    trained = _trained(prepared.tasks, prepared.recipe, jobs, shown)
+    about: dict[str, Any] = {
+        task.system: {
+            **about_model(dataset, task, each, load_model(shipped_models(), task.system)),
+            "learned_by_source": dict(learned.most_common()),
+            "by_source": by_source(each, sources),
+            "by_level": by_level(each, task.system),
+        }
+        for task, dataset, sources, learned, each in zip(
+            prepared.tasks,
+            prepared.datasets,
+            prepared.sources,
+            prepared.learned,
+            trained,
+            strict=True,
+        )
+    }
+    save([each.model for each in trained], output, about, overwrite)
+    systems = {task.system: TrainedSystem.of(about[task.system]) for task in prepared.tasks}
+    return TrainedModel(output, systems, [], about)
+
+
+def _dataset(reader: Reader, name: str, settings: TrainingSettings) -> Dataset:
+    place = find_column(reader.schema.names, settings.code_column, name, "--code-column")
+    dataset = Dataset(load(settings.system), retirements(settings.system))
+    for batch in reader.batches():
+        dataset.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
+    return dataset
+
+
+def _check_enough(dataset: Dataset, name: str) -> None:
+    kept = len(dataset.examples().codes)
+    if kept < FEWEST:
+        raise InputError(
+            f"{name} has {kept} rows of {dataset.rows:,} to learn from, and {FEWEST} are needed.",
+            "Check --text-column, --code-column and --system, or give a longer history.",
+        )
+
+
+def _trained(tasks: Sequence[Task], recipe: Recipe, jobs: int, shown: Progress) -> list[Trained]:
+    rows = sum(len(each.taught) + len(each.held_back) for each in tasks)
+    phrases = sum(len(each.phrases) for each in tasks)
+    named = f"{rows:,} rows" + (f" and {phrases:,} titles and phrases" if phrases else "")
+    log.info("learning from %s, each read several times", named)
+    with shown(work(tasks, recipe)) as advance:
+        return train(tasks, recipe, advance, jobs)

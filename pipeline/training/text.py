@@ -1,0 +1,99 @@
+"""Says in lines what a training skipped, and how good the model is on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.codes import Retired
+from pipeline.engine.training import Dataset
+
+__all__ = ["model_summary", "skipped_rows"]
+
+SHOWN = 10
+"""The most unknown codes, and the most retired codes, in one line."""
+
+
+def model_summary(about: Mapping[str, Any], output: Path) -> str:
+    """Return the figures of `pipeline.training.figures` as lines."""
+    systems = [about] if "held_back" in about else list(about.values())
+    return "\n".join(
+        [*(line for each in systems for line in _summary_lines(each)), f"model: {output}"]
+    )
+
+
+def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    held = about["held_back"]
+    right = held["right"]
+    yield (
+        f"{about['system']}: learned {about['learned_rows']:,} rows with "
+        f"{about['codes_from_examples']:,} codes, can answer with {about['codes']:,}"
+    )
+    if about["weight_of_the_history"] < 1:
+        yield (
+            f"  answers: {about['weight_of_the_history']:.0%} the history, the rest the model that "
+            "comes with this tool"
+        )
+    yield f"  held back {held['rows']:,} rows; {held['repeats']:,} of their texts were learned, too"
+    yield (
+        f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
+        f"among 10: {right['10']:.0%}; mean confidence error {held['calibration_error']:.3f}"
+    )
+    flips = held["flips"]
+    yield (
+        f"  first code other than the package's: {flips['changed']:.0%}; right instead of wrong "
+        f"{flips['better']:.0%}, wrong instead of right {flips['worse']:.0%}"
+    )
+
+
+def skipped_rows(dataset: Dataset) -> Iterator[str]:
+    """Yield a line for each reason to skip rows, with the number of rows."""
+    if dataset.without_text:
+        yield f"skipped: {_rows(dataset.without_text)} without text"
+    if dataset.without_code:
+        yield f"skipped: {_rows(dataset.without_code)} without a code"
+    if dataset.unknown:
+        most = [f"{code[:40]} ({rows:,})" for code, rows in dataset.unknown.most_common()]
+        yield (
+            f"skipped: {_rows(dataset.unknown.total())} whose code the "
+            f"{dataset.table.system} table lacks, or that is not a full code: {_named(most)}"
+        )
+    yield from _retired(dataset)
+    if dataset.beyond:
+        yield (
+            f"{_rows(dataset.beyond)} with commodities that the table lacks: their class is the "
+            "answer until you add the full table (tender-pipeline codes add unspsc FILE)"
+        )
+
+
+def _retired(dataset: Dataset) -> Iterator[str]:
+    ended = list(_ended(dataset))
+    kept = [(code, rows, end) for code, rows, end in ended if end.successor]
+    lost = [(code, rows, end) for code, rows, end in ended if not end.successor]
+    if kept:
+        most = [f"{code} ({n:,}, until {end.until}, now {end.successor})" for code, n, end in kept]
+        yield f"learned as its successor: {_whose(dataset, kept)}: {_named(most)}"
+    if lost:
+        most = [f"{code} ({n:,}, until {end.until})" for code, n, end in lost]
+        yield f"skipped: {_whose(dataset, lost)}, with no successor known: {_named(most)}"
+
+
+def _ended(dataset: Dataset) -> Iterator[tuple[str, int, Retired]]:
+    """Yield (code, rows, end) for the retired codes, the most frequent first."""
+    for code, rows in dataset.retired.most_common():
+        yield code, rows, dataset.retirements[code]
+
+
+def _whose(dataset: Dataset, some: Iterable[tuple[str, int, Retired]]) -> str:
+    rows = sum(rows for _, rows, _ in some)
+    return f"{_rows(rows)} whose {dataset.table.system} code is retired"
+
+
+def _named(codes: list[str]) -> str:
+    more = len(codes) - SHOWN
+    return ", ".join(codes[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number:,} rows"
