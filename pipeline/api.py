@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag
@@ -70,7 +70,7 @@ def classify(
     service: PaidService | None = None,
     partial: bool = False,
     fail_if_no_match: float | None = None,
-    progress: bool | Progress = False,
+    progress: bool | Literal["auto"] | Progress = "auto",
     back_off: float | None = None,
 ) -> Result:
     """Find procurement codes for every row of a table.
@@ -80,9 +80,9 @@ def classify(
     `KeyboardInterrupt`. The same call continues.
 
     Args:
-        data: a pandas frame or series, a list of texts, a pyarrow table, any object with Arrow's C
-            stream (such as a Polars frame), or the path of a CSV, Excel, JSON Lines or Parquet
-            file.
+        data: a pandas or Polars frame or series, a list of texts, a pyarrow table, any object with
+            Arrow's C stream (such as a DuckDB relation), or the path of a CSV, Excel, JSON Lines
+            or Parquet file. A Polars LazyFrame is collected.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
@@ -108,7 +108,8 @@ def classify(
             ``<output stem>.partial.<ext>``) instead of raising. Rows that it did not reach have
             the status ``pending``, and ``result.summary.parked`` says why it stopped.
         fail_if_no_match: raise if a larger share of a system's rows with text has no match.
-        progress: True shows a bar; to write your own display, see `pipeline.progress.Progress`.
+        progress: True shows a bar, and "auto" shows one in a notebook if the job takes longer than
+            a second; to write your own display, see `pipeline.progress.Progress`.
         back_off: the old name of ``roll_up``.
 
     Raises:

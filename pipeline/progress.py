@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from pipeline.errors import SettingsError
@@ -21,6 +24,7 @@ __all__ = [
     "bar",
     "display_for",
     "log_lines",
+    "notebook_bar",
     "silent",
     "stoppable",
 ]
@@ -35,6 +39,9 @@ Progress: TypeAlias = Callable[[int], AbstractContextManager[Advance]]
 
 BAR_FORMATS: dict[Unit, str] = {"calls": "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"}
 """Bars without tqdm's rate: the notes of a purchase have the time left at the rate limit."""
+
+MOMENT = 1.0
+"""The seconds after which a notebook shows a bar without being asked."""
 
 SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "calls": 30.0}
 
@@ -57,17 +64,23 @@ class Display(Protocol):
 
 
 @contextmanager
-def bar(total: int, unit: Unit = "rows") -> Iterator[Count]:
-    """Show a bar with rate and remaining time."""
-    # Imported late: in a notebook without widgets the import itself warns.
-    from tqdm.auto import tqdm
+def bar(total: int, unit: Unit = "rows", delay: float = 0.0) -> Iterator[Count]:
+    """Show a bar with rate and remaining time.
 
-    with tqdm(
+    Args:
+        total: how much is to be done.
+        unit: what is counted.
+        delay: the seconds before the bar appears; a shorter job shows none.
+    """
+    # In a notebook without widgets, the import of tqdm.auto would warn.
+    tqdm = import_module("tqdm.auto" if find_spec("ipywidgets") else "tqdm.std")
+    with tqdm.tqdm(
         total=total,
         unit=f" {unit}",
         dynamic_ncols=True,
         smoothing=0.1,
         bar_format=BAR_FORMATS.get(unit),
+        delay=delay,
     ) as shown:
 
         def advance(done: int, note: str = "") -> None:
@@ -105,23 +118,36 @@ def silent(total: int, unit: Unit = "rows") -> Iterator[Count]:  # noqa: ARG001 
     yield lambda done, note="": None  # noqa: ARG005
 
 
+@contextmanager
+def notebook_bar(total: int, unit: Unit = "rows") -> Iterator[Count]:
+    """Show a bar if the code runs in a notebook and takes longer than a moment."""
+    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
+    display = bar(total, unit, delay=MOMENT) if hasattr(shell, "kernel") else silent(total, unit)
+    with display as count:
+        yield count
+
+
 def display_for(progress: object) -> Display:
     """Return the display for the argument ``progress`` of a public function.
 
     Args:
-        progress: True for a bar, False for none, or a `Progress` of the caller's own.
+        progress: True for a bar, False for none, "auto" for a bar in a notebook, or a `Progress`
+            of the caller's own.
 
     Raises:
         SettingsError: it is something else.
     """
+    if isinstance(progress, str) and progress == "auto":
+        return notebook_bar
     if isinstance(progress, bool):
         return bar if progress else silent
-    if progress in (bar, log_lines, silent):
+    if progress in (bar, log_lines, notebook_bar, silent):
         return cast(Display, progress)
     if not callable(progress):
         raise SettingsError(
             f"progress is {progress!r}.",
-            "progress must be True, False or a display such as pipeline.progress.log_lines.",
+            'progress must be True, False, "auto" or a display such as '
+            "pipeline.progress.log_lines.",
         )
     own: Callable[..., Any] = progress
 

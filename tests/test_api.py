@@ -272,7 +272,7 @@ def test_a_frame_that_arrow_cannot_hold_still_comes_back_as_a_frame(odd: str) ->
 def test_a_column_of_the_users_keeps_its_decimal_places() -> None:
     prices = pa.array([Decimal("1.50"), None], pa.decimal128(38, 24))
     table = pa.table({"description": ["Road marking", "Chairs"], "price": prices})
-    frame = pipeline.classify(table, systems="psc").to_pandas()
+    frame = pipeline.classify(table, systems="psc").to_pandas(exact_costs=True)
     assert str(frame["price"][0]) == "1.500000000000000000000000"
     assert frame["price"].tolist() == table.to_pandas()["price"].tolist()
     assert str(frame["cost_usd"][0]) == "0"
@@ -346,6 +346,53 @@ def test_a_cancelled_call_stops_at_the_next_batch_and_leaves_nothing(tmp_path: P
     asyncio.run(cancel())
     assert 1 <= len(seen) < 5
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_new_columns_have_the_dtypes_that_pandas_users_expect(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    frame[["description"]].to_csv(tmp_path / "in.csv", index=False)
+    for data, output in ((frame, None), (tmp_path / "in.csv", tmp_path / "out.csv")):
+        result = pipeline.classify(data, systems="psc", top=2, output=output)
+        enriched = result.to_pandas()
+        kinds = {name: str(kind) for name, kind in enriched.dtypes.items()}
+        assert (kinds["psc_code"], kinds["psc_title"]) == ("string", "string")
+        assert (kinds["psc_status"], kinds["psc_confidence"]) == ("category", "float64")
+        assert (kinds["psc_cost_usd"], kinds["cost_usd"]) == ("float64", "float64")
+        assert enriched["psc_code"].iloc[1] is pd.NA
+        assert np.isnan(enriched["psc_confidence"].iloc[1])
+        assert set(enriched["psc_status"].cat.categories) == set(enriched["psc_status"])
+        exact = result.to_pandas(exact_costs=True)["cost_usd"]
+        assert [repr(cost) for cost in exact] == ["Decimal('0')"] * 4
+
+
+def test_costs_are_the_nearest_floats_or_exact_decimals_and_unknown_ones_are_missing() -> None:
+    from pipeline.classification.pandas_columns import new_columns_of
+    from pipeline.settings import Settings
+
+    settings = Settings(systems=("psc",))
+    usd = pa.decimal128(38, 24)
+    costs = [Decimal("0.00010499999999999999"), None, Decimal(0)]
+    text = pa.array(["J065", None, "J065"])
+    columns = [text, text, pa.array([0.5, None, 1]), pa.array(["ok", "empty", "TIMEOUT"])]
+    names = [f"psc_{name}" for name in ("code", "title", "confidence", "status", "cost_usd")]
+    table = pa.table([*columns, *[pa.array(costs, usd)] * 2], names=[*names, "cost_usd"])
+    found = new_columns_of(table, settings)
+    assert found["cost_usd"].tolist()[::2] == [0.00010499999999999999, 0.0]
+    assert np.isnan(found["cost_usd"][1])
+    exact = new_columns_of(table, settings, exact_costs=True)["cost_usd"]
+    assert exact.tolist() == costs
+    assert str(exact[2]) == "0"
+
+
+def test_the_table_comes_back_in_the_kind_that_was_passed(frame: pd.DataFrame) -> None:
+    of_frame = pipeline.classify(frame, systems="psc")
+    pd.testing.assert_frame_equal(of_frame.data, of_frame.to_pandas())
+    of_series = pipeline.classify(frame["description"], systems="psc")
+    assert list(of_series.data.index) == list(frame.index)
+    of_table = pipeline.classify(pa.table({"description": TEXTS}), systems="psc")
+    assert of_table.data is of_table.table
+    assert of_table.to_arrow() is of_table.table
 
 
 def test_roll_up_may_be_given_by_its_old_name(frame: pd.DataFrame) -> None:

@@ -58,7 +58,7 @@ assert (forecast.table.rows, forecast.purchase.to_buy) == (4, 2)
 """,
     """
 result = pipeline.classify(frame, systems="cpv", service=service, progress=True)
-enriched = result.to_pandas()
+enriched = result.to_pandas(exact_costs=True)
 assert list(enriched.index) == [3, 5, 7, 9]
 assert enriched["cost_usd"].sum() == result.cost_usd > 0
 assert enriched.loc[9, "cost_usd"] == 0

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,3 +45,32 @@ def test_silence_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.silent(3) as advance:
         advance(3)
     assert capsys.readouterr() == ("", "")
+
+
+def notebook(monkeypatch: pytest.MonkeyPatch, shell: object) -> None:
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+
+
+def test_a_notebook_gets_a_bar_unasked_if_the_job_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    display = progress.display_for("auto")
+    monkeypatch.setattr(progress, "MOMENT", 0.0)
+    for shell, shown in ((SimpleNamespace(kernel=1), True), (SimpleNamespace(), False)):
+        notebook(monkeypatch, shell)
+        with display(30) as advance:
+            advance(30)
+        assert ("30/30" in capsys.readouterr().err) == shown
+
+
+def test_a_short_job_and_a_script_show_no_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notebook(monkeypatch, SimpleNamespace(kernel=1))
+    monkeypatch.setattr(progress, "MOMENT", 3600.0)
+    with progress.display_for("auto")(30) as advance:
+        advance(30)
+    monkeypatch.delitem(sys.modules, "IPython")
+    with progress.display_for("auto")(30) as advance:
+        advance(30)
+    assert capsys.readouterr().err == ""

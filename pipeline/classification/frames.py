@@ -4,21 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from decimal import Decimal
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from pipeline.classification.columns import check_free, new_fields
+from pipeline.classification.columns import check_free
 from pipeline.errors import InputError
-from pipeline.money import plain
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
-from pipeline.tables.table import ARROW_USD, BATCH_ROWS
+from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
-__all__ = ["arrow_of", "frame_of", "frame_reader", "text_sample", "text_table", "with_columns"]
+__all__ = ["PandasFrame", "frame_reader", "text_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class PandasFrame:
+    """A pandas frame that is classified.
+
+    Attributes:
+        frame: the frame.
+    """
+
+    frame: pd.DataFrame
+
+    @property
+    def labels(self) -> Sequence[object]:
+        """The labels of the rows."""
+        return list(self.frame.index)
+
+    def texts(self, settings: Settings) -> pa.Table:
+        """Return the text columns; see `text_table`."""
+        return text_table(self.frame, settings)
+
+    def sample(self) -> pa.RecordBatch:
+        """Return the first rows, with the columns that Arrow can hold."""
+        first = self.frame.head(BATCH_ROWS)
+        columns: dict[str, pa.Array] = {}
+        for place, label in enumerate(first.columns):
+            with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+                column = pa.array(first.iloc[:, place], from_pandas=True)
+                if isinstance(column, pa.Array):
+                    columns[str(label)] = column
+        return pa.RecordBatch.from_pydict(columns)
+
+    def rows(self, start: int, stop: int) -> PandasFrame:
+        """Return some rows."""
+        return PandasFrame(self.frame.iloc[start:stop])
+
+    def to_arrow(self) -> pa.Table:
+        """Return all columns as a table.
+
+        Raises:
+            InputError: the frame has columns that Arrow cannot hold.
+        """
+        try:
+            return pa.Table.from_pandas(self.frame, preserve_index=None)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            is_arrow = isinstance(error, pa.ArrowException)
+            reason = ". ".join(map(str, error.args)) if is_arrow else error
+            raise InputError(
+                f"Arrow cannot hold this frame: {reason}.",
+                "Use result.to_pandas(), which keeps all columns of the frame.",
+            ) from error
+
+    def with_columns(self, new: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame, with its index and dtypes, followed by the columns of another one."""
+        frame = self.frame
+        # Number the columns, so that pandas does not try to reconcile two kinds of labels.
+        parts = [frame.set_axis(range(frame.shape[1]), axis=1), new.set_index(frame.index)]
+        enriched = pd.concat(parts, axis=1)
+        enriched.columns = _labels(frame.columns, list(new.columns))
+        enriched.attrs = frame.attrs
+        return enriched
 
 
 def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
@@ -42,61 +102,6 @@ def frame_reader(
     """
     columns = tuple(dict.fromkeys([*text_columns, *more]))
     return ArrowReader(_columns(frame, columns), text_columns)
-
-
-def text_sample(frame: pd.DataFrame) -> pa.RecordBatch:
-    """Return the first rows of a frame, with the columns that Arrow can hold."""
-    first = frame.head(BATCH_ROWS)
-    columns: dict[str, pa.Array] = {}
-    for place, label in enumerate(first.columns):
-        with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
-            column = pa.array(first.iloc[:, place], from_pandas=True)
-            if isinstance(column, pa.Array):
-                columns[str(label)] = column
-    return pa.RecordBatch.from_pydict(columns)
-
-
-def with_columns(frame: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """Append the columns of one frame to another, which keeps its index and dtypes."""
-    # Number the columns, so that pandas does not try to reconcile two kinds of labels.
-    parts = [frame.set_axis(range(frame.shape[1]), axis=1), new.set_index(frame.index)]
-    enriched = pd.concat(parts, axis=1)
-    enriched.columns = _labels(frame.columns, list(new.columns))
-    enriched.attrs = frame.attrs
-    return enriched
-
-
-def arrow_of(frame: pd.DataFrame) -> pa.Table:
-    """Return a frame as a table.
-
-    Raises:
-        InputError: the frame has columns that Arrow cannot hold.
-    """
-    try:
-        return pa.Table.from_pandas(frame, preserve_index=None)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        reason = ". ".join(map(str, error.args)) if isinstance(error, pa.ArrowException) else error
-        raise InputError(
-            f"Arrow cannot hold this frame: {reason}.",
-            "Use result.to_pandas(), which keeps all columns of the frame.",
-        ) from error
-
-
-def frame_of(table: pa.Table, settings: Settings) -> pd.DataFrame:
-    """Return an enriched table as a frame.
-
-    Costs drop the trailing zeros of Arrow's 24 decimal places, which would show 0 as 0E-24.
-    """
-    frame: pd.DataFrame = table.to_pandas()
-    costs = {field.name for field in new_fields(settings) if field.type == ARROW_USD}
-    for name, kind in zip(table.column_names, table.schema.types, strict=True):
-        if name in costs and kind == ARROW_USD:
-            frame[name] = frame[name].map(_shortest, na_action="ignore")
-    return frame
-
-
-def _shortest(usd: Decimal) -> Decimal:
-    return Decimal(plain(usd))
 
 
 def _columns(frame: pd.DataFrame, wanted: Sequence[str]) -> pa.Table:

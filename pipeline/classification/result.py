@@ -15,9 +15,11 @@ import pyarrow as pa
 from pipeline.answers import System
 from pipeline.classification.classifier import Classifier
 from pipeline.classification.columns import new_fields
-from pipeline.classification.frames import arrow_of, frame_of, text_table, with_columns
+from pipeline.classification.frames import PandasFrame
+from pipeline.classification.pandas_columns import frame_of, new_columns_of
+from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.sink import FileSink, MemorySink
-from pipeline.classification.source import Source
+from pipeline.classification.source import Frame, Source
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.engine.model import opened
@@ -27,6 +29,8 @@ from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
 from pipeline.tables import ArrowReader, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
+    import polars as pl
+
     from pipeline.classification.views import View
 
 __all__ = ["Result", "result_of"]
@@ -53,7 +57,7 @@ class Result:
     summary: Summary
     _settings: Settings
     _stored: pa.Table | _File
-    _frame: pd.DataFrame | None = None
+    _frame: Frame | None = None
 
     def __repr__(self) -> str:
         return str(self.summary)
@@ -71,27 +75,68 @@ class Result:
         Raises:
             InputError: a frame has columns that Arrow cannot hold.
         """
-        if self._frame is None:
-            return self._read()
-        columns, new = arrow_of(self._frame), self._new()
-        for name in new.column_names:
-            columns = columns.append_column(name, new[name])
-        return columns
+        try:
+            return self._table()
+        except PipelineError as error:
+            raise in_python(error) from None
+
+    def to_arrow(self) -> pa.Table:
+        """Return `table`."""
+        return self.table
+
+    @property
+    def data(self) -> pd.DataFrame | pl.DataFrame | pl.LazyFrame | pa.Table:
+        """The enriched table in the kind that you passed to `classify`.
+
+        That is a pandas frame for a pandas frame or series, a Polars frame (lazy if yours was) for
+        a Polars frame or series, and `table` for everything else.
+
+        Raises:
+            InputError: see `table`.
+        """
+        match self._frame:
+            case PandasFrame():
+                return self.to_pandas()
+            case PolarsFrame() as frame:
+                return frame.as_given(self._new())
+        return self.table
 
     @property
     def cost_usd(self) -> Decimal:
         """The total cost of the job, US dollars; 0 for answers that were bought before."""
         return self.summary.cost_usd
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the enriched table as a frame.
+    def to_pandas(self, exact_costs: bool = False) -> pd.DataFrame:
+        """Return the enriched table as a pandas frame.
 
         A data frame keeps its index and dtypes, and the new columns follow its own. If its
-        columns have a MultiIndex, the new columns have "" in the other levels.
+        columns have a MultiIndex, the new columns have "" in the other levels. Codes and titles
+        are nullable strings, statuses a category, confidences and costs floats, of which an
+        unknown one is NaN. The exact total is `cost_usd`.
+
+        Args:
+            exact_costs: True for costs as `decimal.Decimal`, None for an unknown one.
         """
-        if self._frame is None:
-            return frame_of(self.table, self._settings)
-        return with_columns(self._frame, frame_of(self._new(), self._settings))
+        if isinstance(self._frame, PandasFrame):
+            new = new_columns_of(self._new(), self._settings, exact_costs)
+            return self._frame.with_columns(new)
+        return frame_of(self.table, self._settings, exact_costs)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the enriched table as a Polars frame; costs are exact decimals.
+
+        A Polars frame keeps its columns as they are, and the new columns follow.
+
+        Raises:
+            SettingsError: Polars is not installed.
+            InputError: see `table`.
+        """
+        try:
+            if isinstance(self._frame, PolarsFrame):
+                return self._frame.enriched(self._new())
+            return to_polars(self._table())
+        except PipelineError as error:
+            raise in_python(error) from None
 
     @property
     def failed(self) -> pd.DataFrame:
@@ -116,7 +161,7 @@ class Result:
         frames = [self._matches(new, system) for system in self._settings.systems]
         found = pd.concat(frames, ignore_index=True)
         found = found.sort_values(["place", "system_place", "rank"], kind="stable")
-        labels = range(new.num_rows) if self._frame is None else self._frame.index
+        labels = range(new.num_rows) if self._frame is None else self._frame.labels
         found["row"] = [labels[place] for place in found["place"]]
         columns = ["row", "system", "rank", "code", "title", "confidence"]
         return found[columns].reset_index(drop=True)
@@ -151,7 +196,7 @@ class Result:
         settings = self._settings
         if isinstance(self._stored, _File):  # reading it may take long
             return result_html(self.summary, settings.systems, settings.column_prefix, None)
-        labels = None if self._frame is None else list(self._frame.index[:SHOWN])
+        labels = None if self._frame is None else self._frame.rows(0, SHOWN).labels
         texts = self._texts(slice(0, SHOWN))
         new = self._new()
         return result_html(
@@ -209,11 +254,19 @@ class Result:
     def _texts(self, rows: slice) -> list[str]:
         """Return the texts of some rows, as they were classified."""
         if self._frame is not None:
-            table = text_table(self._frame.iloc[rows], self._settings)
+            table = self._frame.rows(rows.start, rows.stop).texts(self._settings)
         else:
             table = self._read().slice(rows.start, rows.stop - rows.start)
         (*batches,) = ArrowReader(table, self._settings.text_columns).batches()
         return [text for batch in batches for text in batch.texts]
+
+    def _table(self) -> pa.Table:
+        if self._frame is None:
+            return self._read()
+        columns, new = self._frame.to_arrow(), self._new()
+        for name in new.column_names:
+            columns = columns.append_column(name, new[name])
+        return columns
 
     def _new(self) -> pa.Table:
         return self._read().select([field.name for field in new_fields(self._settings)])
@@ -236,7 +289,7 @@ def result_of(
 ) -> Result:
     """Return the result of a finished job."""
     if isinstance(sink, MemorySink):
-        frame = None if source.frame is None else source.frame.head(summary.rows)
+        frame = None if source.frame is None else source.frame.rows(0, summary.rows)
         return Result(summary, settings, sink.table, frame)
     files, dialect, excel = source.files, None, None
     if files is not None and files.input_format == files.output_format:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -21,8 +21,9 @@ from pipeline.tables import ArrowReader, Batch, Reader, format_of, open_reader, 
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
     import pandas as pd
+    import polars as pl
 
-__all__ = ["Data", "Source", "open_table"]
+__all__ = ["Data", "Frame", "Source", "open_table"]
 
 
 class ArrowStream(Protocol):
@@ -34,8 +35,42 @@ class ArrowStream(Protocol):
 
 
 Data: TypeAlias = Union[
-    "pd.DataFrame", "pd.Series[Any]", pa.Table, ArrowStream, list[str], str, PathLike[str]
+    "pd.DataFrame",
+    "pd.Series[Any]",
+    "pl.DataFrame",
+    "pl.LazyFrame",
+    "pl.Series",
+    pa.Table,
+    ArrowStream,
+    list[str],
+    str,
+    PathLike[str],
 ]
+
+
+class Frame(Protocol):
+    """A data frame whose own columns stay in its library; only its text columns go to Arrow."""
+
+    @property
+    def labels(self) -> Sequence[object]:
+        """The labels of the rows."""
+        ...
+
+    def texts(self, settings: Settings) -> pa.Table:
+        """Return the text columns."""
+        ...
+
+    def sample(self) -> pa.RecordBatch:
+        """Return the first rows, with the columns that may hold text."""
+        ...
+
+    def rows(self, start: int, stop: int) -> Frame:
+        """Return some rows."""
+        ...
+
+    def to_arrow(self) -> pa.Table:
+        """Return all columns as a table."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -52,7 +87,7 @@ class Source:
     reader: Reader
     path: Path | None = None
     files: Files | None = None
-    frame: pd.DataFrame | None = None
+    frame: Frame | None = None
 
     def batches(self, limit: int | None) -> Iterator[Batch]:
         """Read the table from its start, up to a limit of rows."""
@@ -67,11 +102,7 @@ class Source:
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows with all columns that may hold text."""
-        if self.frame is None:
-            return first_rows(self.reader)
-        from pipeline.classification.frames import text_sample
-
-        return text_sample(self.frame)
+        return first_rows(self.reader) if self.frame is None else self.frame.sample()
 
     def identity(self, settings: Settings, output: Path | None) -> str:
         """Return the job's identity in the ledger, by which the same command continues it.
@@ -163,24 +194,32 @@ def _checked_excel(excel: Any) -> ExcelOptions:
     return excel or ExcelOptions()
 
 
-def _in_memory(data: Any, settings: Settings) -> tuple[pd.DataFrame | None, pa.Table]:
+def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
     """Return a frame and its text columns, or None and the table if it is not a frame."""
     import pandas as pd
 
-    from pipeline.classification.frames import text_table
+    from pipeline.classification.frames import PandasFrame
 
+    frame: Frame | None = None
     if isinstance(data, pd.Series):
-        data = data.to_frame(_only_column(settings))
-    if isinstance(data, pd.DataFrame):
-        return data, text_table(data, settings)
+        frame = PandasFrame(data.to_frame(_only_column(settings)))
+    elif isinstance(data, pd.DataFrame):
+        frame = PandasFrame(data)
+    elif type(data).__module__.startswith("polars."):
+        from pipeline.classification.polars_frames import polars_of
+
+        frame = polars_of(data, lambda: _only_column(settings))
+    if frame is not None:
+        return frame, frame.texts(settings)
     if isinstance(data, list | tuple) and all(isinstance(text, str | None) for text in data):
         return None, pa.table({_only_column(settings): pa.array(data, pa.string())})
     if not hasattr(data, "__arrow_c_stream__"):
         kind = type(data)
         raise SettingsError(
             f"data is a {kind.__module__}.{kind.__qualname__}, not a table.",
-            "data must be a pandas frame or series, an Arrow table, a list of texts or the path of "
-            'a file; make a frame of what you have: pandas.DataFrame({"description": ...}).',
+            "data must be a pandas frame or series, a Polars frame, an Arrow table, a list of "
+            "texts or the path of a file; make a frame of what you have: "
+            'pandas.DataFrame({"description": ...}).',
         )
     try:
         return None, pa.table(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 from pandas.api.types import infer_dtype
@@ -21,7 +21,7 @@ from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
-from pipeline.progress import bar, silent
+from pipeline.progress import display_for
 from pipeline.python_messages import in_python
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import Reader
@@ -49,7 +49,7 @@ def evaluate(
     reference_columns: str | Sequence[str] = (),
     jobs: int = 1,
     csv: CsvOptions | None = None,
-    progress: bool = False,
+    progress: bool | Literal["auto"] = "auto",
 ) -> Evaluation:
     """Compare answers with the right codes of a labelled table.
 
@@ -72,7 +72,7 @@ def evaluate(
         reference_columns: columns that identify a row in that list.
         jobs: how many processes the embedded engine uses.
         csv: how a CSV file is written, where the detection is wrong.
-        progress: True shows progress bars.
+        progress: True shows progress bars, "auto" shows them in a notebook.
 
     Raises:
         SettingsError: an argument is wrong.
@@ -81,7 +81,7 @@ def evaluate(
         ParkedError: the purchase stopped before its end; the same call continues.
     """
     try:
-        check_flag("progress", progress)
+        shown = display_for(progress)
         check_flag("suspects", suspects)
         references = reference_columns
         settings = EvaluationSettings(
@@ -101,9 +101,8 @@ def evaluate(
         name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
 
         def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
-            return Purchase(service, asked, identity, bar if progress else silent)
+            return Purchase(service, asked, identity, shown)
 
-        shown = bar if progress else silent
         found = evaluated(reader, name, settings, subjects, open_purchase, shown)
         if isinstance(found, Stopped):
             raise _ended(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -37,7 +37,7 @@ def train(
     overwrite: bool = False,
     csv: CsvOptions | None = None,
     excel: ExcelOptions | None = None,
-    progress: bool | Progress = False,
+    progress: bool | Literal["auto"] | Progress = "auto",
 ) -> TrainedModel:
     """Train the engine on a history of tenders whose codes are known.
 
@@ -58,7 +58,8 @@ def train(
         overwrite: replace a folder that is not a model.
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.
-        progress: True shows a bar; to write your own display, see `pipeline.progress.Progress`.
+        progress: True shows a bar, "auto" shows one in a notebook; to write your own display, see
+            `pipeline.progress.Progress`.
 
     Returns:
         The folder and the figures; pass it as ``models`` to `classify`, or as ``subject`` to

@@ -74,7 +74,7 @@ def test_a_frame_is_bought_once_a_text_and_carries_its_costs(
     assert Counter(service.asked) == {
         (system, text): 1 for system in ("cpv", "psc") for text in DISTINCT
     }
-    enriched = result.to_pandas()
+    enriched = result.to_pandas(exact_costs=True)
     pd.testing.assert_frame_equal(enriched[["n", "description"]], before)
     assert enriched["cpv_status"].tolist() == ["ok", "empty", "ok", "ok", "ok", "ok"]
     assert enriched["cost_usd"].sum() == result.cost_usd == service.charged > 0
@@ -136,7 +136,7 @@ def test_a_parked_job_raises_with_what_to_do_and_the_same_call_continues(
         )
     assert len(service.asked) == 20
     assert result.cost_usd == service.charged  # of both calls: they are one job
-    assert sum(result.to_pandas()["cost_usd"]) == service.charged
+    assert sum(result.to_pandas(exact_costs=True)["cost_usd"]) == service.charged
 
 
 def test_other_texts_or_settings_are_another_job(tmp_path: Path, service: Service) -> None:
@@ -163,7 +163,7 @@ def test_the_table_so_far_has_pending_rows_and_says_why(tmp_path: Path, service:
     statuses = Counter(result.to_pandas()["cpv_status"])
     assert statuses == {"ok": len(service.asked), "pending": 20 - len(service.asked)}
     assert result.summary.failed == 0
-    assert result.cost_usd == sum(result.to_pandas()["cost_usd"]) == service.charged
+    assert result.cost_usd == sum(result.to_pandas(exact_costs=True)["cost_usd"]) == service.charged
 
 
 def test_a_file_is_the_job_that_the_command_line_began(tmp_path: Path, service: Service) -> None:
@@ -185,7 +185,7 @@ def test_a_file_is_the_job_that_the_command_line_began(tmp_path: Path, service: 
             service=paid(service, address, tmp_path),
         )
     assert result.cost_usd == service.charged
-    assert sum(map(Decimal, result.to_pandas()["cost_usd"])) == service.charged
+    assert sum(map(Decimal, result.to_pandas(exact_costs=True)["cost_usd"])) == service.charged
 
 
 def test_a_parked_files_table_so_far_is_read_from_where_it_is(
@@ -344,7 +344,7 @@ def test_a_killed_notebooks_frame_is_the_same_job_again(tmp_path: Path, service:
     assert result.summary.paid.attempts - result.summary.paid.unconfirmed == 20
     assert set(result.to_pandas()["cpv_status"]) == {"ok"}
     # What was answered before the kill was asked once, and stands in this job's costs.
-    assert sum(cost > 0 for cost in result.to_pandas()["cost_usd"]) == 20
+    assert sum(cost > 0 for cost in result.to_pandas(exact_costs=True)["cost_usd"]) == 20
 
 
 def test_the_key_is_the_variables_unless_one_is_given_and_none_is_a_demo(

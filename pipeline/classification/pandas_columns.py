@@ -1,0 +1,64 @@
+"""The new columns with the dtypes that pandas users expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.classification.columns import new_fields
+from pipeline.classification.frames import PandasFrame
+from pipeline.money import plain
+from pipeline.settings import Settings
+from pipeline.tables.table import ARROW_USD
+
+__all__ = ["frame_of", "new_columns_of"]
+
+TEXT = pd.StringDtype("pyarrow")
+
+
+def frame_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> pd.DataFrame:
+    """Return an enriched table as a frame; see `new_columns_of`."""
+    ours = {field.name for field in new_fields(settings)}
+    rest = [place for place, name in enumerate(table.column_names) if name not in ours]
+    new = new_columns_of(table, settings, exact_costs)
+    return PandasFrame(table.select(rest).to_pandas()).with_columns(new)
+
+
+def new_columns_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> pd.DataFrame:
+    """Return the new columns of an enriched table as a frame.
+
+    Args:
+        table: the table; in one that was read from a text file, the new columns are text.
+        settings: the settings of the job.
+        exact_costs: costs as `decimal.Decimal`; otherwise they are floats.
+    """
+    fields = new_fields(settings)
+    return pd.DataFrame(
+        {field.name: _column(table[field.name], field, exact_costs) for field in fields}
+    )
+
+
+def _column(column: pa.ChunkedArray, field: pa.Field, exact_costs: bool) -> Any:
+    if pa.types.is_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    if field.name.endswith("_status"):
+        return pd.Categorical(column.to_pandas())
+    if field.type == ARROW_USD:
+        shortest: Callable[[Any], Any] = _exact if exact_costs else float
+        costs = column.to_pandas().map(shortest, na_action="ignore")
+        return costs.astype(object if exact_costs else float)
+    if pa.types.is_string(field.type):
+        return column.to_pandas(types_mapper={pa.string(): TEXT}.get)
+    if pa.types.is_floating(field.type):
+        return column.cast(field.type).to_pandas()
+    return column.to_pandas()
+
+
+def _exact(usd: Any) -> Decimal:
+    """Drop the trailing zeros of Arrow's 24 decimal places, which would show 0 as 0E-24."""
+    return Decimal(plain(usd)) if isinstance(usd, Decimal) else Decimal(str(usd))

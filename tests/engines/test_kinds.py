@@ -1,0 +1,77 @@
+"""Polars frames and DuckDB relations passed to `pipeline.classify`."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+import pipeline
+
+TEXTS = ["Road resurfacing works", "", "asdf qwer zxcv", "Snow clearing"]
+CODES = ["45233140", None, None, "90620000"]
+
+
+@pytest.fixture
+def frame() -> Any:
+    polars = pytest.importorskip("polars")
+    kinds = polars.Series("kind", ["a", "b", "a", None], dtype=polars.Categorical)
+    objects = polars.Series("object", [object()] * 4, dtype=polars.Object)
+    return polars.DataFrame([polars.Series("description", TEXTS), kinds, objects])
+
+
+def test_a_polars_frame_comes_back_with_its_columns_and_the_new_ones(frame: Any) -> None:
+    result = pipeline.classify(frame, systems="cpv", min_confidence=0)
+    found = result.data
+    assert found.columns[:4] == ["description", "kind", "object", "cpv_code"]
+    assert found.schema["kind"] == frame.schema["kind"]
+    assert found["object"].to_list() == frame["object"].to_list()
+    assert found["cpv_code"].to_list() == CODES
+    assert str(found.schema["cost_usd"]) == "Decimal(precision=38, scale=24)"
+    assert result.long()["row"].tolist() == [0, 3]
+    assert result.explain(3)["code"].tolist() == ["90620000"]
+    assert "Snow clearing" in result._repr_html_()
+
+
+def test_a_lazy_frame_stays_lazy_and_a_series_becomes_a_frame(frame: Any) -> None:
+    found: Any = pipeline.classify(frame.lazy(), systems="cpv", limit_rows=2).data
+    assert type(found).__name__ == "LazyFrame"
+    assert found.collect().height == 2
+    series = pipeline.classify(frame["description"].rename("x"), systems="cpv").data
+    assert series.columns[:2] == ["description", "cpv_code"]
+
+
+def test_python_objects_are_never_passed_on_as_addresses(frame: Any) -> None:
+    result = pipeline.classify(frame, systems="cpv")
+    with pytest.raises(pipeline.InputError, match="Python objects 'object'"):
+        result.to_arrow()
+    with pytest.raises(pipeline.InputError, match="Python objects 'object'"):
+        result.to_pandas()
+    with pytest.raises(pipeline.InputError, match="Python objects 'object'"):
+        pipeline.classify(frame, systems="cpv", text_columns="object")
+
+
+def test_a_polars_frame_converts_to_pandas_and_survives_pickling(frame: Any) -> None:
+    result = pipeline.classify(frame.drop("object"), systems="cpv", min_confidence=0)
+    assert result.to_pandas()["cpv_status"].tolist() == ["ok", "empty", "no_match", "ok"]
+    assert pickle.loads(pickle.dumps(result)).data.equals(result.data)
+    assert (
+        pipeline.classify(TEXTS, systems="cpv", min_confidence=0).to_polars()["cpv_code"].to_list()
+        == CODES
+    )
+
+
+def test_columns_are_missing_or_taken_as_in_other_frames(frame: Any) -> None:
+    with pytest.raises(pipeline.InputError, match="The frame has no column 'text'"):
+        pipeline.classify(frame, text_columns="text")
+    with pytest.raises(pipeline.SettingsError, match="already has the columns 'cpv_code'"):
+        pipeline.classify(frame.rename({"kind": "cpv_code"}))
+
+
+def test_a_duckdb_relation_becomes_a_table_that_duckdb_reads() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.sql("select unnest(?) as description", params=[TEXTS])
+    table = pipeline.classify(relation, systems="cpv").data
+    found = duckdb.from_arrow(table).select("cpv_code").fetchall()
+    assert [code for (code,) in found] == CODES
