@@ -7,29 +7,34 @@ from __future__ import annotations
 
 import re
 
+from pipeline.engine.text.alternation import factored, split
+
 __all__ = ["FORMULA", "OPENING", "POSTAL", "REFERENCE", "SUBJECT"]
 
 
 def _any_of(lines: str) -> str:
     """Return the alternation of patterns, one a line; a line with `#` is a comment."""
     patterns = [line.strip() for line in lines.splitlines()]
-    return "|".join(line for line in patterns if line and not line.startswith("#"))
+    kept = "|".join(line for line in patterns if line and not line.startswith("#"))
+    return factored(split(kept))
 
 
 REFERENCE = re.compile(
     r"""
-      \b (?= [a-z]{0,5}\d ) (?:
-          [a-z0-9]{6} -? \d\d -? [a-z] -? (?= [a-z]{0,3}\d ) [a-z0-9]{4,5}  # W912DY-24-R-0001
-        | (?:19|20)\d\d / s \s? \d{1,3} \s? - \s? \d{5,8}                   # 2024/S 123-456789
-        | (?<! \w[.,/-] ) (?:
-              \d{1,2} [./-] \s? \d{1,2} [./-] \s? (?:19|20)\d\d             # 15.03.2024
-            | (?:19|20)\d\d - \d\d - \d\d                                   # 2024-03-15
-          ) (?! -? \w )
-        | \d{1,3} (?: [., ] \d{3} ){1,4} [.,] \d\d \s? (?:eur|usd|\u20ac|\$)  # 125.000,00 EUR
-      ) (?! \w )
+      \b (?:
+          (?= [a-z]{0,5}\d ) (?:
+              [a-z0-9]{6} -? \d\d -? [a-z] -? (?= [a-z]{0,3}\d ) [a-z0-9]{4,5}  # W912DY-24-R-0001
+            | (?:19|20)\d\d / s \s? \d{1,3} \s? - \s? \d{5,8}                   # 2024/S 123-456789
+            | (?<! \w[.,/-] ) (?:
+                  \d{1,2} [./-] \s? \d{1,2} [./-] \s? (?:19|20)\d\d             # 15.03.2024
+                | (?:19|20)\d\d - \d\d - \d\d                                   # 2024-03-15
+              ) (?! -? \w )
+            | \d{1,3} (?: [., ] \d{3} ){1,4} [.,] \d\d \s? (?:eur|usd|\u20ac|\$)  # 125.000,00 EUR
+          ) (?! \w )
+        | (?= [ftmp] ) (?: tel(?:e[fp]h?on[eo]?)? | phone | fax | mobile ) \b \.? \s? :? \s?
+            [(+]? \d [\d ()/.-]{5,20} \d                                    # tel.: 01 23 45 67 89
+      )
     | [$\u20ac\u00a3] \s? \d{1,3} (?: [., ]? \d{3} ){0,4} (?: [.,] \d\d? )? \b  # $19,000.00
-    | \b (?= [ftmp] ) (?: tel(?:e[fp]h?on[eo]?)? | phone | fax | mobile ) \b \.? \s? :? \s?
-        [(+]? \d [\d ()/.-]{5,20} \d                                        # tel.: 01 23 45 67 89
     | \( \d{3} \) \s? \d{3} [ .-] \d{4} \b                                  # (478) 555-0134
     | \+ \d{1,3} [ (/-] [\d ()/-]{6,20} \d                                  # +49 30 1234567-89
     """,

@@ -7,9 +7,11 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 from pipeline.engine.text.bidding_words import PROCEDURE, SUPPORT
 from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
+from pipeline.engine.text.letters import Words
 
 __all__ = ["MAX_CHARS", "cleaned", "meaning", "readable"]
 
@@ -42,8 +44,11 @@ LINK = re.compile(r"https?://\S+|www\.\S+")
 MAIL = re.compile(r"(?<!\S)[^\s@]+@\S+")
 STOP = re.compile(r"\s(?:(?<=\n)|(?<=[^\W\d]{2}[.!?;)]\s)|(?<=[\d)\"'][.!?;]\s))")
 PIECE = re.compile(rf"\S.{{0,{LONGEST}}}(?!\S)|\S{{{LONGEST}}}", re.DOTALL)
-WORD = re.compile(r"[^\W\d_]{2,60}")
+WORD = Words(r"[^\W\d_]{2,60}")
 DIGITS = re.compile(r"\d\d")
+ACCENTS = re.compile("[\u0300-\u034e\u0350-\u036f]+")
+OTHER_SCRIPT = re.compile("[^\0-\u0482\u2000-\u20cf]")
+"""Matches where characters may combine that are not in ACCENTS: not in Latin, Greek, Cyrillic."""
 
 KEPT = 512
 """Texts whose cleaned form is cached: more than are scored at once, for several systems."""
@@ -66,9 +71,12 @@ def readable(text: str) -> str:
     if "://" in text or "www." in text:
         text = LINK.sub(" ", text)
     text = unicodedata.normalize("NFKD", text).casefold()
-    if not text.isascii():
-        text = text.translate(_WITHOUT_ACCENTS)
-    return text
+    return text if text.isascii() else _without_accents(text)
+
+
+def _without_accents(text: str) -> str:
+    text = ACCENTS.sub("", text)
+    return text.translate(_WITHOUT_ACCENTS) if OTHER_SCRIPT.search(text) else text
 
 
 class _WithoutAccents(dict[int, int | None]):
@@ -94,7 +102,7 @@ def meaning(text: str) -> str:
         text = _without_boilerplate(text)
     if DIGITS.search(text):
         without = REFERENCE.sub(" ", text)
-        text = without if WORD.search(without) else text
+        text = without if _has_words(without, 1) else text
     return text
 
 
@@ -109,7 +117,11 @@ def _without_boilerplate(text: str) -> str:
         if length > ENOUGH:
             break
     found = "\n".join(wanted)
-    return found if len(WORD.findall(found)) > 1 else "\n".join([found, *others])
+    return found if _has_words(found, 2) else "\n".join([found, *others])
+
+
+def _has_words(text: str, count: int) -> bool:
+    return len([*islice(WORD.finditer(text), count)]) == count
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -19,6 +19,13 @@ WORDS = (
 IN_BRACKETS = ("excl", "exclus", "excluded", "excludes", "hors", "ohne", "escluso", "esclusa")
 """The words that begin one at the start of a bracket; elsewhere they may mean something else."""
 
+STEMS = (
+    *("exc", "other than", "not including", "sauf", "ausser", "ausgenommen", "ausnahme", "salvo"),
+    *("eccet", "eccez", "tranne", "behalve", "uitgezonderd", "uitzondering", "wyjatk", "oprocz"),
+    *("vyjimk", "hors", "ohne", "esclus"),
+)
+"""Each of those words contains one of these: a text without them has no exclusion."""
+
 REACH = 60
 REACH_IN_BRACKETS = 200
 """Characters that an exclusion has at most, in a clause and in a bracket."""
@@ -40,6 +47,9 @@ def clauses(text: str) -> Iterator[tuple[str, bool]]:
     >>> list(clauses("stores (except food) and markets"))
     [('stores (', False), (' food', True), (') and markets', False)]
     """
+    if not any(map(text.__contains__, STEMS)):
+        yield text, False
+        return
     at = 0
     for exception in EXCEPTION.finditer(text):
         yield text[at : exception.start()], False

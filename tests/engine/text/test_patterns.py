@@ -1,0 +1,56 @@
+"""The faster forms of the patterns find what the plain ones do."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.engine.text.alternation import factored, split
+from pipeline.engine.text.cleaning import readable
+from pipeline.engine.text.letters import Words
+from pipeline.engine.text.negation import IN_BRACKETS, STEMS, WORDS, clauses
+
+FOLDED = st.text(st.sampled_from("abcz01_-. \n\u00df\u0142\u0434\u2019"), max_size=30)
+
+
+@settings(max_examples=30)
+@given(FOLDED)
+@pytest.mark.parametrize(
+    "pattern", [r"[^\W\d_]{2,60}", r"(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])", r"[^\W\d_]+|\d{2}"]
+)
+def test_words_are_found_alike_in_ascii_and_in_other_texts(pattern: str, text: str) -> None:
+    found = Words(pattern)
+    assert found.findall(text) == re.findall(pattern, text)
+    assert [match[0] for match in found.finditer(text)] == re.findall(pattern, text)
+
+
+@settings(max_examples=30)
+@given(st.text("abcd ", max_size=12))
+def test_factored_alternatives_match_where_one_of_them_does(text: str) -> None:
+    expression = "abc|abd?|a(?:b|c)d|ba{2}|b|ca|ca|cad |d*c"
+    assert split(expression)[2] == "a(?:b|c)d"
+    pattern = re.compile(factored(split(expression)))
+    assert bool(pattern.search(text)) == bool(re.search(expression, text))
+    assert bool(pattern.fullmatch(text)) == bool(re.fullmatch(expression, text))
+
+
+def test_each_word_that_begins_an_exclusion_is_looked_for() -> None:
+    assert [word for word in WORDS + IN_BRACKETS if not any(stem in word for stem in STEMS)] == []
+    for word in WORDS:
+        text = f"stores {word.replace(chr(92) + 'W', ' ')} food"
+        assert any(excluded for _, excluded in clauses(text)), word
+
+
+def test_every_accent_is_removed_and_nothing_else() -> None:
+    points = [chr(point) for point in range(0x1F000)]
+    accents = "".join(
+        each for each in points if unicodedata.combining(each) and each == each.casefold()
+    )
+    for accent in accents:
+        assert readable(f"a{accent}b") == "ab"
+    grapheme_joiner = "\u034f"
+    assert readable(f"a{grapheme_joiner}b") == f"a{grapheme_joiner}b"
