@@ -521,9 +521,16 @@ PROTECTIONS = (
     # What the service charges.
     Protection(
         "charges that are committed together share one balance",
-        "            balances[due.account_id] = left\n",
+        "            balances[dues[0].account_id] = left\n",
         "",
         "tests/service/accounts/test_statement.py::test_a_balance_may_end_at_zero_and_not_below",
+    ),
+    Protection(
+        "a batch of queries is charged whole or not at all",
+        "        if not await self._charging.result(dues):\n",
+        "        if not all([await self._charging.result([due]) for due in dues]):\n",
+        "tests/service/reconcile/test_limits.py::"
+        "test_a_balance_that_does_not_cover_a_batch_pays_for_none_of_it",
     ),
     Protection(
         "a request counts for the limit before it is answered",
@@ -541,8 +548,8 @@ PROTECTIONS = (
     ),
     Protection(
         "an account has one limit, however many keys",
-        "self._key_limit.wait(holder.account_id)",
-        "self._key_limit.wait(holder.key_id)",
+        "self._key_limit.wait(holder.account_id, calls)",
+        "self._key_limit.wait(holder.key_id, calls)",
         "tests/service/test_app.py::"
         "test_an_account_has_100_requests_a_minute_whatever_its_key_and_address",
     ),

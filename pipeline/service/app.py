@@ -22,6 +22,7 @@ from pipeline.service.http.requests import JSON, body_of, key_of
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.matching.calls import Calls
 from pipeline.service.matching.pricing import MAX_MATCHES
+from pipeline.service.reconcile import AnyOrigin, reconcile_routes
 from pipeline.service.spec.openapi import described
 from pipeline.service.spec.terms import Terms
 from pipeline.service.web import error_page, routes
@@ -61,10 +62,12 @@ def create_app(
             ),
             Route("/health", health(accounts)),
             Route("/openapi.json", _openapi(terms)),
+            *reconcile_routes(calls, terms),
             *routes(accounts, calls, terms),
         ]
     )
     app.router.redirect_slashes = False
+    app.add_middleware(AnyOrigin)
     app.add_middleware(AccessLog, failed=answer_failures(app, error_page))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(EncodedSlashes)  # the last is the outermost

@@ -79,12 +79,17 @@ class InsufficientBalanceError(RefusedError):
 
 
 class RateLimitError(RefusedError):
-    """The rate limit is reached; in `wait` seconds the next request would be taken."""
+    """The rate limit is reached.
+
+    Attributes:
+        wait: the seconds until the request would be taken.
+    """
 
     status = 429
     error = "RATE_LIMIT_EXCEEDED"
 
     def __init__(self, message: str, wait: float) -> None:
+        self.wait = wait
         seconds = max(1, ceil(wait))
         super().__init__(f"{message} Wait {seconds} s before the next request.")
         self.headers = {"Retry-After": str(seconds)}

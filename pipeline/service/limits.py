@@ -31,10 +31,14 @@ class SlidingWindow:
         self._taken: OrderedDict[Hashable, deque[float]] = OrderedDict()  # by the last request
         self._lock = Lock()
 
-    def wait(self, caller: Hashable) -> float:
-        """Take a request and return 0, or return the seconds until one would be taken.
+    def wait(self, caller: Hashable, requests: int = 1) -> float:
+        """Take requests and return 0, or return the seconds until they would be taken.
 
-        A request that is not taken does not count.
+        All are taken or none. Requests that are not taken do not count.
+
+        Args:
+            caller: the caller.
+            requests: how many there are; not more than the rate allows in a window.
         """
         if self._rate is None:
             return 0.0
@@ -44,9 +48,9 @@ class SlidingWindow:
             taken = self._taken.setdefault(caller, deque())
             while taken and taken[0] < now - self._rate.window:
                 taken.popleft()
-            if len(taken) >= self._rate.slots:
-                return max(SOON, taken[0] + self._rate.window - now)
-            taken.append(now)
+            if over := max(0, len(taken) + requests - self._rate.slots):
+                return max(SOON, taken[over - 1] + self._rate.window - now)
+            taken.extend([now] * requests)
             self._taken.move_to_end(caller)
             return 0.0
 

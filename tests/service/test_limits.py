@@ -36,6 +36,17 @@ def test_refused_requests_do_not_count(clock: VirtualClock) -> None:
     assert window.wait("a") == 0
 
 
+def test_several_requests_are_taken_together_or_not_at_all(clock: VirtualClock) -> None:
+    window = SlidingWindow(Rate(5, 60))
+    assert window.wait("a", 3) == 0
+    clock.now += 20
+    assert window.wait("a", 2) == 0
+    assert window.wait("a", 4) == 60  # the last two must be gone, too
+    assert window.wait("a", 3) == 40
+    clock.now += 40 + SOON
+    assert window.wait("a", 3) == 0
+
+
 def test_callers_do_not_share_a_window(clock: VirtualClock) -> None:
     window = SlidingWindow(Rate(1, 60))
     assert [window.wait(caller) for caller in "abab"] == [0, 0, 60, 60]

@@ -1,9 +1,9 @@
-"""Charges many calls, each by itself, in one transaction with one wait for the disk."""
+"""Charges many calls in one transaction with one wait for the disk."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -31,28 +31,39 @@ class Due:
     price_usd: Decimal
 
 
-def charge_all(connection: sqlite3.Connection, dues: Sequence[Due], now: float) -> list[bool]:
-    """Charge calls in order, within a transaction; return whether each was covered."""
-    balances = {due.account_id: ZERO for due in dues}
+def charge_all(
+    connection: sqlite3.Connection, requests: Sequence[Sequence[Due]], now: float
+) -> list[bool]:
+    """Charge requests in order, within a transaction; return whether each was covered.
+
+    The calls of a request are charged all together or not at all; one account pays for them.
+    """
+    balances = {due.account_id: ZERO for dues in requests for due in dues}
     for account in balances:
         balances[account] = _balance(connection, account)
     covered: list[bool] = []
     entries: list[tuple[object, ...]] = []
-    for due in dues:
-        left = total([balances[due.account_id], -due.price_usd])
+    for dues in requests:
+        left = total([balances[dues[0].account_id], *(-due.price_usd for due in dues)])
         covered.append(left >= ZERO)
         if left >= ZERO:
-            balances[due.account_id] = left
-            price = plain(-due.price_usd)
-            entries.append((due.account_id, now, price, plain(left), due.system, due.key_id))
+            entries += _entries(dues, balances[dues[0].account_id], now)
+            balances[dues[0].account_id] = left
     _write(connection, entries, balances)
-    paid = [due for due, was in zip(dues, covered, strict=True) if was]
+    paid = [due for dues, was in zip(requests, covered, strict=True) if was for due in dues]
     _count_use(connection, paid, datetime.fromtimestamp(now, UTC).date().isoformat())
     keys = {due.key_id for due in paid if due.key_id is not None}
     connection.executemany(
         "UPDATE api_keys SET used_at = ? WHERE key_id = ?", [(now, key) for key in keys]
     )
     return covered
+
+
+def _entries(dues: Sequence[Due], balance: Decimal, now: float) -> Iterator[tuple[object, ...]]:
+    for due in dues:
+        balance = total([balance, -due.price_usd])
+        price = plain(-due.price_usd)
+        yield due.account_id, now, price, plain(balance), due.system, due.key_id
 
 
 def _balance(connection: sqlite3.Connection, account: int) -> Decimal:

@@ -82,8 +82,15 @@ class Statement:
 
     def charge(self, dues: Sequence[Due]) -> list[bool]:
         """Charge calls in order, in one transaction; return whether each was covered."""
+        return self.charge_requests([[due] for due in dues])
+
+    def charge_requests(self, requests: Sequence[Sequence[Due]]) -> list[bool]:
+        """Charge requests of one or more calls; return whether each was covered.
+
+        The calls of a request are charged all together or not at all; one account pays for them.
+        """
         with self._database.writing() as connection:
-            return charge_all(connection, dues, self._clock())
+            return charge_all(connection, requests, self._clock())
 
     def top_up(self, account: int, usd: Decimal, note: str = "") -> Decimal:
         """Add to a balance; return the new one.

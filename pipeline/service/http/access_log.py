@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipeline.money import plain
 from pipeline.service.http.exception_handlers import Answering
 from pipeline.service.http.json_logging import FIELDS
-from pipeline.service.http.paths import ENDPOINTS
+from pipeline.service.http.paths import SYSTEM_OF
 
 __all__ = ["HEADER", "AccessLog"]
 
@@ -119,7 +119,7 @@ class _Request:
             ("bytes", self.size),
             ("address", _address(self.scope)),
             ("account", state.get("account_id")),
-            ("system", None if route is None else ENDPOINTS.get(route)),
+            ("system", None if route is None else SYSTEM_OF.get(route)),
             ("price_usd", None if price is None else plain(price)),
         ]
 

@@ -21,6 +21,7 @@ __all__ = [
     "checked_description",
     "description_in",
     "failure",
+    "parse_json",
     "success",
 ]
 
@@ -43,7 +44,7 @@ def description_in(body: bytes) -> str:
     Raises:
         ValidationError: the body is not a JSON object with a usable description.
     """
-    request = _parsed(body)
+    request = parse_json(body)
     if not isinstance(request, dict):
         raise ValidationError(f"The body is {KINDS[type(request)]}, not an object. {EXAMPLE}")
     if "description" not in request:
@@ -123,25 +124,42 @@ def _written(body: dict[str, Any]) -> bytes:
     return simplejson.dumps(body, ensure_ascii=False, use_decimal=True).encode()
 
 
-def _parsed(body: bytes) -> Any:
-    """Read JSON by RFC 8259 and RFC 7493: UTF-8, no name twice in an object."""
+def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
+    """Read JSON by RFC 8259 and RFC 7493: UTF-8, no name twice in an object.
+
+    Args:
+        content: the JSON.
+        what: what it is, for messages.
+        example: what to send in its place, for messages.
+
+    Raises:
+        ValidationError: it is not valid.
+    """
     try:
-        text = body.decode("utf-8-sig")  # some programs send a byte order mark
+        # Some programs send a byte order mark.
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValidationError("The body is not UTF-8. Send JSON in UTF-8.") from error
+        raise ValidationError(f"The {what} is not UTF-8. Send JSON in UTF-8.") from error
     try:
         return JSON.decode(text)
+    except _TwiceError as error:
+        raise ValidationError(
+            f"The {what} has a name twice in one object. Send each name once."
+        ) from error
     except RecursionError as error:
-        raise ValidationError(f"The body is nested too deeply. {EXAMPLE}") from error
+        raise ValidationError(f"The {what} is nested too deeply. {example}") from error
     except ValueError as error:
-        raise ValidationError(f"The body is not valid JSON. {EXAMPLE}") from error
+        raise ValidationError(f"The {what} is not valid JSON. {example}") from error
+
+
+class _TwiceError(ValueError):
+    """A name has two values in one object, which is ambiguous."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object; a name with two values is ambiguous."""
     named = dict(pairs)
     if len(named) < len(pairs):
-        raise ValidationError("The body has a name twice in one object. Send each name once.")
+        raise _TwiceError
     return named
 
 

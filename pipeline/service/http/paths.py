@@ -9,10 +9,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS, System
 
-__all__ = ["ENDPOINTS", "EncodedSlashes", "path_of"]
+__all__ = ["ENDPOINTS", "RECONCILE", "SYSTEM_OF", "EncodedSlashes", "path_of"]
 
 ENDPOINTS: dict[str, System] = {f"/api/{system}/match": system for system in SYSTEMS}
 """The paths of calls."""
+
+RECONCILE = "/reconcile"
+"""Where the paths of the Reconciliation API begin."""
+
+SYSTEM_OF: dict[str, System] = {
+    **ENDPOINTS,
+    **{f"{RECONCILE}/{system}": system for system in SYSTEMS},
+    **{f"{RECONCILE}/{{key}}/{system}": system for system in SYSTEMS},
+}
+"""The system of each route whose requests can be charged."""
 
 ENCODED_SLASH = re.compile(r"%(?=2[Ff])")
 

@@ -19,15 +19,16 @@ POLICY = "; ".join(
     )
 )
 
+POLICY_NAME = "Content-Security-Policy"
+
 HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": POLICY,
+    POLICY_NAME: POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
 }
 
 HTTPS_ONLY = "max-age=31536000"
@@ -56,6 +57,8 @@ class SecurityHeaders:
 
 def set_security_headers(headers: MutableHeaders, scheme: str) -> None:
     """Add the missing headers to a response to a request over http or https."""
+    if POLICY_NAME not in headers:
+        headers["X-Frame-Options"] = "DENY"  # else the response's own policy says who may frame it
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
     if scheme == "https":  # browsers that see it never use http again

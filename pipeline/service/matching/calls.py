@@ -1,12 +1,14 @@
-"""Answers one call: checks its key and limit, finds matches, charges the price."""
+"""Answers calls: checks the key and the limit, finds matches, charges the price."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pipeline.answers import Match, Matched, Matcher, System
+from pipeline.money import plain, total
 from pipeline.rate import Rate
 from pipeline.service.accounts import Accounts, Due, Holder
 from pipeline.service.errors import (
@@ -25,7 +27,7 @@ MOST_TEXTS = 64
 """Texts scored together; larger batches take as long per text."""
 
 MOST_CHARGES = 500
-"""Charges committed together."""
+"""Requests whose charges are committed together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Calls:
         self._key_limit = SlidingWindow(key_rate)
         self._demo_limit = SlidingWindow(demo_rate)
         self._matching = Batches(partial(answers_to, matchers=matchers), MOST_TEXTS)
-        self._charging = Batches(accounts.statement.charge, MOST_CHARGES)
+        self._charging = Batches(accounts.statement.charge_requests, MOST_CHARGES)
 
     def holder(self, key: str | None) -> Holder | None:
         """Return the holder of a request's key; None without a key.
@@ -72,16 +74,16 @@ class Calls:
             raise UnauthorizedError("The API key is unknown or revoked. Send another X-API-Key.")
         return holder
 
-    def count(self, holder: Holder | None, address: str) -> None:
-        """Count a request for its account or, without one, for its address.
+    def count(self, holder: Holder | None, address: str, calls: int = 1) -> None:
+        """Count the calls of a request for its account or, without one, for its address.
 
         Raises:
             RateLimitError: the limit is reached.
         """
         if holder is None:
-            if wait := self._demo_limit.wait(network_of(address)):
+            if wait := self._demo_limit.wait(network_of(address), calls):
                 raise RateLimitError("Too many requests without a key.", wait)
-        elif wait := self._key_limit.wait(holder.account_id):
+        elif wait := self._key_limit.wait(holder.account_id, calls):
             raise RateLimitError("Too many requests of this account.", wait)
 
     async def answer(self, holder: Holder | None, system: System, description: str) -> Answered:
@@ -90,14 +92,31 @@ class Calls:
         Raises:
             InsufficientBalanceError: the balance does not cover the price.
         """
+        (answered,) = await self.answer_all(holder, system, [description])
+        return answered
+
+    async def answer_all(
+        self, holder: Holder | None, system: System, descriptions: Sequence[str]
+    ) -> list[Answered]:
+        """Answer the calls of one request, and charge for all of them or for none.
+
+        Raises:
+            InsufficientBalanceError: the balance does not cover the prices.
+        """
+        answered = await asyncio.gather(*(self._answered(system, text) for text in descriptions))
+        if holder is None or not answered:
+            return answered
+        dues = [Due(holder.account_id, holder.key_id, system, one.price.final) for one in answered]
+        if not await self._charging.result(dues):
+            calls = "this call" if len(dues) == 1 else f"these {len(dues)} calls"
+            usd = total(due.price_usd for due in dues)
+            raise InsufficientBalanceError(
+                f"The balance does not cover the {plain(usd)} USD of {calls}. Top it up."
+            )
+        return answered
+
+    async def _answered(self, system: System, description: str) -> Answered:
         answer = await self._matching.result((system, description))
         if not isinstance(answer, Matched):
             raise TypeError(f"the matcher of {system} gave {answer!r}")
-        due = price(answer.matches)
-        if holder is not None and not await self._charging.result(
-            Due(holder.account_id, holder.key_id, system, due.final)
-        ):
-            raise InsufficientBalanceError(
-                f"The balance does not cover the {due.final} USD of this call. Top it up."
-            )
-        return Answered(answer.matches, due)
+        return Answered(answer.matches, price(answer.matches))

@@ -63,6 +63,15 @@ def test_in_one_batch_each_account_pays_for_itself(accounts: Accounts) -> None:
     assert accounts.balance(rich) == 5 - 2 * PRICE
 
 
+def test_the_calls_of_a_request_are_charged_together_or_not_at_all(accounts: Accounts) -> None:
+    account = accounts.open(3 * PRICE).account_id
+    due = Due(account, None, "cpv", PRICE)
+    requests = [[due], [due, due, due], [due, due], [due]]
+    assert accounts.statement.charge_requests(requests) == [True, False, True, False]
+    balances = [charge.balance_usd for charge in accounts.statement.charges()]
+    assert balances == [2 * PRICE, PRICE, 0]
+
+
 def test_many_threads_and_two_processes_spend_a_balance_once(
     accounts: Accounts, tmp_path: Path
 ) -> None:

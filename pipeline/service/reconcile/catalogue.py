@@ -1,0 +1,126 @@
+"""The codes of a system as entities: their names and types, and a search for people who type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from typing import TypeAlias
+
+from pipeline.answers import System
+from pipeline.codes import CodeTable, cpv_titles, find_code, load
+
+__all__ = ["Catalogue", "Entity", "catalogue"]
+
+NO_WORD = re.compile(r"[\W_]+")
+
+Entity: TypeAlias = dict[str, str]
+"""The `id` and `name` of a code, a type or a property, as the API writes them."""
+
+
+class Catalogue:
+    """The codes of one system.
+
+    A code's entity has the code as its id and the title as its name. There is one type for all
+    codes, with the system as its id, and one for each level, such as `division`.
+
+    Args:
+        table: the codes.
+    """
+
+    def __init__(self, table: CodeTable) -> None:
+        self.table = table
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return self.table.system
+
+    @property
+    def any_code(self) -> Entity:
+        """The type of all codes."""
+        return {"id": self.system, "name": f"any {self.system.upper()} code"}
+
+    @cached_property
+    def levels(self) -> Mapping[str, Entity]:
+        """The types of the levels by name, from the top down."""
+        return {
+            name: {"id": name.replace(" ", "-"), "name": f"{self.system.upper()} {name}"}
+            for name in self.table.counts
+        }
+
+    @property
+    def types(self) -> Sequence[Entity]:
+        """All types."""
+        return [self.any_code, *self.levels.values()]
+
+    @cached_property
+    def languages(self) -> Mapping[str, Mapping[str, str]]:
+        """The titles in other languages than English: by language, then by code."""
+        if self.system != "cpv":
+            return {}
+        titles = {name: some for name, some in cpv_titles().items() if name != "en"}
+        codes = list(self.table.titles)
+        return {name: dict(zip(codes, some, strict=True)) for name, some in titles.items()}
+
+    def entity(self, code: str) -> Entity:
+        """Return the entity of a code of the table."""
+        return {"id": code, "name": self.table.titles[code] or code}
+
+    def find(self, written: str) -> str | None:
+        """Return the code that somebody wrote; None if the table has no such code."""
+        return find_code(self.table, written)
+
+    def path(self, code: str) -> list[str]:
+        """Return the codes above a code of the table from the top down, and the code itself."""
+        return [*reversed(self.table.ancestors(code)), code]
+
+    def at_level(self, code: str, level: str) -> str | None:
+        """Return the code or the one above it that is of a level; None without one."""
+        return next((each for each in self.path(code) if self.table.level(each) == level), None)
+
+    def description(self, code: str) -> str:
+        """Return a code's level, and the title above it: ``group in Construction work``."""
+        level, above = self.table.level(code), self.table.parents[code]
+        return f"{level} in {self.entity(above)['name']}" if above else level
+
+    def search(self, typed: str) -> Iterator[str]:
+        """Yield the codes that begin with the text, then those whose titles have all its words.
+
+        Titles may have longer words that begin so. English titles that begin with the text come
+        first, and other languages last.
+        """
+        text = _words_of(typed)
+        words = [f" {word}" for word in text.split()]
+        if not words:
+            return
+        number = typed.strip().upper().partition("-")[0]
+        yield from (code for code in self.table.titles if code.startswith(number))
+        found: tuple[list[str], list[str], list[str]] = ([], [], [])
+        for code, english, others in self._searchable:
+            if all(word in english for word in words):
+                found[0 if english.startswith(text) else 1].append(code)
+            elif others and all(word in others for word in words):
+                found[2].append(code)
+        for some in found:
+            yield from some
+
+    @cached_property
+    def _searchable(self) -> Sequence[tuple[str, str, str]]:
+        others = [titles.values() for titles in self.languages.values()]
+        joined = map("\n".join, zip(*others, strict=True)) if others else [""] * len(self.table)
+        return [
+            (code, _words_of(title), _words_of(other))
+            for (code, title), other in zip(self.table.titles.items(), joined, strict=True)
+        ]
+
+
+def _words_of(text: str) -> str:
+    """Return the words of a text in lower case, each after a space."""
+    return " " + NO_WORD.sub(" ", text.casefold()).strip()
+
+
+@cache
+def catalogue(system: System) -> Catalogue:
+    """Return the codes of a system."""
+    return Catalogue(load(system))
