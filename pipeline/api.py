@@ -72,6 +72,7 @@ def classify(
     fail_if_no_match: float | None = None,
     progress: bool | Literal["auto"] | Progress = "auto",
     back_off: float | None = None,
+    language: str = "en",
 ) -> Result:
     """Find procurement codes for every row of a table.
 
@@ -111,6 +112,8 @@ def classify(
         progress: True shows a bar, and "auto" shows one in a notebook if the job takes longer than
             a second; to write your own display, see `pipeline.progress.Progress`.
         back_off: the old name of ``roll_up``.
+        language: the language of the CPV titles, such as ``de``; the other systems have English
+            titles only.
 
     Raises:
         SettingsError: an argument is wrong, or the table already has columns with the new names.

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.errors import SettingsError
+from pipeline.languages import checked_language
 
 __all__ = [
     "ENGINES",
@@ -44,9 +45,6 @@ notices of TED. Where the description is empty, the title remains."""
 
 KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 """The environment variable with the key of a paid service."""
-
-LINE_ENDS = ("lf", "crlf", "cr")
-QUOTE_ESCAPES = ("double", "backslash")
 
 MAX_TOP = 10
 """The embedded engine, like the service, returns at most so many matches."""
@@ -95,8 +93,8 @@ class CsvOptions:
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.line_end is not None:
-            _check_choice("line_end", self.line_end, LINE_ENDS)
-        _check_choice("quote_escape", self.quote_escape, QUOTE_ESCAPES)
+            _check_choice("line_end", self.line_end, ("lf", "crlf", "cr"))
+        _check_choice("quote_escape", self.quote_escape, ("double", "backslash"))
         check_flag("header", self.header)
 
 
@@ -140,6 +138,7 @@ class Settings:
         explain: whether to add ``<system>_why``: the words that decided the best match.
         fail_if_no_match: the largest share of a system's rows with text that may have no match;
             None for all.
+        language: the language of the CPV titles; the other systems have English titles only.
     """
 
     systems: tuple[System, ...] = SYSTEMS
@@ -154,6 +153,7 @@ class Settings:
     engine: EngineName = "learned"
     explain: bool = False
     fail_if_no_match: float | None = None
+    language: str = "en"
 
     def __post_init__(self) -> None:
         checked = {
@@ -161,6 +161,7 @@ class Settings:
             "text_columns": _text_columns(self.text_columns),
             "top": whole_number("top", self.top, 1, MAX_TOP),
             "jobs": whole_number("jobs", self.jobs, 1),
+            "language": checked_language(self.language),
         }
         for name in ("min_confidence", "fail_if_no_match", "roll_up"):
             if (value := getattr(self, name)) is not None:

@@ -55,6 +55,7 @@ def classify(
     column_prefix: str = "",
     service: PaidService | None = None,
     partial: bool = False,
+    language: str = "en",
 ) -> DataFrame:
     """Return a Spark DataFrame with procurement codes for every row.
 
@@ -79,6 +80,7 @@ def classify(
         column_prefix: a prefix for the name of every new column.
         service: the paid service to buy from, in the driver; None for the embedded engine.
         partial: if the purchase stops early, return the rows so far instead of raising.
+        language: the language of the CPV titles.
 
     Raises:
         SettingsError: an argument is wrong, or the frame already has columns with the new names.
@@ -92,6 +94,7 @@ def classify(
         "roll_up": roll_up,
         "explain": explain,
         "column_prefix": column_prefix,
+        "language": language,
     }
     try:
         _check_frame(frame)

@@ -46,14 +46,13 @@ class Classifier:
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
-        min_confidence: a best match under this gets the status ``review``; see
-            `pipeline.classify`.
+        min_confidence: mark a best match under this ``review``; see `pipeline.classify`.
         roll_up: replace a best match under this by the deepest code above it that reaches it.
         engine: ``learned`` or ``lexical``; see `pipeline.classify`.
-        models: the folder of a learned model, or a list of folders, at most one a system. They
-            must be at the same path on every machine.
+        models: folders of learned models, at the same path on every machine.
         explain: add ``<system>_why``: the words that decided the best match.
         column_prefix: a prefix for the name of every new column.
+        language: the language of the CPV titles; see `pipeline.classify`.
         service: refused, because only one process may buy; see `pipeline.spark.classify`.
 
     Raises:
@@ -80,6 +79,7 @@ class Classifier:
         explain: bool = False,
         column_prefix: str = "",
         service: None = None,
+        language: str = "en",
     ) -> None:
         options: dict[str, Any] = {
             "text_columns": text_columns,
@@ -89,6 +89,7 @@ class Classifier:
             "engine": engine,
             "explain": explain,
             "column_prefix": column_prefix,
+            "language": language,
         }
         try:
             _refuse_service(service)

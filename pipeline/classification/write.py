@@ -13,6 +13,7 @@ from pipeline.answers import BatchAnswers, Matcher, System
 from pipeline.classification.columns import new_columns
 from pipeline.classification.rollup import rolled_up
 from pipeline.classification.summary import SystemSummary
+from pipeline.classification.titles import in_language
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
 from pipeline.tables import Batch, NewColumn, Writer
@@ -112,7 +113,7 @@ def write(
 def classified(
     batches: Iterable[Table], matcher: Matcher, settings: Settings
 ) -> Iterator[tuple[Table, BatchAnswers]]:
-    """Yield each batch with its answers, rolled up if the settings ask for it."""
+    """Yield each batch with its answers, rolled up and translated as the settings ask for."""
     waiting: deque[Table] = deque()  # a parallel matcher reads ahead
 
     def texts() -> Iterator[Sequence[str]]:
@@ -120,5 +121,5 @@ def classified(
             waiting.append(batch)
             yield batch.texts
 
-    for answers in rolled_up(matcher, settings).answers(texts()):
+    for answers in in_language(rolled_up(matcher, settings), settings).answers(texts()):
         yield waiting.popleft(), answers

@@ -27,6 +27,7 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.engine.model import ModelFolder, opened
+from pipeline.languages import LANGUAGES
 from pipeline.settings import Format, Settings, parse_systems
 from pipeline.tables import format_of, is_archive, open_reader, output_format_of, unpacked
 
@@ -172,6 +173,8 @@ def classified(this: Job) -> Summary:
     terms = this.terms
     systems = ", ".join(terms.settings.systems)
     log.info("%s: %s, %s", this.options.input_paths[0], systems, _answerer(terms.service))
+    if titles := _title_languages(terms.settings):
+        log.info("%s", titles)
     for system, model in terms.models.items():
         log.info("%s: learned model %s", system, model.path)
     page = _report(this)
@@ -183,6 +186,16 @@ def classified(this: Job) -> Summary:
     if page and page.write(summary):
         log.info("report: %s", this.options.report)
     return summary
+
+
+def _title_languages(settings: Settings) -> str:
+    """Return which systems have titles in which language; "" if all are in English."""
+    if settings.language == "en":
+        return ""
+    others = ", ".join(system for system in settings.systems if system != "cpv")
+    parts = [f"cpv titles in {LANGUAGES[settings.language]}"] * ("cpv" in settings.systems)
+    parts += [f"{others} titles in English, because there are no others"] * bool(others)
+    return "; ".join(parts)
 
 
 def _report(this: Job) -> RunReport | None:

@@ -96,6 +96,12 @@ run_options = declared(
     ),
     option("--explain", is_flag=True, help="Add the words that decided the best match."),
     option(
+        "--language",
+        default="en",
+        help="The language of the CPV titles: de, fr, pl, ... PSC, UNSPSC and NAICS have English "
+        "titles only.",
+    ),
+    option(
         "--fail-if-no-match",
         type=float,
         metavar="SHARE",
@@ -168,6 +174,7 @@ class RunOptions(PaidOptions, DialectOptions):
     models: tuple[str, ...]
     explain: bool
     fail_if_no_match: float | None
+    language: str
     column_prefix: str
     limit_rows: int | None
     overwrite: bool
@@ -195,6 +202,7 @@ class RunOptions(PaidOptions, DialectOptions):
             engine=self.engine,
             explain=self.explain,
             fail_if_no_match=self.fail_if_no_match,
+            language=self.language,
         )
         return settings.for_service() if self.base_url else settings
 

@@ -8,7 +8,7 @@ from pipeline.answers import System
 from pipeline.codes.added import add, added, added_digest, remove
 from pipeline.codes.normalization import find_code, normalized
 from pipeline.codes.psc_retired import Retired, retired, retirements
-from pipeline.codes.shipped import cpv_titles, phrases, shipped
+from pipeline.codes.shipped import cpv_titles, phrases, shipped, titles_in
 from pipeline.codes.table import CodeTable
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "retirements",
     "shipped",
     "titles_by_language",
+    "titles_in",
 ]
 
 

@@ -12,7 +12,7 @@ from pipeline.codes import psc
 from pipeline.codes.levels import parent
 from pipeline.codes.table import CodeTable
 
-__all__ = ["DATA", "cpv_titles", "phrases", "shipped"]
+__all__ = ["DATA", "cpv_titles", "phrases", "shipped", "titles_in"]
 
 DATA = files("pipeline.codes") / "data"
 
@@ -29,6 +29,14 @@ def cpv_titles() -> dict[str, list[str]]:
     with as_file(DATA / "cpv.parquet") as path:
         table = pq.ParquetFile(path).read()
     return {name: table[name].to_pylist() for name in table.column_names if name != "code"}
+
+
+@cache
+def titles_in(language: str) -> dict[str, str]:
+    """Return the CPV titles in a language of `pipeline.languages.LANGUAGES`, by code."""
+    with as_file(DATA / "cpv.parquet") as path:
+        table = pq.ParquetFile(path).read(["code", language])
+    return dict(zip(table["code"].to_pylist(), table[language].to_pylist(), strict=True))
 
 
 def phrases(system: System) -> list[tuple[str, str]]:

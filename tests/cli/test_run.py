@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -21,6 +22,7 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.cli.app import COMMANDS, app
+from pipeline.codes import titles_in
 from pipeline.tables.csv_reader import CsvBatch, CsvReader
 from tests.forking import Process, ran
 
@@ -327,6 +329,37 @@ def test_codes_show_places_a_code_in_its_tree(
     assert lines[5] == "  in 45000000  Construction work  (division)"
     assert "     45233141  Road-maintenance works" in lines
     assert "  de  Straßenarbeiten" in lines
+
+
+def test_titles_are_in_the_language_that_is_asked_for(
+    command: Command,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    systems = ("--systems", "cpv,psc", "--top", 2)
+    assert command("run", table, *systems, "--output", "en.csv") == 0
+    assert "cpv titles" not in caplog.text
+    assert command("run", table, *systems, "--output", "de.csv", "--language", "DE") == 0
+    said = "cpv titles in German; psc titles in English, because there are no others"
+    assert said in caplog.text
+    with Path("en.csv").open() as english, Path("de.csv").open() as german:
+        rows = list(zip(csv.DictReader(english), csv.DictReader(german), strict=True))
+    for before, after in rows:
+        matches = [match["title"] for match in json.loads(after["cpv_matches"] or "[]")]
+        codes = [match["code"] for match in json.loads(after["cpv_matches"] or "[]")]
+        assert matches == [titles_in("de")[code] for code in codes]
+        assert after["cpv_title"] == next(iter(matches), "")
+        changed = {"cpv_title", "cpv_matches"}
+        assert {name: before[name] for name in before.keys() - changed} == {
+            name: after[name] for name in after.keys() - changed
+        }
+    assert json.loads(Path("de.csv.manifest.json").read_text())["settings"]["language"] == "de"
+    assert command("run", table, *systems, "--output", "de.csv", "--language", "tlh") == 2
+    assert "There are no titles in the language 'tlh'." in capsys.readouterr().err
+    assert command("codes", "show", "45233140", "--language", "fr") == 0
+    assert capsys.readouterr().out.startswith("cpv 45233140  Travaux routiers")
+    assert command("codes", "search", "road", "--language", "xx") == 2
 
 
 def test_codes_search_finds_titles_in_other_languages(

@@ -59,7 +59,7 @@ def test_evaluate_has_the_options_of_run_for_tables_and_for_buying() -> None:
     of_run = {p.opts[0] for p in run.params if isinstance(p, click.Option)}
     about_the_output = {"--output", "--output-format", "--systems", "--top", "--min-confidence"}
     about_the_output |= {"--column-prefix", "--limit-rows", "--config", "--partial"}
-    about_the_output |= {"--roll-up", "--explain", "--fail-if-no-match", "--report"}
+    about_the_output |= {"--roll-up", "--explain", "--fail-if-no-match", "--report", "--language"}
     about_the_output |= {"--preset"}  # such tables have no labels
     assert of_run - about_the_output <= {p.opts[0] for p in evaluate.params}
 

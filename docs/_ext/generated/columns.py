@@ -12,7 +12,7 @@ __all__ = ["columns"]
 
 MEANINGS = {
     "cpv_code": "the best code, as text",
-    "cpv_title": "its title",
+    "cpv_title": "its title; the CPV's is in the language of `--language`",
     "cpv_confidence": "how sure the matcher is; from 0 to 1 with the embedded engine",
     "cpv_status": "what became of the row for this system; see [Statuses](#statuses)",
     "cpv_cost_usd": (

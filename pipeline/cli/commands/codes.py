@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,11 +11,21 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import singular_or_plural
 from pipeline.cli.output.console import say
-from pipeline.codes import CodeTable, add, cpv_titles, find_code, load, remove, retired
+from pipeline.codes import CodeTable, add, cpv_titles, find_code, load, remove, retired, titles_in
 from pipeline.errors import CodeTableError
+from pipeline.languages import checked_language
 from pipeline.settings import parse_systems
 
 __all__ = ["codes"]
+
+
+of_titles = click.option(
+    "--language",
+    default="en",
+    show_default=True,
+    callback=lambda _context, _option, value: checked_language(value),
+    help="The language of the CPV titles, such as de; the others are in English.",
+)
 
 
 @click.group(invoke_without_command=True, short_help="Show, search and add code tables.")
@@ -29,7 +40,8 @@ def codes(context: click.Context) -> None:
 @codes.command()
 @click.argument("code")
 @click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
-def show(code: str, languages: bool) -> None:
+@of_titles
+def show(code: str, languages: bool, language: str) -> None:
     """Show a CODE: its title, the codes above and right below it, or its replacement."""
     found = [(table, name) for table in _tables() if (name := find_code(table, code)) is not None]
     ended = list(_ended(code))
@@ -39,7 +51,7 @@ def show(code: str, languages: bool) -> None:
             'Search for words of its title: tender-pipeline codes search "road marking".',
         )
     for table, name in found:
-        say("\n".join(_described(table, name)))
+        say("\n".join(_described(_in_language(table, language), name)))
         if languages and table.system == "cpv":
             say("\n".join(_translated(table, name)))
     if ended:
@@ -50,14 +62,16 @@ def show(code: str, languages: bool) -> None:
 @click.argument("words", nargs=-1, required=True)
 @click.option("--systems", default=",".join(SYSTEMS), show_default=True, help="Where to search.")
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")
-def search(words: tuple[str, ...], systems: str, top: int) -> None:
+@of_titles
+def search(words: tuple[str, ...], systems: str, top: int, language: str) -> None:
     """Search all titles for WORDS, in every language of a table."""
     from pipeline.engine import ranker
 
     for system in parse_systems(systems):
+        titles = _in_language(load(system), language).titles
         (matches,) = ranker(system, "lexical").rank([" ".join(words)], top)
         for match in matches:
-            say(f"{system:<7}{match.code:<10}{match.title}")
+            say(f"{system:<7}{match.code:<10}{titles[match.code]}")
 
 
 @codes.command("add")
@@ -82,6 +96,13 @@ def _tables() -> Iterator[CodeTable]:
             yield load(system)
         except CodeTableError as error:
             click.echo(f"Warning: {error}", err=True)
+
+
+def _in_language(table: CodeTable, language: str) -> CodeTable:
+    """Return the CPV with its titles in a language; other tables as they are."""
+    if table.system != "cpv" or language == "en":
+        return table
+    return replace(table, titles=titles_in(language))
 
 
 def _about(table: CodeTable) -> Iterator[str]:

@@ -37,6 +37,7 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--top",
             "--min-confidence",
             "--roll-up",
+            "--language",
             "--fail-if-no-match",
         ),
         "Embedded engine": ("--engine", "--model", "--explain", "--jobs"),

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.languages import LANGUAGES
 from pipeline.money import total
 from pipeline.service.accounts import Holder
 from pipeline.service.errors import INTERNAL_ERROR, RefusedError, ValidationError
@@ -21,6 +22,7 @@ from pipeline.service.matching.calls import Answered
 from pipeline.service.matching.pricing import MARKUP_PERCENTAGE
 from pipeline.service.spec.terms import SYSTEM_NAMES
 from pipeline.service.web.forms import Form
+from pipeline.service.web.matches import ShownMatch, shown
 from pipeline.service.web.rendering import render
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import Visitor
@@ -45,16 +47,18 @@ class Outcome:
         system: the system asked.
         answered: the answer; None after an error.
         refused: the error; None with an answer.
+        shown: the matches of the answer, as the page shows them.
     """
 
     system: System
     answered: Answered | None = None
     refused: RefusedError | None = None
+    shown: Sequence[ShownMatch] = ()
 
 
 def show(site: Site, visitor: Visitor) -> Response:
     """Show the form."""
-    return _page(site, visitor, Form({"system": ["cpv"]}))
+    return _page(site, visitor, Form({"system": ["cpv"], "language": ["en"]}))
 
 
 async def ask(site: Site, visitor: Visitor, form: Form) -> Response:
@@ -67,20 +71,27 @@ async def ask(site: Site, visitor: Visitor, form: Form) -> Response:
         checked_description(description)
     except ValidationError as error:
         errors["description"] = error.message
+    language = form.value("language") or "en"
+    if language not in LANGUAGES:
+        errors["language"] = "There are no titles in this language. Choose one from the list."
     if not systems:
         errors["system"] = "No system is chosen. Choose at least one."
     if errors:
         return await run_in_threadpool(_page, site, visitor, form.wrong(errors))
-    outcomes = [await _outcome(site, visitor, each, description) for each in systems]
+    outcomes = [await _outcome(site, visitor, each, description, language) for each in systems]
     visitor.request.state.price_usd = _paid(outcomes)  # for the access log
     return await run_in_threadpool(_page, site, visitor, form, outcomes)
 
 
-async def _outcome(site: Site, visitor: Visitor, system: System, description: str) -> Outcome:
+async def _outcome(
+    site: Site, visitor: Visitor, system: System, description: str, language: str
+) -> Outcome:
     holder = None if visitor.account_id is None else Holder(visitor.account_id)
     try:
         site.calls.count(holder, visitor.address)
-        return Outcome(system, await site.calls.answer(holder, system, description))
+        answered = await site.calls.answer(holder, system, description)
+        matches = list(shown(system, answered.matches, language))
+        return Outcome(system, answered, shown=matches)
     except RefusedError as error:
         return Outcome(system, refused=error)
     except Exception as error:
@@ -109,6 +120,7 @@ def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] 
         answered=len(refused) < len(outcomes),
         paid=_paid(outcomes),
         markup=MARKUP_PERCENTAGE,
+        languages=LANGUAGES,
         balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
         demo_rate=site.terms.demo_rate,
         max_characters=MAX_CHARACTERS,

@@ -69,6 +69,9 @@ class Browser:
                 (text,) = field.parts
                 assert isinstance(text, str)
                 fields[field.attributes["name"]] = [text.removeprefix("\n")]
+            elif field.tag == "select":
+                chosen = (one for one in field.each("option") if "selected" in one.attributes)
+                fields[field.attributes["name"]] = [one.attributes["value"] for one in chosen]
         return fields
 
     async def send(self, action: str, **typed: str | Sequence[str]) -> httpx.Response:

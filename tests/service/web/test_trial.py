@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from starlette.applications import Starlette
 
-from pipeline.answers import BatchAnswers, Matched
+from pipeline.answers import BatchAnswers, Match, Matched, Matcher, System
 from pipeline.money import plain
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
@@ -34,17 +34,60 @@ async def test_an_answer_shows_what_the_interface_says(browser: Browser, app: St
     assert await ask(browser) == 200
     body = exact(await Caller(app).match())
     (table,) = browser.page.each("table")
-    head, *rows, foot = table.rows()
-    assert head == ["Code", "Title", "Confidence", "Cost, USD"]
-    assert rows == [
-        [item["code"], item["title"], f"{item['confidence']:.3f}", f"{item['cost']:.7f}"]
-        for item in body["data"]
+    head, *rows = table.rows()
+    assert head == ["Code", "Title", "Confidence"]
+    assert [[code, sure.split()[0]] for code, _, sure in rows] == [
+        [item["code"], f"{item['confidence']:.3f}"] for item in body["data"]
     ]
+    for (_, title, _), item in zip(rows, body["data"], strict=True):
+        assert title.startswith(item["title"])
     costs = body["metadata"]["costBreakdown"]
-    assert foot == [
-        f"Price: {plain(costs['apiCost'])} + 50 % markup, {plain(costs['markupAmount'])}",
-        f"{costs['finalCost']:.7f}",
+    base, markup, final = (plain(costs[name]) for name in ("apiCost", "markupAmount", "finalCost"))
+    assert f"Price: {base} + 50 % markup, {markup} = {final} USD." in browser.page.text
+
+
+class Roads:
+    """Answers any text with one sure and one doubtful code."""
+
+    def __init__(self, system: System, *codes: str) -> None:
+        self._system = system
+        self._codes = codes
+
+    def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
+        matches = (Match(self._codes[0], "Roads", 0.9), Match(self._codes[1], "Signs", 0.1))
+        for texts in batches:
+            yield {self._system: [Matched(matches) for _ in texts]}
+
+
+async def test_titles_are_in_the_language_with_the_path_and_a_mark_on_doubtful_ones(
+    accounts: Accounts,
+) -> None:
+    roads: dict[System, Matcher] = {
+        "cpv": Roads("cpv", "45233140", "45000000"),
+        "psc": Roads("psc", "Y1LB", "nothing"),
+    }
+    browser = Browser(create_app(accounts, {**SCRIPTED, **roads}))
+    await browser.go("/try")
+    assert browser.form("/try")["language"] == ["en"]
+    await browser.send("/try", description="road", system=("cpv", "psc"), language="de")
+    assert browser.form("/try")["language"] == ["de"]
+    cpv, psc = (table.rows()[1:] for table in browser.page.each("table"))
+    assert cpv == [
+        ["45233140", "Straßenarbeiten 45 > 452 > 4523 > 45233 > 452331 > 4523314", "0.900"],
+        ["45000000", "Bauarbeiten", "0.100 doubtful"],
     ]
+    assert psc == [
+        ["Y1LB", "Roads Y > Y1 > Y1LB", "0.900"],
+        ["nothing", "Signs", "0.100 doubtful"],
+    ]
+    assert browser.response.text.count('lang="de"') == 2
+
+
+async def test_a_language_without_titles_is_said_beside_it(browser: Browser) -> None:
+    await browser.go("/try")
+    fields = {"description": "road", "system": "cpv", "language": "xx"}
+    assert (await browser.post("/try", fields)).status_code == 422
+    assert browser.field_error("language").startswith("There are no titles in this language.")
 
 
 async def test_with_an_account_each_system_is_a_call_that_is_charged(

@@ -1,0 +1,56 @@
+"""What the page to try the service shows of a match: its title, its place in the tree, a doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pipeline.answers import Match, System
+from pipeline.codes import load, titles_in
+from pipeline.codes.levels import stem
+from pipeline.settings import SURE
+
+__all__ = ["ShownMatch", "shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMatch:
+    """One row of the table of matches.
+
+    Attributes:
+        code: the code.
+        title: its title, in the language asked for if there is one.
+        language: the language of the title.
+        confidence: how sure the matcher is.
+        doubtful: whether codes of this confidence are often wrong.
+        path: the significant digits of the codes above it and of its own; "" at the top.
+    """
+
+    code: str
+    title: str
+    language: str
+    confidence: float
+    doubtful: bool
+    path: str
+
+
+def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[ShownMatch]:
+    """Yield what to show of some matches of a system."""
+    titles = titles_in(language) if system == "cpv" and language != "en" else {}
+    for match in matches:
+        title = titles.get(match.code)
+        yield ShownMatch(
+            match.code,
+            title or match.title,
+            language if title else "en",
+            match.confidence,
+            match.confidence < SURE[system],
+            _path(system, match.code),
+        )
+
+
+def _path(system: System, code: str) -> str:
+    table = load(system)
+    above = table.ancestors(code) if code in table else []
+    line = [*reversed(above), code] if above else []
+    return " > ".join(each if "-" in each else stem(system, each) for each in line)
