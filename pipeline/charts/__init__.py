@@ -4,6 +4,7 @@ Charts take numbers and labels. The pages that show them bring the style sheet.
 """
 
 from pipeline.charts.bars import Bar, bars
+from pipeline.charts.coverage import Taken, coverage
 from pipeline.charts.curves import Curve, CurvePoint, curves
 from pipeline.charts.daily import Day, daily
 from pipeline.charts.page_file import PageFile
@@ -19,7 +20,9 @@ __all__ = [
     "Day",
     "PageFile",
     "Ranked",
+    "Taken",
     "bars",
+    "coverage",
     "curves",
     "daily",
     "environment",

@@ -31,6 +31,8 @@ STYLE = """<style>
 .tender-pipeline-codes td.meter { width: 14em; }
 .tender-pipeline-codes td.meter i { display: block; height: .6em; border-radius: 2px;
   background: #0e8a86; }
+.tender-pipeline-codes .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); }
 </style>"""
 
 

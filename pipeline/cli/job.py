@@ -199,12 +199,12 @@ def _title_languages(settings: Settings) -> str:
 
 
 def _report(this: Job) -> RunReport | None:
-    path = this.options.report
-    if path is None:
+    path, files = this.options.report, this.source.files
+    if path is None or files is None:
         return None
     from pipeline.cli.output.report import RunReport  # imports the templates' engine
 
-    return RunReport(path, this.terms.settings, this.sink.path, this.options.overwrite)
+    return RunReport(path, this.terms.settings, this.sink.path, files)
 
 
 def _purchase(this: Job) -> AbstractContextManager[Purchase | Free]:

@@ -14,7 +14,12 @@ from pipeline.charts import PageFile, environment
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
 from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
-from pipeline.evaluation.plots import accuracy_by_level, confidence_and_accuracy, surest_rows
+from pipeline.evaluation.plots import (
+    accuracy_by_level,
+    confidence_and_accuracy,
+    rows_without_a_look,
+    surest_rows,
+)
 from pipeline.evaluation.text import (
     difference_cells,
     flip_line,
@@ -55,6 +60,7 @@ def page(found: Findings) -> str:
             levels=accuracy_by_level(named),
             reliability={key: confidence_and_accuracy(key, each) for key, each in named},
             surest=surest_rows(named),
+            through={key: rows_without_a_look(key, each) for key, each in named},
             broad=broad(found.settings.system).name,
             broadest=subjects[0].depths[-1].depth.name,
             differences=list(difference_cells(found)),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from pipeline.charts import Bar, Bin, Curve, CurvePoint, bars, curves, reliability
+from pipeline.charts import Bar, Bin, Curve, CurvePoint, Taken, bars, coverage, curves, reliability
 from pipeline.evaluation.findings import Evaluated
 from pipeline.evaluation.metrics import TOPS, Figures, Point, Share, shown_depths
 from pipeline.evaluation.wording import percent, within
 
-__all__ = ["accuracy_by_level", "confidence_and_accuracy", "surest_rows"]
+__all__ = ["accuracy_by_level", "confidence_and_accuracy", "rows_without_a_look", "surest_rows"]
 
 FEWEST = 10
 """Rows that an accuracy must have to be drawn; the share right of one or two rows is noise."""
@@ -76,6 +76,13 @@ def surest_rows(named: Named) -> Markup:
         description=" ".join(texts),
         axes=("share of the rows taken, the most confident first, %", "right first, %"),
     )
+
+
+def rows_without_a_look(style: str, subject: Evaluated) -> Markup:
+    """Draw how many rows can go through without a look, by the accuracy that is wanted."""
+    points = [each for each in subject.figures.curve if each.right.rows >= FEWEST]
+    taken = [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
+    return coverage(taken, subject.figures.rows, style=style)
 
 
 def _bar(style: str, top: Mapping[int, Share]) -> Bar:

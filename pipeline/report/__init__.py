@@ -1,6 +1,7 @@
 """The report of a run: one HTML page for people, without network or scripts."""
 
+from pipeline.report.changes import Changes
 from pipeline.report.collected import Collected
 from pipeline.report.page import page, page_file
 
-__all__ = ["Collected", "page", "page_file"]
+__all__ = ["Changes", "Collected", "page", "page_file"]

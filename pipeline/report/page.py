@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,13 +12,24 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from pipeline.answers import System
-from pipeline.charts import Curve, CurvePoint, PageFile, Ranked, curves, environment, ranking
+from pipeline.charts import (
+    Curve,
+    CurvePoint,
+    PageFile,
+    Ranked,
+    Taken,
+    coverage,
+    curves,
+    environment,
+    ranking,
+)
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.codes import load
 from pipeline.codes.levels import full_code
 from pipeline.money import plain
 from pipeline.quoting import readable
+from pipeline.report.changes import Compared
 from pipeline.report.collected import BINS, FIELDS, Collected, SystemFigures
 
 __all__ = ["page", "page_file"]
@@ -61,6 +72,7 @@ class _System:
     fields: Markup | None
     field_name: str
     surest: Markup | None
+    through: Markup | None
 
 
 def page_file(path: Path) -> PageFile:
@@ -73,6 +85,7 @@ def page(
     summary: Summary,
     manifest: Mapping[str, Any],
     previous: Mapping[str, Any] | None = None,
+    compared: Compared | None = None,
 ) -> str:
     """Return the page as text.
 
@@ -81,6 +94,7 @@ def page(
         summary: what the run did.
         manifest: the record of the run.
         previous: the record of the run before, if there was one.
+        compared: how the rows differ from those of the run before; None if they were not compared.
     """
     calibrated = summary.paid is None
     return (
@@ -97,6 +111,8 @@ def page(
             failures=list(_failures(collected)),
             changes=list(_changes(manifest, previous)) if previous else [],
             since=previous and previous.get("finished"),
+            compared=compared,
+            titles=_titles(compared) if compared else {},
         )
     )
 
@@ -113,6 +129,7 @@ def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
         "failed": sum(rows for kind, rows in statuses.items() if kind not in NOT_FAILED),
     }
     answered = figures.confidences.total()
+    points = _points(figures) if calibrated and answered >= FEWEST else []
     return _System(
         name,
         figures,
@@ -120,7 +137,8 @@ def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
         answered,
         _fields(name, figures) if answered else None,
         FIELDS[name].name,
-        _surest(figures, name) if calibrated and answered >= FEWEST else None,
+        _surest(points, answered, name) if points else None,
+        coverage(points, answered) if points else None,
     )
 
 
@@ -133,9 +151,9 @@ def _fields(system: System, figures: SystemFigures) -> Markup:
     return ranking(lines, columns=(FIELDS[system].name, "title", "rows"))
 
 
-def _surest(figures: SystemFigures, system: System) -> Markup:
-    """Draw how many of the most confident rows are expected to be right."""
-    points: list[CurvePoint] = []
+def _points(figures: SystemFigures) -> list[Taken]:
+    """Return how many of the most confident rows are expected to be right, from few to many."""
+    points: list[Taken] = []
     rows = 0
     right = 0.0
     total = figures.confidences.total()
@@ -143,17 +161,32 @@ def _surest(figures: SystemFigures, system: System) -> Markup:
         rows += figures.confidences[place]
         right += figures.confidences[place] * (place + 0.5) / BINS
         if rows >= FEWEST or rows == total:
-            share = right / rows
-            points.append(CurvePoint(rows / total, share, (share, share)))
-    half = next(point for point in points if point.part >= 0.5)
+            points.append(Taken(rows, right / rows, place / BINS))
+    return points
+
+
+def _surest(points: Sequence[Taken], total: int, system: System) -> Markup:
+    drawn = [CurvePoint(each.rows / total, each.share, (each.share,) * 2) for each in points]
+    half = next(point for point in drawn if point.part >= 0.5)
     return curves(
-        [Curve("a", points)],
+        [Curve("a", drawn)],
         title=f"Expected accuracy of the most confident rows: {system.upper()}",
         description=f"Of the most confident half of the rows, {half.share:.0%} should be right; of "
-        f"all rows, {points[-1].share:.0%}.",
+        f"all rows, {drawn[-1].share:.0%}.",
         axes=("share of the rows taken, the most confident first, %", "expected right, %"),
         name=f"surest-{system}",
     )
+
+
+def _titles(compared: Compared) -> dict[tuple[System, str], str]:
+    """Return the titles of the codes that changed, as far as the code tables have them."""
+    return {
+        (system, code): load(system).titles.get(code, "")
+        for row in compared.rows
+        for system, codes in row.codes.items()
+        for code in codes
+        if code is not None
+    }
 
 
 def _failures(collected: Collected) -> Iterator[tuple[str, int, str]]:

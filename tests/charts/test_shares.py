@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
 
-from pipeline.charts import Bar, Bin, Curve, CurvePoint, bars, curves, reliability
+from pipeline.charts import Bar, Bin, Curve, CurvePoint, Taken, bars, coverage, curves, reliability
 from tests.charts.drawing import drawing, floats
 
 AXES = ("across", "upward")
@@ -64,3 +65,15 @@ def test_a_dot_is_at_its_confidence_and_share_and_is_larger_for_more_rows() -> N
     assert floats(many, "cx", "cy") == pytest.approx([255, 30])
     assert floats(few, "r") < floats(many, "r")
     assert svg.findtext("desc") == "few. many. "
+
+
+def test_the_largest_part_that_reaches_an_accuracy_goes_through() -> None:
+    points = [Taken(10, 0.92, 0.9), Taken(20, 0.85, 0.7), Taken(30, 0.86, 0.6), Taken(40, 0.5, 0.1)]
+    table = coverage(points, 40)
+    lines = re.findall(r'<th scope="row" class="n">(\d+) %</th>(.*)</tr>', table)
+    assert [wanted for wanted, _ in lines] == ["95", "90", "80", "70", "50"]
+    cells = {wanted: re.findall(r">([^<>]+)<", line) for wanted, line in lines}
+    assert cells["95"] == ["none", "40", "&ndash;"]
+    assert cells["90"] == ["10 (25 %)", "30", "0.90"]
+    assert cells["80"] == cells["70"] == ["30 (75 %)", "10", "0.60"]
+    assert cells["50"] == ["40 (100 %)", "0", "0.10"]

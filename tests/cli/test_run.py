@@ -598,7 +598,14 @@ def test_a_report_is_written_and_compares_with_the_run_before(
     assert "Since the last run" not in first
     Path("t.csv").write_text("description\nroad works\nschool meals\nschool bus\n")
     assert command(*options) == 0
-    assert '<td class="n">2</td><td class="n">3</td>' in Path("r.html").read_text("utf-8")
+    second = Path("r.html").read_text("utf-8")
+    assert '<td class="n">2</td><td class="n">3</td>' in second
+    assert "<dt>New rows</dt><dd>1</dd>" in second
+    assert "<dt>Rows with another code</dt><dd>0</dd>" in second
+    Path("o.csv").write_text("description,cpv_code\nroad works,1\n")
+    Path("t.csv").write_text("description\nroad works\n")
+    assert command(*options, "--overwrite") == 0
+    assert "The rows are not compared" in Path("r.html").read_text("utf-8")
 
 
 def test_a_report_does_not_replace_a_file_of_somebody_else(

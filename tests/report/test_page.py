@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.answers import Answer, Failed, Match, Matched
+from pipeline.answers import Answer, Failed, Match, Matched, System
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import Collected, page, page_file
+from pipeline.report.changes import Changed, Compared
 from pipeline.report.page import MARK
 from pipeline.settings import Settings
 from tests.html_pages import check_complete
@@ -34,6 +36,7 @@ def reported(
     before: dict[str, Any] | None = None,
     paid: Paid | None = None,
     parked: Parked | None = None,
+    compared: Compared | None = None,
 ) -> str:
     collected = Collected(Settings(systems=("cpv",), min_confidence=0.5))
     collected.add(list(answers), {"cpv": list(answers.values())})
@@ -54,7 +57,7 @@ def reported(
         "summary": summary.to_dict(),
         "versions": {"tender-pipeline": "0.1.0"},
     }
-    return page(collected, summary, manifest, before)
+    return page(collected, summary, manifest, before, compared)
 
 
 def test_the_page_is_well_formed_and_complete_in_itself() -> None:
@@ -123,6 +126,29 @@ def test_figures_that_differ_from_the_last_run_are_shown() -> None:
     assert "CPV, ok" in text
     assert "CPV, review" not in text  # as many as before
     assert "Since the last run" not in reported(SOME)
+
+
+def test_rows_that_are_new_gone_or_have_another_code_are_shown_safely() -> None:
+    codes: dict[System, tuple[str | None, str | None]] = {"cpv": ("45233140", "<b>2")}
+    other = Compared(1_200, 3, Counter[System]({"cpv": 1}), [Changed(7, HOSTILE[:300], codes)])
+    text = reported(SOME, {"finished": "2026-11-21T02:00:00+00:00"}, compared=other)
+    check_complete(text)
+    assert "<dt>New rows</dt><dd>1,200</dd>" in text
+    assert "<dt>Other CPV code</dt><dd>1</dd>" in text
+    assert "Roadworks" in text  # the title of the code before
+    assert "&lt;b&gt;2" in text
+    assert "A row is recognised by its text" in text
+    assert "rows are not compared" not in text
+
+
+def test_it_says_how_many_rows_can_go_through_at_an_accuracy() -> None:
+    text = reported(SOME)
+    lines = re.findall(r'<th scope="row" class="n">(\d+) %</th>.*?class="n">(\w+)', text)
+    rows = {int(wanted): rows for wanted, rows in lines}
+    assert list(rows) == [95, 90, 80, 70, 50]
+    assert rows[95] == "none"  # the ten surest are right in 0.83 on average
+    assert int(rows[80]) < int(rows[50])
+    assert text.count("How to read this") == text.count("What to do now") == 3
 
 
 def test_a_file_of_somebody_else_is_kept(tmp_path: Path) -> None:

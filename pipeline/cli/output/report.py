@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.classification.provenance import read_manifest
+from pipeline.answers import BatchAnswers
+from pipeline.classification.manifest import Files
+from pipeline.classification.provenance import read_manifest, written_by_us
 from pipeline.classification.summary import Summary
-from pipeline.report import Collected, page, page_file
-from pipeline.settings import Settings
+from pipeline.errors import PipelineError
+from pipeline.report import Changes, Collected, page, page_file
+from pipeline.settings import ExcelOptions, Settings
+from pipeline.tables import open_reader
 
 __all__ = ["RunReport"]
+
+log = logging.getLogger("pipeline")
 
 
 class RunReport:
@@ -20,23 +28,30 @@ class RunReport:
     Args:
         path: where the page goes.
         settings: the settings of the job.
-        output: the file of the enriched table, whose manifest describes the run before; None if
-            there is no such file.
-        overwrite: whether a file that this tool did not write may be replaced.
+        output: the file of the enriched table; the run before may have left it there, with its
+            manifest. None if there is no such file.
+        files: the formats of the job's files.
 
     Raises:
         OutputError: the page cannot be written there.
     """
 
-    def __init__(
-        self, path: Path, settings: Settings, output: Path | None, overwrite: bool
-    ) -> None:
+    def __init__(self, path: Path, settings: Settings, output: Path | None, files: Files) -> None:
         self._file = page_file(path)
-        self._file.check(overwrite)
+        self._file.check(files.overwrite)
         self._previous = read_manifest(output.resolve()) if output else {}
         self._manifest: Mapping[str, Any] | None = None
         self._collected = Collected(settings)
-        self.observe = self._collected.add
+        self._open_changes = partial(_changes, output, files, settings)
+        self._changes: Changes | None = None
+
+    def observe(self, texts: Sequence[str], answers: BatchAnswers) -> None:
+        """Receive a batch of rows; the output before is still in place then."""
+        if not self._collected.rows:
+            self._changes = self._open_changes()
+        self._collected.add(texts, answers)
+        if self._changes is not None:
+            self._changes.add(texts, answers)
 
     def record(self, manifest: Mapping[str, Any]) -> None:
         """Receive the record of the run."""
@@ -50,5 +65,22 @@ class RunReport:
         """
         if self._manifest is None:
             return False
-        self._file.write(page(self._collected, summary, self._manifest, self._previous))
+        compared = self._changes.end() if self._changes else None
+        self._file.write(page(self._collected, summary, self._manifest, self._previous, compared))
         return True
+
+
+def _changes(output: Path | None, files: Files, settings: Settings) -> Changes | None:
+    """Return the rows of the output before; None if there is none that this tool wrote."""
+    place = output and output.resolve()
+    try:
+        if place is None or not place.is_file() or not written_by_us(place):
+            return None
+        alike = files.input_format == files.output_format
+        csv = files.csv if alike else None
+        excel = ExcelOptions(header_row=files.excel.header_row) if alike else None
+        reader = open_reader(place, settings.text_columns, csv, files.output_format, excel)
+        return Changes(reader, settings)
+    except (PipelineError, OSError) as error:
+        log.info("The report does not compare rows with the last run: %s", error)
+        return None

@@ -1,0 +1,51 @@
+"""A table of how many rows can go through without a look, for several wanted accuracies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from pipeline.charts.templates import draw
+
+__all__ = ["WANTED", "Taken", "coverage"]
+
+WANTED = (0.95, 0.9, 0.8, 0.7, 0.5)
+"""The accuracies that the table has a line for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The most confident rows, down to some confidence.
+
+    Attributes:
+        rows: how many there are.
+        share: the share of them whose code is right, from 0 to 1.
+        confidence: the lowest confidence among them.
+    """
+
+    rows: int
+    share: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    wanted: float
+    most: Taken | None
+
+
+def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:
+    """Draw, for each wanted accuracy, the largest part of the rows that reaches it.
+
+    Args:
+        points: the most confident rows, from few to many.
+        rows: all rows.
+        style: the CSS class of the bars.
+    """
+    lines = [
+        _Line(wanted, next((each for each in reversed(points) if each.share >= wanted), None))
+        for wanted in WANTED
+    ]
+    return draw("coverage.html.j2", lines=lines, rows=rows, style=style)

@@ -1,0 +1,62 @@
+"""The report of a run, with hostile texts, in a real browser: light, dark, narrow, on paper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from pipeline.answers import Answer, Failed, System
+from pipeline.report.changes import Changed, Compared
+from tests.report.test_page import HOSTILE, matched, reported
+from tests.service.browser.conftest import watched
+from tests.service.browser.test_accessibility import complaints
+
+HOSTILE_TEXTS: dict[str, Answer | None] = {
+    HOSTILE: matched(0.1, "<b>1", HOSTILE),
+    "\u202eright to left \u0645\u0646\u0627\u0642\u0635\u0629": matched(0.2, title=HOSTILE),
+    '=HYPERLINK("https://evil.example","click")': Failed("TIMEOUT"),
+    "x" * 100_000: matched(0.3, "9" * 1_000, "y" * 100_000),
+    "</table></main><style>*{display:none}</style>": matched(0.4),
+    **{f"road {number}": matched(number / 8) for number in range(8)},
+}
+
+
+@pytest.fixture
+def context(browser: Browser) -> BrowserContext:
+    return browser.new_context(viewport={"width": 1100, "height": 800})
+
+
+@pytest.fixture
+def page(context: BrowserContext, tmp_path: Path) -> Page:
+    codes: dict[System, tuple[str | None, str | None]] = {"cpv": ("45233140", "9" * 1_000)}
+    rows = [Changed(place, text[:300], codes) for place, text in enumerate(HOSTILE_TEXTS)]
+    compared = Compared(5, 3, Counter[System]({"cpv": 35}), rows[:5])
+    before = {"finished": "2026-11-21T02:00:00+00:00", "summary": {"rows": 28}}
+    file = tmp_path / "report.html"
+    file.write_text(reported(HOSTILE_TEXTS, before, compared=compared), "utf-8")
+    page = watched(context)
+    page.goto(file.as_uri())
+    return page
+
+
+def test_a_report_of_hostile_texts_can_be_read_on_every_screen_and_on_paper(
+    context: BrowserContext, page: Page
+) -> None:
+    found = [*complaints(page)]
+    assert not found, "\n".join(found)
+    assert page.locator("script, a, b:has-text('road')").count() == 0
+    assert page.get_by_role("region", name="Since the last run").is_visible()
+    assert page.get_by_text("HYPERLINK").first.is_visible()  # as text, not as a link
+    for width in (1100, 375):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.emulate_media(media="print", color_scheme="dark")
+    paper, ink = page.evaluate(
+        "['backgroundColor', 'color'].map(name => getComputedStyle(document.body)[name])"
+    )
+    assert (paper, ink) == ("rgba(0, 0, 0, 0)", "rgb(27, 35, 45)")  # dark ink, whatever the theme
+    assert page.pdf(format="A4").count(b"/Type /Page\n") < 6
+    context.close()
