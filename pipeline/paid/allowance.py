@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Literal, TypeAlias
@@ -13,6 +13,8 @@ from pipeline.money import ZERO, total
 __all__ = ["Allowance", "Period"]
 
 Period: TypeAlias = Literal["day", "month"]
+
+OPTIONS: Mapping[Period, str] = {"day": "--max-cost-per-day", "month": "--max-cost-per-month"}
 
 
 class Allowance:
@@ -45,7 +47,7 @@ class Allowance:
     @property
     def option(self) -> str:
         """The option that sets the limit."""
-        return f"--max-cost-per-{self.period}"
+        return OPTIONS[self.period]
 
     @property
     def overshoot(self) -> Decimal:
