@@ -82,8 +82,9 @@ def classify(
 
     Args:
         data: a pandas or Polars frame or series, a list of texts, a pyarrow table, any object with
-            Arrow's C stream (such as a DuckDB relation), or the path of a CSV, Excel, JSON Lines
-            or Parquet file. A Polars LazyFrame is collected.
+            Arrow's C stream (such as a DuckDB relation), or a CSV, Excel, JSON Lines, OCDS or
+            Parquet file, or a ZIP archive of one: its path, or an address such as
+            ``s3://bucket/tenders.csv``. A Polars LazyFrame is collected.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
@@ -99,8 +100,8 @@ def classify(
         explain: add ``<system>_why``: the words that decided the best match of the embedded engine.
         column_prefix: a prefix for the name of every new column.
         limit_rows: read only so many rows.
-        output: write the enriched table to this file instead of keeping it in memory; only if
-            ``data`` is a file.
+        output: write the enriched table to this file, or address such as ``s3://bucket/t.csv``,
+            instead of keeping it in memory; only if ``data`` is a file.
         overwrite: replace an output file that this tool did not write.
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.
@@ -191,14 +192,16 @@ def plan(
     """
     try:
         settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
-        source, sink = open_table(data, settings, output, csv=csv, excel=excel)
-        purchase: AbstractContextManager[Purchase | Free] = (
-            nullcontext(Free(Classifier.of(settings, {}).matcher))
-            if service is None
-            else Purchase.to_plan(_checked(service), settings, source.identity(settings, sink.path))
-        )
-        with purchase as planned:
-            return job.plan(source, settings, planned, _warn)
+        with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
+            purchase: AbstractContextManager[Purchase | Free] = (
+                nullcontext(Free(Classifier.of(settings, {}).matcher))
+                if service is None
+                else Purchase.to_plan(
+                    _checked(service), settings, source.identity(settings, sink.path)
+                )
+            )
+            with purchase as planned:
+                return job.plan(source, settings, planned, _warn)
     except PipelineError as error:
         raise in_python(error) from None
 
@@ -229,21 +232,21 @@ def _classify(
     display = display_for(progress)
     if service is not None:
         settings = settings.for_service()
-    source, sink = open_table(data, settings, output, overwrite, csv, partial, excel)
     reporter = job.Reporter(stoppable(display, interruption), _warn)
-    purchase: AbstractContextManager[Purchase | Free] = (
-        nullcontext(Free(Classifier.of(settings, folders).matcher))
-        if service is None
-        else Purchase(
-            _checked(service),
-            settings,
-            source.identity(settings, sink.path),
-            display,
-            interruption=interruption,
+    with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
+        purchase: AbstractContextManager[Purchase | Free] = (
+            nullcontext(Free(Classifier.of(settings, folders).matcher))
+            if service is None
+            else Purchase(
+                _checked(service),
+                settings,
+                source.identity(settings, sink.path),
+                display,
+                interruption=interruption,
+            )
         )
-    )
-    with purchase as bought:
-        summary = job.run(source, sink, settings, bought, reporter)
+        with purchase as bought:
+            summary = job.run(source, sink, settings, bought, reporter)
     _raise_if_parked(summary, partial)
     result = result_of(source, sink, settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):

@@ -310,19 +310,19 @@ PROTECTIONS = (
     ),
     Protection(
         "a file that this tool did not write is kept",
-        "if not self.overwrite and not written_by_us(place):",
+        "if not is_ours:",
         "if False:",
         "tests/classification/test_job.py::test_an_output_that_somebody_changed_is_kept",
     ),
     Protection(
         "a sample takes the place of no full table",
-        "if self.sample and not self.overwrite and holds_full_table(place):",
+        "if full_by_sample:",
         "if False:",
         "tests/cli/test_samples.py::test_a_sample_in_the_place_of_a_full_table_wants_overwrite",
     ),
     Protection(
         "standard output is sent nothing of a table that fails",
-        'temporary = Path(folder) / "stdout"',
+        "temporary = Path(folder) / name",
         'temporary = Path("/dev/stdout")',
         "tests/cli/test_standard_streams.py::test_what_fails_in_the_middle_of_writing_sends_nothing",
     ),

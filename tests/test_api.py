@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,18 @@ def test_a_path_gives_a_table_in_memory_or_a_file(tmp_path: Path) -> None:
         assert written.summary.output == tmp_path / name
         assert written.to_pandas()["ref"].tolist() == ["007"]
     assert pq.read_table(tmp_path / "out.parquet").equals(in_memory.table)
+
+
+def test_the_path_of_an_archive_is_that_of_its_table(tmp_path: Path) -> None:
+    archive = tmp_path / "in.zip"
+    with ZipFile(archive, "w") as file:
+        file.writestr("tenders.csv", "ref;description\n007;Road marking\n")
+    result = pipeline.classify(archive, systems="psc", output=tmp_path / "out.csv")
+    assert result.to_pandas()["ref"].tolist() == ["007"]
+    assert pipeline.plan(archive).rows == 1
+    archive.write_bytes(b"no archive")
+    with pytest.raises(pipeline.InputError, match=r"in\.zip cannot be unpacked"):
+        pipeline.classify(archive)
 
 
 def test_several_text_columns_are_joined() -> None:

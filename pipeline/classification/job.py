@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.classification.columns import check_free, new_fields
@@ -18,6 +17,7 @@ from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
 from pipeline.errors import InputChangedError
+from pipeline.files.cloud import AnyPath, resolved
 from pipeline.money import plain, total
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress, silent
@@ -105,7 +105,14 @@ def run(
         summary = _summary(tally, purchase, started, parked, place.path, replaced)
         draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
         record = manifest(
-            source.path, fingerprint, settings, planned, summary, source.files, purchase.base_url
+            source.path,
+            fingerprint,
+            settings,
+            planned,
+            summary,
+            source.files,
+            purchase.base_url,
+            source.version,
         )
         draft.commit(record)
     reporter.record(record)
@@ -162,11 +169,11 @@ def _buy(
     return purchase.buy(source.batches(settings.limit_rows), planned.purchase)
 
 
-def _named(path: Path | None) -> str:
+def _named(path: AnyPath | None) -> str:
     """Return where a table is, for the list of open jobs."""
     if path is None:
         return "in memory"
-    return "standard input" if str(path) == "-" else str(path.resolve())
+    return "standard input" if str(path) == "-" else str(resolved(path))
 
 
 def _check_unchanged(source: Source, fingerprint: str) -> None:
@@ -182,7 +189,7 @@ def _summary(
     purchase: Purchase | Free,
     started: float,
     parked: Parked | None,
-    output: Path | None = None,
+    output: AnyPath | None = None,
     replaced: int = 0,
 ) -> Summary:
     paid = purchase.paid()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from pipeline.classification.plan import Plan
-from pipeline.classification.provenance import TOOL, VERSIONS, read_manifest
+from pipeline.classification.provenance import TOOL, VERSIONS
 from pipeline.classification.summary import Summary
+from pipeline.files.cloud import AnyPath
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
-from pipeline.tables import sha256_of
 
 __all__ = ["Files", "manifest", "was_done"]
 
@@ -40,19 +40,33 @@ class Files:
 
 
 def manifest(
-    source: Path | None,
+    source: AnyPath | None,
     fingerprint: str,
     settings: Settings,
     plan: Plan,
     summary: Summary,
     files: Files | None = None,
     base_url: str | None = None,
+    version: str | None = None,
 ) -> dict[str, Any]:
-    """Return the record of a job as JSON types, without secrets or texts from the table."""
+    """Return the record of a job as JSON types, without secrets or texts from the table.
+
+    Args:
+        source: the input; None for a table in memory.
+        fingerprint: the SHA-256 of its bytes.
+        settings: the settings of the job.
+        plan: what it found in the table.
+        summary: what it did.
+        files: the formats of its files.
+        base_url: the service it bought from; None for the embedded engine.
+        version: the version of the input; None for a file.
+    """
     finished = datetime.now(UTC)
+    path = None if source is None else str(source)
+    object_version = {} if version is None else {"version": version}
     return {
         "tool": "tender-pipeline",
-        "input": {"path": None if source is None else str(source), "sha256": fingerprint},
+        "input": {"path": path, "sha256": fingerprint, **object_version},
         "settings": _recorded(settings),
         "service": base_url,
         "files": None if files is None else asdict(files),
@@ -65,21 +79,24 @@ def manifest(
 
 
 def was_done(
-    output: Path, fingerprint: str, settings: Settings, files: Files, base_url: str | None
-) -> dict[str, Any] | None:
-    """Return the manifest of an output if the same job has written it; None otherwise.
+    found: Mapping[str, Any],
+    fingerprint: str,
+    settings: Settings,
+    files: Files,
+    base_url: str | None,
+) -> bool:
+    """Tell from the manifest of an output whether the same job has written it.
 
     It is the same job if the input's bytes, the settings, the formats, the service and the version
-    of this tool are the same, and if the output is complete and unchanged.
+    of this tool are the same, and if the output is complete.
 
     Args:
-        output: the output.
+        found: the manifest.
         fingerprint: the SHA-256 of the input's current bytes.
         settings: the settings of the job.
         files: the formats of its files.
         base_url: the service to buy from; None for the embedded engine.
     """
-    found = read_manifest(output)
     wanted = {
         "input": fingerprint,
         "settings": _recorded(settings),
@@ -95,11 +112,10 @@ def was_done(
             "service": found["service"],
             "version": found["versions"][TOOL],
         }
-        complete = found["exit_state"].startswith("complete")
-        same = complete and done == json.loads(json.dumps(wanted))
-        return found if same and found["output"]["sha256"] == sha256_of(output) else None
-    except (KeyError, TypeError, AttributeError, OSError):
-        return None
+        complete = bool(found["exit_state"].startswith("complete"))
+    except (KeyError, TypeError, AttributeError):
+        return False
+    return complete and done == json.loads(json.dumps(wanted))
 
 
 def _recorded(settings: Settings) -> dict[str, Any]:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pipeline.errors import OutputError
+from pipeline.files.cloud import AnyPath, CloudPath
 from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 
 __all__ = [
     "TOOL",
     "VERSIONS",
+    "ExistingFile",
+    "PathType",
+    "check_replaceable",
     "has_manifest",
     "holds_full_table",
+    "is_full_table",
     "manifest_path",
+    "parsed_manifest",
     "read_manifest",
     "written_by_us",
 ]
@@ -26,7 +35,34 @@ TOOL = "tender-pipeline"
 """The name of the tool in its manifests."""
 
 
-def manifest_path(output: Path) -> Path:
+PathType = TypeVar("PathType", Path, CloudPath)
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingFile:
+    """A file where an output goes, with its manifest.
+
+    Attributes:
+        path: where it is.
+    """
+
+    path: Path
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest; empty if this tool wrote none."""
+        return read_manifest(self.path)
+
+    @property
+    def sha256(self) -> str | None:
+        """The SHA-256 of the file; None if there is none."""
+        try:
+            return sha256_of(self.path)
+        except OSError:
+            return None
+
+
+def manifest_path(output: PathType) -> PathType:
     """Return the path of an output's manifest."""
     return output.with_name(f"{output.name}.manifest.json")
 
@@ -45,16 +81,53 @@ def written_by_us(place: Path) -> bool:
 
 def holds_full_table(place: Path) -> bool:
     """Tell whether this tool wrote a file without ``--limit-rows``."""
-    settings = read_manifest(place).get("settings")
+    return is_full_table(read_manifest(place))
+
+
+def is_full_table(manifest: Mapping[str, Any]) -> bool:
+    """Tell whether a manifest is of an output without ``--limit-rows``."""
+    settings = manifest.get("settings")
     return isinstance(settings, dict) and settings.get("limit_rows") is None
+
+
+def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> None:
+    """Refuse to replace an output.
+
+    Args:
+        path: the output, for messages.
+        is_ours: whether this tool wrote what is there, and it has not changed since.
+        full_by_sample: whether a sample would replace a full table.
+
+    Raises:
+        OutputError: it must not be replaced without ``--overwrite``.
+    """
+    hint = "Replace it anyway with --overwrite, or write elsewhere: --output PATH."
+    if not is_ours:
+        raise OutputError(
+            f"{path} exists, and its manifest does not prove that this tool wrote it "
+            "and that it has not changed since.",
+            hint,
+        )
+    if full_by_sample:
+        raise OutputError(
+            f"{path} holds a full table, and this run writes a sample (--limit-rows).", hint
+        )
 
 
 def read_manifest(place: Path) -> dict[str, Any]:
     """Return the manifest of an output; empty if this tool wrote none."""
     try:
-        manifest = json.loads(read_text(manifest_path(place)))
+        return parsed_manifest(read_text(manifest_path(place)))
+    except (OSError, ValueError):
+        return {}
+
+
+def parsed_manifest(text: str | bytes) -> dict[str, Any]:
+    """Return a manifest from its text; empty if it is not one of this tool."""
+    try:
+        manifest = json.loads(text)
         return manifest if manifest["tool"] == TOOL else {}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return {}
 
 

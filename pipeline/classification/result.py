@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from pipeline.answers import System
 from pipeline.classification.classifier import Classifier
+from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import PandasFrame
 from pipeline.classification.pandas_columns import frame_of, new_columns_of
@@ -24,9 +24,10 @@ from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.engine.model import opened
 from pipeline.errors import PipelineError, SettingsError
+from pipeline.files.cloud import AnyPath, Storage
 from pipeline.python_messages import in_python
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
-from pipeline.tables import ArrowReader, read_table
+from pipeline.tables import ArrowReader, local_table, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
     import polars as pl
@@ -40,7 +41,7 @@ __all__ = ["Result", "result_of"]
 class _File:
     """An enriched table in a file; the options are set if input and output have one format."""
 
-    path: Path
+    path: AnyPath
     format: Format
     dialect: CsvOptions | None
     excel: ExcelOptions | None
@@ -272,11 +273,10 @@ class Result:
         return self._read().select([field.name for field in new_fields(self._settings)])
 
     def _read(self) -> pa.Table:
-        match self._stored:
-            case _File(path, format, dialect, excel):
-                return read_table(path, format, dialect, excel)
-            case table:
-                return table
+        if not isinstance(self._stored, _File):
+            return self._stored
+        with local_table(self._stored.path, Storage()) as (path, _):
+            return read_table(path, self._stored.format, self._stored.dialect, self._stored.excel)
 
 
 def _listed(matches: Any) -> list[dict[str, Any]]:
@@ -285,7 +285,7 @@ def _listed(matches: Any) -> list[dict[str, Any]]:
 
 
 def result_of(
-    source: Source, sink: FileSink | MemorySink, settings: Settings, summary: Summary
+    source: Source, sink: FileSink | CloudSink | MemorySink, settings: Settings, summary: Summary
 ) -> Result:
     """Return the result of a finished job."""
     if isinstance(sink, MemorySink):

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from pipeline.classification.provenance import (
+    PathType,
+    check_replaceable,
     has_manifest,
     holds_full_table,
     manifest_path,
@@ -23,6 +25,7 @@ from pipeline.classification.provenance import (
 from pipeline.classification.writing import Writing
 from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
+from pipeline.files.cloud import AnyPath
 from pipeline.settings import Format
 from pipeline.tables import (
     ArrowWriter,
@@ -35,7 +38,7 @@ from pipeline.tables import (
     split_suffixes,
 )
 
-__all__ = ["Draft", "FileSink", "MemorySink", "Sink", "default_output"]
+__all__ = ["Draft", "FileSink", "MemorySink", "Sink", "default_output", "partial_path"]
 
 Manifest = Mapping[str, Any]
 
@@ -57,6 +60,12 @@ def default_output(
     return Path("outputs") / f"{stem}.classified{sample}{suffix}{compression}"
 
 
+def partial_path(path: PathType) -> PathType:
+    """Return the path of the incomplete table beside an output."""
+    stem, suffix, compression = split_suffixes(path)
+    return path.with_name(f"{stem}.partial{suffix}{compression}")
+
+
 class Draft(Protocol):
     """An output that is being written and has not been committed."""
 
@@ -74,8 +83,8 @@ class Sink(Protocol):
     """A place for an output."""
 
     @property
-    def path(self) -> Path | None:
-        """The file, or None for an output in memory."""
+    def path(self) -> AnyPath | None:
+        """The file or the object, or None for an output in memory."""
         ...
 
     @property
@@ -181,8 +190,7 @@ class FileSink:
     @property
     def partial(self) -> FileSink:
         """The file ``<stem>.partial<suffix>`` beside this one."""
-        stem, suffix, compression = split_suffixes(self.path)
-        return replace(self, path=self.path.with_name(f"{stem}.partial{suffix}{compression}"))
+        return replace(self, path=partial_path(self.path))
 
     def check(self) -> None:
         """See `Sink.check`."""
@@ -214,17 +222,9 @@ class FileSink:
             )
         if self.source is not None and place.samefile(self.source):
             raise OutputError(f"{self.path} is the input.", "Write elsewhere: --output PATH.")
-        if not self.overwrite and not written_by_us(place):
-            raise OutputError(
-                f"{self.path} exists, and its manifest does not prove that this tool wrote it "
-                "and that it has not changed since.",
-                "Replace it anyway with --overwrite, or write elsewhere: --output PATH.",
-            )
-        if self.sample and not self.overwrite and holds_full_table(place):
-            raise OutputError(
-                f"{self.path} holds a full table, and this run writes a sample (--limit-rows).",
-                "Replace it anyway with --overwrite, or write elsewhere: --output PATH.",
-            )
+        if not self.overwrite:
+            full = self.sample and holds_full_table(place)
+            check_replaceable(self.path, written_by_us(place), full)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 import pyarrow as pa
 
+from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.manifest import Files
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
 from pipeline.errors import InputError, SettingsError
+from pipeline.files.cloud import AnyPath, Storage, as_path
 from pipeline.paid import identity
 from pipeline.settings import CsvOptions, ExcelOptions, Settings
-from pipeline.tables import ArrowReader, Batch, Reader, format_of, open_reader, output_format_of
+from pipeline.tables import (
+    ArrowReader,
+    Batch,
+    Reader,
+    format_of,
+    local_table,
+    open_reader,
+    output_format_of,
+)
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
     import pandas as pd
@@ -79,15 +89,17 @@ class Source:
 
     Attributes:
         reader: reads the table.
-        path: its file, as the user gave it; None for a table in memory.
+        path: its file or object, as the user gave it; None for a table in memory.
         files: the formats of the input and output files; None unless both are files.
         frame: the data frame; the reader sees only its text columns.
+        version: the version of the object that was read; None for others.
     """
 
     reader: Reader
-    path: Path | None = None
+    path: AnyPath | None = None
     files: Files | None = None
     frame: Frame | None = None
+    version: str | None = None
 
     def batches(self, limit: int | None) -> Iterator[Batch]:
         """Read the table from its start, up to a limit of rows."""
@@ -104,7 +116,7 @@ class Source:
         """Return the first rows with all columns that may hold text."""
         return first_rows(self.reader) if self.frame is None else self.frame.sample()
 
-    def identity(self, settings: Settings, output: Path | None) -> str:
+    def identity(self, settings: Settings, output: AnyPath | None) -> str:
         """Return the job's identity in the ledger, by which the same command continues it.
 
         It consists of the input and output paths or, for a table in memory, of its texts.
@@ -114,6 +126,7 @@ class Source:
         return identity.of_files(settings, self.path, output)
 
 
+@contextmanager
 def open_table(
     data: Data,
     settings: Settings,
@@ -122,13 +135,13 @@ def open_table(
     csv: Any = None,
     partial: bool = False,
     excel: Any = None,
-) -> tuple[Source, FileSink | MemorySink]:
+) -> Iterator[tuple[Source, FileSink | CloudSink | MemorySink]]:
     """Open the table passed to a public function, and the sink for the enriched table.
 
     Args:
         data: the table.
         settings: what to do with it.
-        output: the path of the output file; None to keep the result in memory.
+        output: the path of the output file or object; None to keep the result in memory.
         overwrite: replace an output file that this tool did not write.
         csv: the `CsvOptions` of a CSV file; None to detect its dialect.
         partial: write the incomplete table if the job parks.
@@ -139,8 +152,11 @@ def open_table(
         InputError: the table cannot be read, or lacks a text column.
     """
     if isinstance(data, str | PathLike):
-        files = _checked_csv(csv), _checked_excel(excel)
-        return _open_file(Path(data), settings, _checked_path(output), overwrite, *files, partial)
+        options = _checked_csv(csv), _checked_excel(excel)
+        target = _checked_path(output)
+        with _opened_file(as_path(data), settings, target, overwrite, *options, partial) as opened:
+            yield opened
+        return
     if output is not None or csv is not None or excel is not None:
         raise SettingsError(
             "output, csv and excel are for files, and this table is in memory.",
@@ -148,33 +164,37 @@ def open_table(
         )
     frame, table = _in_memory(data, settings)
     reader = ArrowReader(table, settings.text_columns)
-    return Source(reader, frame=frame), MemorySink(keeps_partial=partial)
+    yield Source(reader, frame=frame), MemorySink(keeps_partial=partial)
 
 
-def _open_file(
-    path: Path,
+@contextmanager
+def _opened_file(
+    given: AnyPath,
     settings: Settings,
-    output: Path | None,
+    output: AnyPath | None,
     overwrite: bool,
     csv: CsvOptions,
     excel: ExcelOptions,
     partial: bool,
-) -> tuple[Source, FileSink | MemorySink]:
-    reader = open_reader(path, settings.text_columns, csv, excel=excel)
-    if output is None:
-        return Source(reader, path), MemorySink(keeps_partial=partial)
-    input_format = format_of(path)
-    output_format = output_format_of(output, input_format=input_format)
-    files = Files(input_format, output_format, overwrite, csv, excel)
-    sample = settings.limit_rows is not None
-    sink = FileSink(output, files.output_format, overwrite, path, sample, partial)
-    return Source(reader, path, files), sink
+) -> Iterator[tuple[Source, FileSink | CloudSink | MemorySink]]:
+    storage = Storage()
+    with local_table(given, storage) as (path, version):
+        reader = open_reader(path, settings.text_columns, csv, excel=excel)
+        if output is None:
+            yield Source(reader, given, version=version), MemorySink(keeps_partial=partial)
+            return
+        input_format = format_of(path)
+        output_format = output_format_of(output, input_format=input_format)
+        files = Files(input_format, output_format, overwrite, csv, excel)
+        sample = settings.limit_rows is not None
+        sink = sink_at(output, output_format, overwrite, given, sample, partial, storage)
+        yield Source(reader, given, files, version=version), sink
 
 
-def _checked_path(output: Any) -> Path | None:
+def _checked_path(output: Any) -> AnyPath | None:
     if output is not None and not isinstance(output, str | PathLike):
         raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
-    return None if output is None else Path(output)
+    return None if output is None else as_path(output)
 
 
 def _checked_csv(csv: Any) -> CsvOptions:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from pipeline.answers import System
 from pipeline.errors import NoMatchError
+from pipeline.files.cloud import AnyPath
 from pipeline.money import plain, total
 from pipeline.paid.result import Paid, Parked
 
@@ -75,7 +75,7 @@ class Summary:
         systems: figures by system, in the order of the columns.
         cost_usd: the total that the job paid, in US dollars.
         seconds: how long the job took.
-        output: the file of the enriched table; None if it is in memory.
+        output: the file or the object of the enriched table; None if it is in memory.
         replaced_characters: characters in new columns that the encoding lacks, written as "?".
         paid: what the job bought; None for the embedded engine.
         parked: why the run stopped early; None if it is complete.
@@ -87,7 +87,7 @@ class Summary:
     systems: Mapping[System, SystemSummary]
     cost_usd: Decimal
     seconds: float
-    output: Path | None = None
+    output: AnyPath | None = None
     replaced_characters: int = 0
     paid: Paid | None = None
     parked: Parked | None = None

@@ -1,15 +1,20 @@
-"""Writes a table, and converts disk errors to output errors."""
+"""Writes a table to a file, and converts disk errors to output errors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.files.atomic import translated
-from pipeline.tables import Batch, NewColumn, Writer
+import pyarrow as pa
 
-__all__ = ["Writing"]
+from pipeline.files.atomic import translated
+from pipeline.settings import Format
+from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer
+
+__all__ = ["Writing", "temporary_writer"]
 
 
 @dataclass(slots=True)
@@ -43,3 +48,31 @@ class Writing:
         """See `pipeline.tables.Writer`."""
         with translated(self.path):  # closing a Parquet file writes its footer
             self.writer.abort()
+
+
+@contextmanager
+def temporary_writer(
+    name: str, output_format: Format, reader: Reader, new_fields: Sequence[pa.Field]
+) -> Iterator[tuple[Writing, Path]]:
+    """Open a temporary file for a table that is sent elsewhere when it is complete.
+
+    Args:
+        name: the name of the output, whose suffix may ask for compression.
+        output_format: its format.
+        reader: the source of the original columns.
+        new_fields: the new columns.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
+        temporary = Path(folder) / name
+        with translated(temporary):
+            made = open_writer(temporary, name, output_format, reader, new_fields)
+        writer = Writing(made, temporary)
+        try:
+            yield writer, temporary
+        except BaseException:
+            with suppress(Exception):
+                writer.abort()
+            raise

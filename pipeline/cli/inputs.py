@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
 
-from pipeline.classification.provenance import has_manifest
+from pipeline.classification.provenance import has_manifest, manifest_path
 from pipeline.errors import InputError, SettingsError
+from pipeline.files.cloud import AnyPath, CloudPath, Storage, resolved
 from pipeline.settings import Format
-from pipeline.tables import has_table_suffix, split_suffixes
+from pipeline.tables import archived, has_table_suffix, is_archive, split_suffixes
 
-__all__ = ["Found", "InputFile", "are_several", "default_folder", "find_files"]
+__all__ = ["Found", "InputFile", "are_several", "default_folder", "find_files", "is_file"]
 
 WILDCARDS = ("*", "?", "[")
 
@@ -31,8 +33,8 @@ class InputFile:
         output: where its output goes.
     """
 
-    path: Path
-    output: Path
+    path: AnyPath
+    output: AnyPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +47,31 @@ class Found:
     """
 
     files: Sequence[InputFile]
-    skipped: Sequence[Path]
+    skipped: Sequence[AnyPath]
 
 
-def are_several(paths: Sequence[Path]) -> bool:
+def are_several(paths: Sequence[AnyPath], storage: Storage) -> bool:
     """Tell whether paths name more than one file: several paths, a folder or a pattern."""
-    return len(paths) > 1 or paths[0].is_dir() or _is_pattern(paths[0])
+    return len(paths) > 1 or _is_folder(paths[0], storage) or _is_pattern(paths[0], storage)
 
 
-def default_folder(paths: Sequence[Path]) -> Path:
+def default_folder(paths: Sequence[AnyPath], storage: Storage) -> Path:
     """Return the default folder of the outputs: ``outputs/<folder>.classified``."""
-    name = paths[0].resolve().name if len(paths) == 1 and paths[0].is_dir() else ""
+    first = resolved(paths[0])
+    name = first.name if len(paths) == 1 and _is_folder(first, storage) else ""
     return Path("outputs") / (f"{name}.classified" if name else "classified")
 
 
-def find_files(paths: Sequence[Path], folder: Path, output_format: Format | None) -> Found:
+def is_file(path: AnyPath, storage: Storage) -> bool:
+    """Tell whether there is something at a path that is not a folder."""
+    if isinstance(path, CloudPath):
+        return storage.kind(path) == "file"
+    return path.exists() and not path.is_dir()
+
+
+def find_files(
+    paths: Sequence[AnyPath], folder: AnyPath, output_format: Format | None, storage: Storage
+) -> Found:
     """Find the tables that paths name, in order, each once.
 
     The outputs have the layout of a folder, or of the files below the fixed part of a pattern.
@@ -70,19 +82,20 @@ def find_files(paths: Sequence[Path], folder: Path, output_format: Format | None
         paths: files, patterns and folders.
         folder: the folder of the outputs, which is not searched.
         output_format: the format of the outputs; None for that of each input.
+        storage: access to buckets.
 
     Raises:
         InputError: a pattern or a folder has no table.
         SettingsError: two inputs would have the same output.
     """
-    skipped: list[Path] = []
-    found: dict[Path, Path] = {}
+    skipped: list[AnyPath] = []
+    found: dict[AnyPath, AnyPath] = {}
     for path in paths:
         if str(path) == "-":
             raise SettingsError("Standard input is one table.", "Run it apart from other files.")
         before = len(found)
-        for file, base in _files(path, folder.resolve(), skipped):
-            found.setdefault(file, _renamed(folder / file.relative_to(base), output_format))
+        for file, base in _files(path, folder, skipped, storage):
+            found.setdefault(file, _output(file, base, folder, output_format))
         if len(found) == before and not any(file.is_relative_to(path) for file in found):
             raise InputError(
                 f"{path} has no table.",
@@ -92,23 +105,62 @@ def find_files(paths: Sequence[Path], folder: Path, output_format: Format | None
     return Found([InputFile(path, output) for path, output in found.items()], skipped)
 
 
-def _files(path: Path, output: Path, skipped: list[Path]) -> Iterator[tuple[Path, Path]]:
+def _files(
+    path: AnyPath, output: AnyPath, skipped: list[AnyPath], storage: Storage
+) -> Iterator[tuple[AnyPath, AnyPath]]:
     """Yield the files of one path, and the folder to which their layout is relative."""
-    if path.is_dir():
-        if path.resolve() == output:
+    if _is_folder(path, storage):
+        if resolved(path) == resolved(output):
             raise SettingsError(f"{path} is the input.", "Write elsewhere: --output DIR.")
-        yield from ((file, path) for file in _files_in(path, output, skipped))
-    elif _is_pattern(path):
-        fixed = Path(*_fixed(path))
-        for match in sorted(fixed.glob(str(path.relative_to(fixed)))):
-            hidden = match.name.startswith(".") or match.name.endswith(MANIFEST)
-            if match.is_file() and not hidden:
+        within = (
+            _objects_in(path, output, skipped, storage)
+            if isinstance(path, CloudPath)
+            else _files_in(path, resolved(output), skipped)
+        )
+        yield from ((file, path) for file in within)
+    elif _is_pattern(path, storage):
+        fixed = type(path)(*_fixed(path))
+        for match in _matches(path, fixed, storage):
+            if not (match.name.startswith(".") or match.name.endswith(MANIFEST)):
                 yield match, fixed
     else:
         yield path, path.parent
 
 
-def _files_in(folder: Path, output: Path, skipped: list[Path]) -> Iterator[Path]:
+def _matches(path: AnyPath, fixed: AnyPath, storage: Storage) -> list[AnyPath]:
+    """Return the files that a pattern below a fixed folder matches, in order."""
+    pattern = path.relative_to(fixed)
+    if isinstance(fixed, CloudPath):
+        objects = storage.files(fixed)
+        return [each for each in objects if _fits(each.relative_to(fixed).parts, pattern.parts)]
+    return [match for match in sorted(fixed.glob(str(pattern))) if match.is_file()]
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Tell whether the parts of a path match those of a pattern, as with `Path.glob`."""
+    if not (parts and pattern):
+        return not parts and all(part == "**" for part in pattern)
+    if pattern[0] == "**":
+        return _fits(parts, pattern[1:]) or _fits(parts[1:], pattern)
+    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
+
+
+def _objects_in(
+    folder: CloudPath, output: AnyPath, skipped: list[AnyPath], storage: Storage
+) -> Iterator[CloudPath]:
+    found = storage.files(folder)
+    names = set(found)
+    for path in found:
+        hidden = any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
+        if hidden or path.name.endswith(MANIFEST) or path.is_relative_to(output):
+            continue
+        if not has_table_suffix(path):
+            skipped.append(path)
+        elif manifest_path(path) not in names:  # else it is an output of this tool
+            yield path
+
+
+def _files_in(folder: Path, output: AnyPath, skipped: list[AnyPath]) -> Iterator[Path]:
     whole = folder.resolve()
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(
@@ -122,17 +174,21 @@ def _files_in(folder: Path, output: Path, skipped: list[Path]) -> Iterator[Path]
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
             inside = file.resolve().is_relative_to(whole)
-            if not (inside and has_table_suffix(file)):
+            if not (inside and (has_table_suffix(file) or _tables_in(file))):
                 skipped.append(file)
             elif not has_manifest(file):  # else it is an output of this tool
                 yield file
 
 
-def _is_pattern(path: Path) -> bool:
-    return any(sign in str(path) for sign in WILDCARDS) and not path.exists()
+def _is_folder(path: AnyPath, storage: Storage) -> bool:
+    return storage.kind(path) == "folder" if isinstance(path, CloudPath) else path.is_dir()
 
 
-def _fixed(path: Path) -> Iterator[str]:
+def _is_pattern(path: AnyPath, storage: Storage) -> bool:
+    return any(sign in str(path) for sign in WILDCARDS) and not is_file(path, storage)
+
+
+def _fixed(path: AnyPath) -> Iterator[str]:
     """Yield the parts of a pattern before its first wildcard."""
     for part in path.parts[:-1]:
         if any(sign in part for sign in WILDCARDS):
@@ -140,14 +196,28 @@ def _fixed(path: Path) -> Iterator[str]:
         yield part
 
 
-def _renamed(path: Path, output_format: Format | None) -> Path:
-    if output_format is None or has_table_suffix(path, output_format):
-        return path
-    return path.with_name(f"{split_suffixes(path)[0]}.{output_format}")
+def _tables_in(file: AnyPath) -> Sequence[str]:
+    """Return the names of the tables in an archive; of a damaged one, that of a CSV file."""
+    if isinstance(file, CloudPath) or not is_archive(file):
+        return ()
+    try:
+        return archived(file)
+    except InputError:  # which the file's own job reports
+        return (f"{file.stem}.csv",)
 
 
-def _check_outputs(found: dict[Path, Path]) -> None:
-    inputs: dict[Path, Path] = {}
+def _output(file: AnyPath, base: AnyPath, folder: AnyPath, output_format: Format | None) -> AnyPath:
+    output = folder / file.relative_to(base)
+    if tables := _tables_in(file):
+        _, suffix, compression = split_suffixes(PurePosixPath(tables[0]))
+        output = output.with_name(f"{file.stem}{suffix}{compression}")
+    if output_format is None or has_table_suffix(output, output_format):
+        return output
+    return output.with_name(f"{split_suffixes(output)[0]}.{output_format}")
+
+
+def _check_outputs(found: dict[AnyPath, AnyPath]) -> None:
+    inputs: dict[AnyPath, AnyPath] = {}
     for path, output in found.items():
         other = inputs.setdefault(output, path)
         if other != path:

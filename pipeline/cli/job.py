@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ import click
 from pipeline.answers import System
 from pipeline.classification import job
 from pipeline.classification.classifier import Classifier
+from pipeline.classification.cloud_sink import CloudSink, existing, sink_at
 from pipeline.classification.free import Free
 from pipeline.classification.manifest import Files
 from pipeline.classification.plan import Plan
@@ -27,9 +28,10 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.engine.model import ModelFolder, opened
+from pipeline.files.cloud import CloudPath, Storage
 from pipeline.languages import LANGUAGES
 from pipeline.settings import Format, Settings, parse_systems
-from pipeline.tables import format_of, is_archive, open_reader, output_format_of, unpacked
+from pipeline.tables import format_of, local_table, open_reader, output_format_of
 
 if TYPE_CHECKING:  # what buys is imported if there is a service
     from pipeline.cli.output.report import RunReport
@@ -41,14 +43,16 @@ __all__ = ["Job", "Terms", "classified", "files_of", "opened_job", "plan_job", "
 log = logging.getLogger("pipeline")
 
 
-def run_job(options: RunOptions) -> int:
+def run_job(options: RunOptions, terms: Terms) -> int:
     """Run the job and return the exit code."""
-    return _with_job(options, _run)
+    with opened_job(options, terms) as this:
+        return _run(this)
 
 
-def plan_job(options: RunOptions) -> int:
+def plan_job(options: RunOptions, terms: Terms) -> int:
     """Print what the job would do and cost."""
-    return _with_job(options, _plan)
+    with opened_job(options, terms) as this:
+        return _plan(this)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,13 @@ class Terms:
         settings: what to do with a table.
         models: the learned models that replace those of the package.
         service: how to buy; None for the embedded engine.
+        storage: access to buckets.
     """
 
     settings: Settings
     models: Mapping[System, ModelFolder]
     service: PaidService | None
+    storage: Storage
 
     @classmethod
     def of(cls, options: RunOptions) -> Terms:
@@ -75,7 +81,8 @@ class Terms:
         log_to_stderr()
         confirm_found_file(click.get_current_context())
         models = opened(options.models, parse_systems(options.systems))
-        return cls(options.settings(models), models, options.service())
+        storage = Storage(options.endpoint_url)
+        return cls(options.settings(models), models, options.service(), storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ class Job:
     """
 
     source: Source
-    sink: FileSink | StandardOutput
+    sink: FileSink | CloudSink | StandardOutput
     terms: Terms
     options: RunOptions
 
@@ -110,50 +117,42 @@ class Job:
 def opened_job(options: RunOptions, terms: Terms) -> Iterator[Job]:
     """Open the first table that the options name, and its sink."""
     given = options.input_paths[0]
-    with _table_of(given) as path:
+    is_stream = str(given) == "-"
+    table = from_standard_input() if is_stream else local_table(given, terms.storage)
+    with table as (path, version):
         reader = open_reader(
             path, terms.settings.text_columns, options.csv, options.input_format, options.excel
         )
-        files, sink = files_of(path, options)
+        input_format = format_of(path, options.input_format)
+        sink = _sink(path, input_format, options, terms.storage)
+        files = files_of(input_format, sink.output_format, options)
         # Standard input to standard output has no paths that the ledger could know the job by.
-        named = None if str(given) == "-" and sink.path is None else given
-        yield Job(Source(reader, named, files), sink, terms, options)
+        named = None if is_stream and sink.path is None else given
+        yield Job(Source(reader, named, files, version=version), sink, terms, options)
 
 
-def _table_of(given: Path) -> AbstractContextManager[Path]:
-    """Return the table's file: a copy of standard input, or of the table in an archive."""
-    if str(given) == "-":
-        return from_standard_input()
-    return unpacked(given) if is_archive(given) else nullcontext(given)
+def files_of(input_format: Format, output_format: Format, options: RunOptions) -> Files:
+    """Return the formats of a job's files."""
+    return Files(input_format, output_format, options.overwrite, options.csv, options.excel)
 
 
-def files_of(path: Path, options: RunOptions) -> tuple[Files, FileSink | StandardOutput]:
-    """Return the formats of an input and its output, and the sink."""
-    input_format = format_of(path, options.input_format)
-    sink = _sink(path, input_format, options)
-    csv, excel = options.csv, options.excel
-    return Files(input_format, sink.output_format, options.overwrite, csv, excel), sink
-
-
-def _with_job(options: RunOptions, command: Callable[[Job], int]) -> int:
-    with opened_job(options, Terms.of(options)) as this:
-        return command(this)
-
-
-def _sink(path: Path, input_format: Format, options: RunOptions) -> FileSink | StandardOutput:
+def _sink(
+    path: Path, input_format: Format, options: RunOptions, storage: Storage
+) -> FileSink | CloudSink | StandardOutput:
     if options.to_standard_output:
         return StandardOutput(options.output_format or input_format, options.partial)
-    output, output_format = options.output, options.output_format
+    given, output, output_format = options.input_paths[0], options.output, options.output_format
     if output is None:
         output_format = output_format or input_format
         output = default_output(path, input_format, output_format, options.limit_rows)
-    return FileSink(
+    return sink_at(
         output,
         output_format_of(output, output_format, input_format),
         options.overwrite,
-        path,
+        given if isinstance(given, CloudPath) else path,
         sample=options.limit_rows is not None,
         keeps_partial=options.partial,
+        storage=storage,
     )
 
 
@@ -204,7 +203,9 @@ def _report(this: Job) -> RunReport | None:
         return None
     from pipeline.cli.output.report import RunReport  # imports the templates' engine
 
-    return RunReport(path, this.terms.settings, this.sink.path, files)
+    output = this.sink.path
+    before = existing(output, this.terms.storage) if output else None
+    return RunReport(path, this.terms.settings, before, files)
 
 
 def _purchase(this: Job) -> AbstractContextManager[Purchase | Free]:

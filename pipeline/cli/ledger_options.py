@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS
-from pipeline.cli.options import option
+from pipeline.cli.options import LocalPath, option
 from pipeline.cli.output.console import on_terminal, progress_display
 from pipeline.cli.settings_file import DEFAULT_FILE
 from pipeline.errors import SettingsError
@@ -33,7 +33,7 @@ __all__ = [
 on_ledger = option(
     "--ledger",
     "path",
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="The ledger.  [default: the settings file's, or the one in your data folder]",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -12,17 +12,20 @@ from typing import Any, Literal
 
 import click
 
+from pipeline.classification.cloud_sink import existing
 from pipeline.classification.manifest import was_done
 from pipeline.classification.summary import Summary, combined
-from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files
+from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import Terms, classified, files_of, opened_job, plan_job, planned, run_job
 from pipeline.cli.output.console import on_terminal, say
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code, report
 from pipeline.cli.run_options import RunOptions
 from pipeline.errors import LedgerError, PipelineError, SettingsError
+from pipeline.files.cloud import AnyPath, Storage
 from pipeline.money import ZERO, plain, total
 from pipeline.quoting import listed
-from pipeline.tables import sha256_of
+from pipeline.settings import Format
+from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
 __all__ = ["plan_all", "run_all"]
 
@@ -76,11 +79,11 @@ class _Outcome:
 
 def run_all(options: RunOptions) -> int:
     """Run the job, or one for each file if there are several; return the worst exit code."""
-    if not are_several(options.input_paths):
-        return run_job(options)
     terms = Terms.of(options)
+    if not are_several(options.input_paths, terms.storage):
+        return run_job(options, terms)
     _check_consent(options, terms)
-    folder, files = _found(options)
+    folder, files = _found(options, terms.storage)
     outcomes: list[_Outcome] = []
     try:
         outcomes.extend(_outcomes(files, options, terms))  # keeps those before an interrupt
@@ -94,10 +97,10 @@ def run_all(options: RunOptions) -> int:
 
 def plan_all(options: RunOptions) -> int:
     """Print what the job would do and cost, or one for each file if there are several."""
-    if not are_several(options.input_paths):
-        return plan_job(options)
     terms = Terms.of(options)
-    _, files = _found(options)
+    if not are_several(options.input_paths, terms.storage):
+        return plan_job(options, terms)
+    _, files = _found(options, terms.storage)
     plans = []
     for file in files:
         with opened_job(_of_file(options, file), terms) as this:
@@ -124,7 +127,7 @@ def plan_all(options: RunOptions) -> int:
     return COMPLETE
 
 
-def _found(options: RunOptions) -> tuple[Path, Sequence[InputFile]]:
+def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:
     if options.output is not None and str(options.output) == "-":
         raise SettingsError(
             "Several files cannot go to standard output.", "Name a folder: --output DIR."
@@ -134,13 +137,13 @@ def _found(options: RunOptions) -> tuple[Path, Sequence[InputFile]]:
             "A report is about one table, and there are several inputs.",
             "Leave --report out, or run one file.",
         )
-    folder = options.output or default_folder(options.input_paths)
-    if folder.exists() and not folder.is_dir():
+    folder = options.output or default_folder(options.input_paths, storage)
+    if is_file(folder, storage):
         raise SettingsError(
             f"{folder} is not a folder, and there are several inputs.",
             "Name a folder: --output DIR.",
         )
-    found = find_files(options.input_paths, folder, options.output_format)
+    found = find_files(options.input_paths, folder, options.output_format, storage)
     if found.skipped:
         names = listed([str(path) for path in found.skipped])
         log.warning("Skipped, not tables or links out of the folder: %s.", names)
@@ -205,18 +208,45 @@ def _outcome(options: RunOptions, file: InputFile, terms: Terms) -> _Outcome:
 def _done_before(options: RunOptions, file: InputFile, terms: Terms) -> _Outcome | None:
     if terms.service is not None and terms.service.retry_failed:
         return None
-    if not (file.path.is_file() and file.output.is_file()):
+    output = existing(file.output, terms.storage)
+    found = output.manifest
+    known = _fingerprint(file.path, found, options, terms.storage) if found else None
+    if known is None:
         return None
-    files, _ = files_of(file.path, options)
+    fingerprint, input_format = known
+    output_format = output_format_of(file.output, options.output_format, input_format)
+    files = files_of(input_format, output_format, options)
     base_url = None if terms.service is None else terms.service.base_url
-    found = was_done(file.output, sha256_of(file.path), terms.settings, files, base_url)
-    if found is None:
+    same = was_done(found, fingerprint, terms.settings, files, base_url)
+    if not same or found.get("output", {}).get("sha256") != output.sha256:
         return None
     paid = found["summary"]["paid"] or {}
     cost = total(Decimal(paid.get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
     failed = found["exit_state"] != "complete"
     log.info("%s: done before, the same input and settings", file.path)
     return _Outcome(file, "skipped", WITH_FAILED_ROWS if failed else COMPLETE, cost)
+
+
+def _fingerprint(
+    path: AnyPath, found: Mapping[str, Any], options: RunOptions, storage: Storage
+) -> tuple[str, Format] | None:
+    """Return the SHA-256 and the format of an input; None if it is missing or surely another.
+
+    An object is not read: if its version is that in the manifest, so is everything else.
+    """
+    stated = options.input_format
+    if isinstance(path, Path):
+        if not path.is_file():
+            return None
+        with local_table(path, storage) as (table, _):
+            return sha256_of(table), format_of(table, stated)
+    match found:
+        case {
+            "input": {"path": place, "version": version, "sha256": str(digest)},
+            "files": {"input_format": input_format},
+        } if place == str(path) and version == storage.version(path):
+            return digest, stated or input_format
+    return None
 
 
 def _cost(summary: Summary) -> Decimal:
@@ -228,7 +258,7 @@ def _severity(code: int) -> int:
     return SEVERITY.index(code) if code in SEVERITY else len(SEVERITY)
 
 
-def _report(outcomes: Sequence[_Outcome], files: int, folder: Path, as_json: bool) -> None:
+def _report(outcomes: Sequence[_Outcome], files: int, folder: AnyPath, as_json: bool) -> None:
     """Print what became of all files."""
     summaries = [outcome.summary for outcome in outcomes if outcome.summary]
     whole = replace(combined(summaries), output=folder) if summaries else None

@@ -8,10 +8,14 @@ from typing import Any, Literal, TypeAlias
 
 import click
 
+from pipeline.errors import SettingsError
+from pipeline.files.cloud import CloudPath, as_path
 from pipeline.settings import FORMATS, CsvOptions, ExcelOptions, Format
 
 __all__ = [
+    "AddressPath",
     "DialectOptions",
+    "LocalPath",
     "Names",
     "as_json",
     "declared",
@@ -37,6 +41,27 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def split_envvar_value(self, rv: str) -> list[str]:
         """Return the names between the commas, without the spaces around them."""
         return [name.strip() for name in rv.split(",") if name.strip()]
+
+
+class AddressPath(click.Path):
+    """The path of a file, or an address such as ``s3://bucket/tenders.csv``."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a `Path` or a `CloudPath`."""
+        path = as_path(value)
+        return path if isinstance(path, CloudPath) else super().convert(value, param, ctx)
+
+
+class LocalPath(click.Path):
+    """The path of a file on this machine."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a `Path`."""
+        if isinstance(as_path(value), CloudPath):
+            raise SettingsError(
+                f"{value} is not a file on this machine.", f"Give {param.opts[0]} a local path."
+            )
+        return super().convert(value, param, ctx)
 
 
 def option(name: str, *more: str, **attributes: Any) -> Declaration:

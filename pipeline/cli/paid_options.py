@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pipeline.cli.options import declared, option
+from pipeline.cli.options import LocalPath, declared, option
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
 from pipeline.settings import KEY_VARIABLE
@@ -28,7 +28,7 @@ terms_options = declared(
     ),
     option(
         "--ledger",
-        type=click.Path(path_type=Path),
+        type=LocalPath(path_type=Path),
         help="The file of answers and payments.  [default: in your data folder]",
     ),
     option("--rate", help="The rate limit: 100/min, 60/6s, none.  [default: the account's]"),

@@ -11,7 +11,9 @@ import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import (
+    AddressPath,
     DialectOptions,
+    LocalPath,
     Names,
     as_json,
     declared,
@@ -21,6 +23,7 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.paid_options import PaidOptions, terms_options, yes
 from pipeline.cli.settings_file import settings_file
+from pipeline.files.cloud import AnyPath
 from pipeline.settings import (
     ENGINES,
     FORMATS,
@@ -43,13 +46,13 @@ run_options = declared(
         metavar="INPUT...",
         nargs=-1,
         required=True,
-        type=click.Path(path_type=Path, allow_dash=True),
+        type=AddressPath(path_type=Path, allow_dash=True),
     ),
     option(
         "--output",
-        type=click.Path(path_type=Path),
-        help="Where the enriched table goes; - is standard output. The folder of the outputs if "
-        "there are several inputs.  "
+        type=AddressPath(path_type=Path),
+        help="Where the enriched table goes: a path, an address such as s3://bucket/out.csv, or - "
+        "for standard output. The folder of the outputs if there are several inputs.  "
         "[default: outputs/<name>.classified.<format>, or - if INPUT is -]",
     ),
     option(
@@ -127,6 +130,11 @@ run_options = declared(
         help="The output's format, if its name does not show it.",
     ),
     dialect_options(option),
+    option(
+        "--endpoint-url",
+        help="The address of an S3-compatible server for s3:// addresses.  [default: "
+        "AWS_ENDPOINT_URL, or Amazon's]",
+    ),
     as_json(option),
     option(
         "--config",
@@ -138,7 +146,7 @@ run_options = declared(
     ),
     terms_options,
     option(
-        "--report", type=click.Path(path_type=Path), help="Write a page about the run: FILE.html."
+        "--report", type=LocalPath(path_type=Path), help="Write a page about the run: FILE.html."
     ),
     option("--partial", is_flag=True, help="If the run stops early, write the table so far."),
     yes,
@@ -150,8 +158,9 @@ class RunOptions(PaidOptions, DialectOptions):
     """The options that `run_options` declares; `Settings` documents and checks most of them.
 
     Attributes:
-        input_paths: the tables: files, folders or patterns; - for standard input.
+        input_paths: the tables: files, folders, patterns or addresses; - for standard input.
         output: where the enriched table goes; - for standard output, None for the default.
+        endpoint_url: see `Storage`.
         preset: a table whose text columns are known; columns that are named come first.
         models: folders of learned models.
         overwrite: replace an output that this tool did not write.
@@ -161,8 +170,9 @@ class RunOptions(PaidOptions, DialectOptions):
         partial: write the table so far if the run stops early.
     """
 
-    input_paths: tuple[Path, ...]
-    output: Path | None
+    input_paths: tuple[AnyPath, ...]
+    output: AnyPath | None
+    endpoint_url: str | None
     systems: str
     text_columns: tuple[str, ...]
     preset: str | None

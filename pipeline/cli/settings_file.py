@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from pipeline.cli.options import Names
 from pipeline.cli.output.console import on_terminal
 from pipeline.errors import SettingsError
+from pipeline.files.cloud import AnyPath
 from pipeline.files.regular import read_toml
 from pipeline.paid.client.urls import canonical
 
@@ -148,6 +149,11 @@ def confirm_found_file(context: click.Context) -> None:
             )
 
 
+def _is_inside(output: AnyPath) -> bool:
+    """Tell whether a path is in the current folder."""
+    return isinstance(output, Path) and output.resolve().is_relative_to(Path.cwd().resolve())
+
+
 def _claims(context: click.Context) -> Iterator[_Claim]:
     def in_file(name: str) -> Any:
         """Return the value of a parameter if it comes from the file."""
@@ -161,7 +167,10 @@ def _claims(context: click.Context) -> Iterator[_Claim]:
     if address and (key_file := in_file("api_key_file")):
         says = f"names the file of the API key, {str(key_file)!r}"
         yield _Claim(says, f"Send its content to {canonical(address)}?", "--api-key-file")
+    if endpoint := in_file("endpoint_url"):
+        says = f"names the S3-compatible server {str(endpoint)!r}"
+        yield _Claim(says, "Send your tables and signed requests there?", "--endpoint-url")
     output = in_file("output")
-    if output and not output.resolve().is_relative_to(Path.cwd().resolve()):
+    if output and not _is_inside(output):
         says = f"puts the output outside of it, at {str(output)!r}"
         yield _Claim(says, "Write it there?", "--output")

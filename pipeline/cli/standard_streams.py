@@ -6,9 +6,8 @@ import errno
 import logging
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,11 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.classification.sink import Draft
-from pipeline.classification.writing import Writing
+from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.cli.output.console import silence
 from pipeline.errors import InputError, OutputError, PipelineError
-from pipeline.files.atomic import translated
 from pipeline.settings import Format
-from pipeline.tables import Batch, Reader, checked, open_writer, spooled
+from pipeline.tables import Batch, Reader, checked, spooled
 
 __all__ = ["StandardOutput", "from_standard_input"]
 
@@ -29,8 +27,10 @@ log = logging.getLogger("pipeline")
 
 
 @contextmanager
-def from_standard_input() -> Iterator[Path]:
+def from_standard_input() -> Iterator[tuple[Path, str | None]]:
     """Copy standard input to a temporary file; errors call the file "Standard input".
+
+    It yields the file, and None because a stream has no version.
 
     Raises:
         InputError: standard input is closed.
@@ -42,7 +42,7 @@ def from_standard_input() -> Iterator[Path]:
         )
     with spooled(sys.stdin.buffer) as copy:
         try:
-            yield copy
+            yield copy, None
         except PipelineError as error:
             error.message = error.message.replace(str(copy), "Standard input")
             raise
@@ -96,18 +96,9 @@ class StandardOutput:
         Raises:
             OutputError: the file cannot be written.
         """
-        with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
-            temporary = Path(folder) / "stdout"
-            with translated(temporary):
-                name = f"stdout.{self.output_format}"
-                made = open_writer(temporary, name, self.output_format, reader, new_fields)
-            writer = Writing(made, temporary)
-            try:
-                yield _Draft(writer, temporary)
-            except BaseException:
-                with suppress(Exception):
-                    writer.abort()
-                raise
+        name = f"stdout.{self.output_format}"
+        with temporary_writer(name, self.output_format, reader, new_fields) as opened:
+            yield _Draft(*opened)
 
     def discard(self) -> None:
         """Do nothing: what was sent cannot be removed."""

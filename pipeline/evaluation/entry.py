@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike, fspath
 from typing import Any, Literal, TypeAlias
 
@@ -97,13 +98,13 @@ def evaluate(
             reference_columns=(references,) if isinstance(references, str) else tuple(references),
         )
         subjects = _subjects(subject, against, settings.system)
-        reader = _reader(data, settings, csv)
         name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
 
         def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
             return Purchase(service, asked, identity, shown)
 
-        found = evaluated(reader, name, settings, subjects, open_purchase, shown)
+        with _opened(data, settings, csv) as reader:
+            found = evaluated(reader, name, settings, subjects, open_purchase, shown)
         if isinstance(found, Stopped):
             raise _ended(found)
         return found
@@ -147,9 +148,16 @@ def _subject(named: Any, system: System) -> Subject:
     return offline(fspath(named), system)
 
 
-def _reader(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) -> Reader:
-    if not isinstance(data, pd.DataFrame):
-        return open_table(data, settings.asked, csv=csv)[0].reader
+@contextmanager
+def _opened(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) -> Iterator[Reader]:
+    if isinstance(data, pd.DataFrame):
+        yield _frame_reader(data, settings)
+        return
+    with open_table(data, settings.asked, csv=csv) as (source, _):
+        yield source.reader
+
+
+def _frame_reader(data: pd.DataFrame, settings: EvaluationSettings) -> Reader:
     names = [str(label) for label in data.columns]
     named = [*settings.label_columns.values(), *settings.reference_columns]
     source = [SOURCE] if settings.source_column is None and _has_sources(data) else []

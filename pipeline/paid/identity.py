@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from pathlib import Path
 
+from pipeline.files.cloud import AnyPath, resolved
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
 __all__ = ["of_contents", "of_files"]
 
 
-def of_files(settings: Settings, source: Path, output: Path | None) -> str:
-    """Return the identity of a job on files, whatever is in them.
+def of_files(settings: Settings, source: AnyPath, output: AnyPath | None) -> str:
+    """Return the identity of a job on files or objects, whatever is in them.
 
     Args:
         settings: the job's settings.
         source: the input.
         output: the output; None for one in memory.
     """
-    where = (source.resolve(), output and output.resolve())
+    where = (resolved(source), output and resolved(output))
     return _digest((*where, *_asked(settings)))
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pipeline.errors import InputError, OutputError
 from pipeline.quoting import listed
 from pipeline.settings import CsvOptions, ExcelOptions, Format
-from pipeline.tables.archives import is_archive, unpacked
+from pipeline.tables.archives import archived, is_archive, unpacked
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_batches import ArrowBatch
 from pipeline.tables.csv_dialect import Dialect
@@ -27,6 +27,7 @@ from pipeline.tables.formats import (
 from pipeline.tables.json_reader import JsonReader
 from pipeline.tables.json_writer import JsonWriter
 from pipeline.tables.labels import labels
+from pipeline.tables.local import local_table
 from pipeline.tables.ocds_reader import OcdsReader
 from pipeline.tables.ocds_writer import OcdsWriter
 from pipeline.tables.parquet_reader import ParquetReader
@@ -44,12 +45,14 @@ __all__ = [
     "NewColumn",
     "Reader",
     "Writer",
+    "archived",
     "checked",
     "find_column",
     "format_of",
     "has_table_suffix",
     "is_archive",
     "labels",
+    "local_table",
     "open_reader",
     "open_writer",
     "output_format_of",

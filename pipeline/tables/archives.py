@@ -7,21 +7,21 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from pathlib import Path, PurePath, PurePosixPath
+from zipfile import BadZipFile, ZipFile
 
 from pipeline.errors import InputError, PipelineError
 from pipeline.files.regular import open_regular
 from pipeline.quoting import listed
 from pipeline.tables.formats import has_table_suffix
 
-__all__ = ["is_archive", "unpacked"]
+__all__ = ["archived", "is_archive", "unpacked"]
 
 DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 """What an archive raises that is damaged, encrypted, or compressed in an unknown way."""
 
 
-def is_archive(path: Path) -> bool:
+def is_archive(path: PurePath) -> bool:
     """Tell whether a name is that of a ZIP archive."""
     return path.suffix.lower() == ".zip"
 
@@ -42,14 +42,21 @@ def unpacked(path: Path) -> Iterator[Path]:
             raise
 
 
-def _copied(path: Path, folder: Path) -> Path:
+def archived(path: Path) -> list[str]:
+    """Return the names of the tables in an archive, without what systems add to it.
+
+    Raises:
+        InputError: the archive is damaged.
+    """
+    with _opened(path) as archive:
+        return _tables(archive)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[ZipFile]:
     try:
         with open_regular(path) as file, ZipFile(file) as archive:
-            table = _table(path, archive)
-            copy = folder / PurePosixPath(table.filename).name
-            with archive.open(table) as packed, copy.open("wb") as target:
-                shutil.copyfileobj(packed, target)
-            return copy
+            yield archive
     except DAMAGED as error:
         raise InputError(
             f"{path} cannot be unpacked: {error}.",
@@ -57,18 +64,25 @@ def _copied(path: Path, folder: Path) -> Path:
         ) from error
 
 
-def _table(path: Path, archive: ZipFile) -> ZipInfo:
-    """Return the only table in an archive, besides what systems add to it."""
+def _copied(path: Path, folder: Path) -> Path:
+    with _opened(path) as archive:
+        tables = _tables(archive)
+        if len(tables) != 1:
+            found = f"{len(tables)} tables: {listed(tables)}" if tables else "no table"
+            raise InputError(
+                f"{path} has {found}.", "Unpack it, and give the path of a table or of the folder."
+            )
+        copy = folder / PurePosixPath(tables[0]).name
+        with archive.open(tables[0]) as packed, copy.open("wb") as target:
+            shutil.copyfileobj(packed, target)
+        return copy
+
+
+def _tables(archive: ZipFile) -> list[str]:
     names = {info.filename: PurePosixPath(info.filename) for info in archive.infolist()}
-    tables = [
+    return [
         name
         for name, inner in names.items()
-        if has_table_suffix(Path(inner)) and not inner.name.startswith((".", "_"))
+        if has_table_suffix(inner) and not inner.name.startswith((".", "_"))
         if inner.parts[0] != "__MACOSX"
     ]
-    if len(tables) != 1:
-        found = f"{len(tables)} tables: {listed(tables)}" if tables else "no table"
-        raise InputError(
-            f"{path} has {found}.", "Unpack it, and give the path of a table or of the folder."
-        )
-    return archive.getinfo(tables[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import Format
@@ -55,7 +55,7 @@ UNSUPPORTED = {
 """Other suffixes: the name of the format, and how to convert such a file."""
 
 
-def split_suffixes(path: Path) -> tuple[str, str, str]:
+def split_suffixes(path: PurePath) -> tuple[str, str, str]:
     """Split ``tenders.csv.gz`` into its stem, format suffix and compression suffix."""
     name, compression = _uncompressed(path)
     suffix = Path(name).suffix
@@ -64,7 +64,7 @@ def split_suffixes(path: Path) -> tuple[str, str, str]:
     return name.removesuffix(suffix), suffix, compression
 
 
-def has_table_suffix(path: Path, table_format: Format | None = None) -> bool:
+def has_table_suffix(path: PurePath, table_format: Format | None = None) -> bool:
     """Tell whether the suffix is that of a table: of a certain format, or of any."""
     found = _by_suffix(path)
     return found is not None and table_format in (None, found)
@@ -91,7 +91,7 @@ def format_of(path: Path, stated: Format | None = None) -> Format:
 
 
 def output_format_of(
-    path: Path, stated: Format | None = None, input_format: Format | None = None
+    path: PurePath, stated: Format | None = None, input_format: Format | None = None
 ) -> Format:
     """Return the format of an output: the stated one, else the one of its suffix.
 
@@ -111,7 +111,7 @@ def output_format_of(
     )
 
 
-def _unknown(path: Path) -> str:
+def _unknown(path: PurePath) -> str:
     suffix = _suffix(path)
     if suffix in UNSUPPORTED:
         return f"{path}: {UNSUPPORTED[suffix][0]} is not supported yet; {SUPPORTED}."
@@ -128,15 +128,15 @@ def _json_format(path: Path) -> Format | None:
     return kinds.get(found.kind) if found else None
 
 
-def _by_suffix(path: Path) -> Format | None:
+def _by_suffix(path: PurePath) -> Format | None:
     return SUFFIXES.get(_suffix(path))
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: PurePath) -> str:
     return Path(_uncompressed(path)[0]).suffix.lower()
 
 
-def _uncompressed(path: Path) -> tuple[str, str]:
+def _uncompressed(path: PurePath) -> tuple[str, str]:
     """Return a file's name without its compression suffix, and that suffix."""
     compression = path.suffix if path.suffix.lower() in COMPRESSIONS else ""
     return path.name.removesuffix(compression), compression

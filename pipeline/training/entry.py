@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -86,21 +87,24 @@ def train(
             )
         settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
         check_output(folder, overwrite)
-        reader = _reader(data, text_columns, code_column, csv, excel)
         name = str(data) if isinstance(data, str | PathLike) else "The table"
-        return from_history(reader, name, settings, shown, lambda line: None)  # noqa: ARG005
+        with _opened(data, text_columns, code_column, csv, excel) as reader:
+            return from_history(reader, name, settings, shown, lambda line: None)  # noqa: ARG005
     except PipelineError as error:
         raise in_python(error) from None
 
 
-def _reader(
+@contextmanager
+def _opened(
     data: Data, text_columns: Any, code_column: str, csv: Any, excel: ExcelOptions | None
-) -> Reader:
+) -> Iterator[Reader]:
     asked = Settings(text_columns=text_columns)
     if isinstance(data, pd.DataFrame):
         find_column([*map(str, data.columns)], code_column, "The frame", "--code-column")
-        return frame_reader(data, asked.text_columns, [code_column])
-    return open_table(data, asked, csv=csv, excel=excel)[0].reader
+        yield frame_reader(data, asked.text_columns, [code_column])
+        return
+    with open_table(data, asked, csv=csv, excel=excel) as (source, _):
+        yield source.reader
 
 
 def _path(name: str, value: Any) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -71,6 +73,28 @@ def test_outputs_of_earlier_runs_in_a_folder_are_no_inputs(
     assert code == 0
     run(command, capsys, "data")
     assert files_in(Path("outputs/data.classified")) == TABLES
+
+
+def test_an_archive_in_a_folder_counts_as_its_table(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    members = {
+        "a.zip": ("in.csv.gz", gzip.compress(b"description\nPens\n")),
+        "b.zip": ("in.jsonl", b'{"description": "Pens"}\n'),
+        "maps.zip": ("roads.shp", b"no table"),
+    }
+    for name, (member, content) in members.items():
+        with ZipFile(data / name, "w") as archive:
+            archive.writestr(member, content)
+    (data / "broken.zip").write_bytes(b"PK\x03\x04")
+    code, figures = run(command, capsys, "data", "--output", "out")
+    assert code == 2
+    assert files_in(Path("out")) == sorted([*TABLES, "a.csv.gz", "b.jsonl"])
+    (failed,) = (file for file in figures["files"] if file["state"] == "failed")
+    assert "broken.zip cannot be unpacked" in failed["error"]
+    (data / "broken.zip").unlink()
+    code, figures = run(command, capsys, "data", "--output", "out")
+    assert (code, states(figures)) == (0, ["skipped"] * 5)
 
 
 def test_a_pattern_and_paths_keep_their_layout_below_the_fixed_part(

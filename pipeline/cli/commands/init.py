@@ -30,6 +30,7 @@ FOR_EXAMPLE = {
     "column-prefix": "new_",
     "delimiter": ";",
     "encoding": "cp1252",
+    "endpoint-url": "https://minio.example.com",
     "fail-if-no-match": 0.5,
     "header-row": 3,
     "input-format": "csv",

@@ -31,6 +31,7 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--sheet",
             "--header-row",
             "--limit-rows",
+            "--endpoint-url",
         ),
         "Answer": (
             "--systems",
@@ -112,6 +113,8 @@ def run(**values: Any) -> int:
 
     Several files, a folder or a pattern such as 'data/*.csv' become a folder of the same layout.
     Each file is a job; the same command skips the files that are done.
+
+    Inputs and outputs may be in a bucket: s3://bucket/tenders.csv, gs:// or abfs://.
 
     Settings come from options, then from environment variables (--top is TENDER_PIPELINE_TOP),
     then from the settings file.

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import BatchAnswers
+from pipeline.classification.cloud_sink import ExistingObject
 from pipeline.classification.manifest import Files
-from pipeline.classification.provenance import read_manifest, written_by_us
+from pipeline.classification.provenance import ExistingFile, written_by_us
 from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
 from pipeline.report import Changes, Collected, page, page_file
@@ -28,21 +29,26 @@ class RunReport:
     Args:
         path: where the page goes.
         settings: the settings of the job.
-        output: the file of the enriched table; the run before may have left it there, with its
-            manifest. None if there is no such file.
+        before: the output of the run before, with its manifest; None if there is no such file.
         files: the formats of the job's files.
 
     Raises:
         OutputError: the page cannot be written there.
     """
 
-    def __init__(self, path: Path, settings: Settings, output: Path | None, files: Files) -> None:
+    def __init__(
+        self,
+        path: Path,
+        settings: Settings,
+        before: ExistingFile | ExistingObject | None,
+        files: Files,
+    ) -> None:
         self._file = page_file(path)
         self._file.check(files.overwrite)
-        self._previous = read_manifest(output.resolve()) if output else {}
+        self._previous = before.manifest if before else {}
         self._manifest: Mapping[str, Any] | None = None
         self._collected = Collected(settings)
-        self._open_changes = partial(_changes, output, files, settings)
+        self._open_changes = partial(_changes, before, files, settings)
         self._changes: Changes | None = None
 
     def observe(self, texts: Sequence[str], answers: BatchAnswers) -> None:
@@ -70,11 +76,15 @@ class RunReport:
         return True
 
 
-def _changes(output: Path | None, files: Files, settings: Settings) -> Changes | None:
-    """Return the rows of the output before; None if there is none that this tool wrote."""
-    place = output and output.resolve()
+def _changes(
+    before: ExistingFile | ExistingObject | None, files: Files, settings: Settings
+) -> Changes | None:
+    """Return the rows of the output before; None if there is no file that this tool wrote."""
+    if not isinstance(before, ExistingFile):  # an object would have to be read once more
+        return None
+    place = before.path
     try:
-        if place is None or not place.is_file() or not written_by_us(place):
+        if not place.is_file() or not written_by_us(place):
             return None
         alike = files.input_format == files.output_format
         csv = files.csv if alike else None

@@ -1,0 +1,225 @@
+"""An output in a cloud bucket: written to a temporary file, and uploaded when it is complete."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.classification.provenance import (
+    TOOL,
+    ExistingFile,
+    check_replaceable,
+    is_full_table,
+    manifest_path,
+    parsed_manifest,
+)
+from pipeline.classification.sink import Draft, FileSink, partial_path
+from pipeline.classification.writing import Writing, temporary_writer
+from pipeline.errors import InputError, OutputError
+from pipeline.files.cloud import AnyPath, CloudPath, Storage
+from pipeline.settings import Format
+from pipeline.tables import Batch, Reader, checked, sha256_of
+
+__all__ = ["CloudSink", "ExistingObject", "existing", "sink_at"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ExistingObject:
+    """An object where an output goes, with its manifest.
+
+    Attributes:
+        path: its address.
+        storage: access to the bucket.
+    """
+
+    path: CloudPath
+    storage: Storage
+
+    @cached_property
+    def version(self) -> str | None:
+        """The version of the object; None if there is none."""
+        return self.storage.version(self.path)
+
+    @cached_property
+    def manifest_text(self) -> bytes | None:
+        """The object where its manifest goes; None if there is none."""
+        return self.storage.read(manifest_path(self.path))
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest; empty if this tool wrote none."""
+        return parsed_manifest(self.manifest_text or b"")
+
+    @cached_property
+    def sha256(self) -> str | None:
+        """The SHA-256 of the object, which is only read if the manifest is of another version."""
+        if self.version is None:
+            return None
+        written = self._written
+        if written.get("version") == self.version:
+            return str(written.get("sha256"))
+        with self.storage.local_copy(self.path) as (copy, _):
+            return sha256_of(copy)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this tool wrote the object, and it has not changed since."""
+        return bool(self._written) and self.sha256 in self._written.values()
+
+    @property
+    def _written(self) -> Mapping[str, Any]:
+        written = self.manifest.get("output")
+        return written if isinstance(written, dict) else {}
+
+
+def existing(path: AnyPath, storage: Storage) -> ExistingFile | ExistingObject:
+    """Return what is where an output goes."""
+    if isinstance(path, CloudPath):
+        return ExistingObject(path, storage)
+    return ExistingFile(path.resolve())
+
+
+@dataclass(frozen=True, slots=True)
+class CloudSink:
+    """An output object, with its manifest beside it.
+
+    Attributes:
+        path: where the output goes.
+        output_format: its format.
+        storage: access to the bucket.
+        overwrite, source, sample, keeps_partial: see `pipeline.classification.sink.FileSink`.
+    """
+
+    path: CloudPath
+    output_format: Format
+    storage: Storage
+    overwrite: bool = False
+    source: AnyPath | None = None
+    sample: bool = False
+    keeps_partial: bool = False
+
+    @property
+    def partial(self) -> CloudSink:
+        """The object ``<stem>.partial<suffix>`` beside this one."""
+        return replace(self, path=partial_path(self.path))
+
+    def check(self) -> None:
+        """Refuse to replace what this tool did not write, and try to write.
+
+        Only writing shows that it is permitted. So the manifest is written: the one that is there,
+        or one that says that the job has started.
+        """
+        with _as_output_errors():
+            found = ExistingObject(self.path, self.storage)
+            self._check(found)
+            started = json.dumps({"tool": TOOL, "exit_state": "started"}).encode()
+            mine = found.manifest_text if found.manifest else started
+            self.storage.write(mine, manifest_path(self.path))
+
+    def _check(self, found: ExistingObject) -> None:
+        if self.path == self.source:
+            raise OutputError(f"{self.path} is the input.", "Write elsewhere: --output PATH.")
+        if found.version is not None and not self.overwrite:
+            full = is_full_table(found.manifest)
+            check_replaceable(self.path, found.is_ours, self.sample and full)
+        if found.manifest_text is not None and not found.manifest and not self.overwrite:
+            raise OutputError(
+                f"{manifest_path(self.path)} exists, and this tool did not write it.",
+                "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",
+            )
+
+    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """See `pipeline.classification.sink.Sink.checked`."""
+        return checked(batches, self.output_format)
+
+    @contextmanager
+    def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
+        """Open a temporary file; see `pipeline.classification.sink.Sink.draft`."""
+        with _as_output_errors():
+            found = ExistingObject(self.path, self.storage)
+            self._check(found)
+        name, table = self.path.name, self.output_format
+        with temporary_writer(name, table, reader, new_fields) as (writer, temporary):
+            yield _CloudDraft(writer, temporary, found)
+
+    def discard(self) -> None:
+        """See `pipeline.classification.sink.Sink.discard`."""
+        try:
+            found = ExistingObject(self.path, self.storage)
+            if self.sample and is_full_table(found.manifest):
+                return
+            if found.version is not None and found.is_ours:
+                self.storage.delete(self.path)
+                self.storage.delete(manifest_path(self.path))
+                log.info("Removed %s: the complete table replaces it.", self.path)
+        except (InputError, OutputError) as error:
+            log.warning("%s is out of date and cannot be removed: %s", self.path, error.message)
+
+
+def sink_at(
+    path: AnyPath,
+    output_format: Format,
+    overwrite: bool,
+    source: AnyPath,
+    sample: bool,
+    keeps_partial: bool,
+    storage: Storage,
+) -> FileSink | CloudSink:
+    """Return the sink for a file or an object."""
+    if isinstance(path, CloudPath):
+        options = overwrite, source, sample, keeps_partial
+        return CloudSink(path, output_format, storage, *options)
+    local = source if isinstance(source, Path) else None
+    return FileSink(path, output_format, overwrite, local, sample, keeps_partial)
+
+
+@dataclass(frozen=True, slots=True)
+class _CloudDraft:
+    writer: Writing
+    temporary: Path
+    replaced: ExistingObject
+
+    def commit(self, manifest: Mapping[str, Any]) -> None:
+        """Write the manifest, the object, and its version into the manifest.
+
+        The first manifest has the hashes of this output and of the one that it replaces, so this
+        tool recognises whichever of the two a crash leaves in place. The version then shows
+        without another reading that nobody has changed the object.
+        """
+        old = self.replaced
+        with _as_output_errors():
+            replaces = old.sha256 if old.manifest and old.is_ours else None
+            if old.storage.version(old.path) != old.version:
+                raise OutputError(
+                    f"Somebody else wrote {old.path} while the job ran; it is kept.",
+                    "Move it and run the same command again, or write elsewhere: --output PATH.",
+                )
+            hashes = {"sha256": sha256_of(self.temporary), "replaces_sha256": replaces}
+            self._record(manifest, hashes)
+            version = old.storage.upload(self.temporary, old.path)
+            self._record(manifest, {**hashes, "version": version})
+
+    def _record(self, manifest: Mapping[str, Any], output: Mapping[str, Any]) -> None:
+        path = self.replaced.path
+        record = {**manifest, "output": {"path": str(path), **output}}
+        text = json.dumps(record, indent=2) + "\n"
+        self.replaced.storage.write(text.encode(), manifest_path(path))
+
+
+@contextmanager
+def _as_output_errors() -> Iterator[None]:
+    """Raise errors of reading what is there as errors of the output."""
+    try:
+        yield
+    except InputError as error:
+        raise OutputError(error.message, error.hint) from error

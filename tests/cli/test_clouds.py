@@ -1,0 +1,317 @@
+"""Tables in buckets, in and out, with a real S3-compatible server on loopback."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+import pipeline
+from pipeline.classification.cloud_sink import CloudSink
+from pipeline.cli.inputs import find_files
+from pipeline.errors import InputError, OutputError
+from pipeline.files.cloud import CloudPath, Storage
+from pipeline.tables import open_reader
+from tests.cli.test_many import run, states
+from tests.cli.test_run import Command, command
+from tests.files.object_store import Fault, ObjectStore, serving
+from tests.paid.conftest import service
+from tests.paid.serving import Service
+from tests.paid.serving import serving as serving_paid
+
+__all__ = ["command", "service"]
+
+pytestmark = pytest.mark.usefixtures("credentials")
+
+SECRET = "qT3-secret-access-key"
+BUCKET = CloudPath("s3:", "bucket")
+TABLE, OUTPUT = BUCKET / "in" / "t.csv", BUCKET / "out" / "t.csv"
+MANIFEST = OUTPUT.with_name("t.csv.manifest.json")
+TEXT = b"id;description\r\n007;Road marking\r\n008;\r\n009;Office chairs\r\n" * 20
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ObjectStore]:
+    with serving() as store:
+        yield store
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture
+def store(server: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
+    """Return the server with one table in its bucket."""
+    monkeypatch.setenv("TENDER_PIPELINE_ENDPOINT_URL", server.url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+    server.reset("bucket")
+    storage = Storage(server.url)
+    storage.write(TEXT, TABLE)
+    server.requests.clear()
+    return server
+
+
+@pytest.fixture
+def storage(store: ObjectStore) -> Storage:
+    return Storage(store.url)
+
+
+ENGINE = ("--systems", "psc", "--engine", "lexical")
+
+
+def test_a_table_goes_from_bucket_to_bucket_as_between_files(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("t.csv").write_bytes(TEXT)
+    assert command("run", "t.csv", "--output", "here.csv", *ENGINE) == 0
+    assert command("run", TABLE, "--output", OUTPUT, *ENGINE) == 0
+    said = "".join(capsys.readouterr())
+    assert store.requests.count("GET /bucket/in/t.csv") == 1
+    assert storage.read(OUTPUT) == Path("here.csv").read_bytes()
+    record = json.loads(storage.read(MANIFEST) or b"")
+    assert record["input"]["path"] == str(TABLE)
+    assert record["input"]["version"] == storage.version(TABLE)
+    assert record["output"]["path"] == record["summary"]["output"] == str(OUTPUT)
+    assert record["output"]["version"] == storage.version(OUTPUT)
+    assert f"output: {OUTPUT}" in said
+    for secret in (SECRET, "AKIAIOSFODNN7"):
+        assert secret not in said + json.dumps(record)
+
+
+def test_the_default_output_of_an_object_is_a_file(command: Command, store: ObjectStore) -> None:
+    assert command("run", TABLE, *ENGINE, "--limit-rows", 2) == 0
+    assert Path("outputs/t.classified.sample-2.csv").is_file()
+    assert command("run", TABLE, *ENGINE, "--output", "-") == 0
+    assert command("plan", TABLE) == 0
+
+
+def test_an_object_that_this_tool_wrote_is_replaced_unread_and_others_are_kept(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("run", TABLE, "--output", OUTPUT, *ENGINE)
+    assert command(*arguments) == command(*arguments, "--top", 2) == 0
+    assert "GET /bucket/out/t.csv" not in store.requests
+    assert command(*arguments, "--limit-rows", 1) == 2
+    assert "holds a full table" in capsys.readouterr().err
+    storage.write(b"mine", OUTPUT)
+    assert command(*arguments) == 2
+    assert f"{OUTPUT} exists, and its manifest does not prove" in capsys.readouterr().err
+    assert storage.read(OUTPUT) == b"mine"
+    assert command(*arguments, "--overwrite") == 0
+    assert command("run", TABLE, "--output", TABLE, *ENGINE, "--overwrite") == 2
+    assert f"{TABLE} is the input." in capsys.readouterr().err
+    storage.write(b"mine", MANIFEST)
+    storage.delete(OUTPUT)
+    assert command(*arguments) == 2
+    assert storage.read(MANIFEST) == b"mine"
+
+
+def test_a_job_that_died_while_writing_is_done_again(
+    command: Command, store: ObjectStore, storage: Storage
+) -> None:
+    """The manifest is written before and after the object; the process may die in between."""
+    arguments = ("run", TABLE, "--output", OUTPUT, *ENGINE)
+    assert command(*arguments) == 0
+    first = storage.read(OUTPUT)
+    for written, is_old in ((1, True), (2, False)):
+        allowed = Fault("PUT /bucket/out/.*", lambda: None, times=1 + written)  # and the check's
+        store.faults[:] = [allowed, Fault("PUT .*", "denied")]
+        assert command(*arguments, "--top", 2) == 2
+        assert (storage.read(OUTPUT) == first) == is_old
+    store.faults.clear()
+    assert command(*arguments) == 0
+    assert storage.read(OUTPUT) == first
+
+
+def test_an_output_that_somebody_else_wrote_meanwhile_is_kept(
+    storage: Storage, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_bytes(TEXT)
+    reader = open_reader(table, ["description"])
+    with (
+        pytest.raises(OutputError, match="Somebody else wrote"),
+        CloudSink(OUTPUT, "csv", storage).draft(reader, ()) as draft,
+    ):
+        draft.writer.close({})
+        storage.write(b"mine", OUTPUT)
+        draft.commit({})
+    assert storage.read(OUTPUT) == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("table", "faults", "said"),
+    [
+        ("s3://nobody/t.csv", [], "cannot be read: there is no such bucket"),
+        ("s3://bucket/in/none.csv", [], "cannot be read: there is no such object"),
+        (TABLE, [Fault("HEAD /bucket/in", "denied")], "cannot be read: access is denied"),
+        (TABLE, [Fault("GET /bucket/in", "throttled")], "throttling"),
+        (TABLE, [Fault("GET /bucket/in", "cut")], "the connection was cut"),
+        (TABLE, [Fault("(POST|PUT) /bucket/out", "denied")], f"{MANIFEST} cannot be written"),
+    ],
+)
+def test_a_store_that_refuses_is_a_clear_error_before_anything_is_bought(
+    command: Command,
+    store: ObjectStore,
+    service: Service,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    table: Any,
+    faults: list[Fault],
+    said: str,
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    store.faults[:] = faults
+    paid = ("--systems", "cpv", "--ledger", tmp_path / "ledger.db", "--rate", "none")
+    with serving_paid(service.app()) as url:
+        code = command("run", table, "--output", OUTPUT, "--base-url", url, *paid)
+    assert code == 2
+    assert service.asked == []
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
+    assert SECRET not in error
+
+
+@pytest.mark.parametrize("answer", ["throttled", "cut"])
+def test_a_store_that_refuses_once_is_asked_again(
+    command: Command, store: ObjectStore, storage: Storage, answer: Any
+) -> None:
+    store.faults[:] = [Fault("GET /bucket/in/t.csv", answer, times=1)]
+    assert command("run", TABLE, "--output", OUTPUT, *ENGINE) == 0
+    assert store.requests.count("GET /bucket/in/t.csv") == 2
+    assert len(list(csv.reader((storage.read(OUTPUT) or b"").decode().splitlines()))) == 80
+
+
+def test_an_object_that_changes_or_vanishes_while_it_is_read_is_an_error(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for method, said in (("PUT", "changed while"), ("DELETE", "there is no such object")):
+        happens = partial(store.call, method, "/bucket/in/t.csv", TEXT.lower())
+        store.faults[:] = [Fault("GET /bucket/in/t.csv", happens, times=1)]
+        assert command("run", TABLE, "--output", OUTPUT, *ENGINE) == 2
+        assert said in capsys.readouterr().err
+        assert storage.read(OUTPUT) is None
+
+
+def test_an_endpoint_that_does_not_answer_is_an_error(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("run", TABLE, "--endpoint-url", "http://127.0.0.1:1") == 2
+    assert "does not answer" in capsys.readouterr().err
+
+
+FILES = {
+    "data/2024/a.csv": b"description\nChairs\n",
+    "data/2024/b.jsonl": b'{"description": "Pens"}\n',
+    "data/2025/a.csv": b"description\nRoads\n",
+    "data/notes.md": b"no table",
+    "data/_SUCCESS": b"",
+    "data/coded.csv": b"description\nours\n",
+    "data/coded.csv.manifest.json": b"{}",
+}
+
+
+def test_a_folder_in_a_bucket_keeps_its_layout_and_done_objects_are_not_read_again(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, content in FILES.items():
+        storage.write(content, BUCKET / name)
+    arguments = (BUCKET / "data", "--output", BUCKET / "coded")
+    code, figures = run(command, capsys, *arguments)
+    assert (code, states(figures)) == (0, ["done"] * 3)
+    found = {path.relative_to(BUCKET / "coded") for path in storage.files(BUCKET / "coded")}
+    assert found > {CloudPath("2024/a.csv"), CloudPath("2024/b.jsonl"), CloudPath("2025/a.csv")}
+    store.requests.clear()
+    storage.write(b"description\nTables\n", BUCKET / "data/2024/a.csv")
+    assert states(run(command, capsys, *arguments)[1]) == ["done", "skipped", "skipped"]
+    read = [each for each in store.requests if each.startswith("GET /bucket/data/")]
+    assert read == ["GET /bucket/data/2024/a.csv"]
+
+
+def test_a_pattern_finds_objects_as_it_finds_files(storage: Storage) -> None:
+    for name in FILES:
+        storage.write(b"", BUCKET / name)
+    for pattern, names in (
+        ("data/*/a.csv", ["2024/a.csv", "2025/a.csv"]),
+        ("data/2024/[b-z].*", ["b.jsonl"]),
+        ("data/**/b*", ["2024/b.jsonl"]),
+        ("data/**/*.md", ["notes.md"]),
+    ):
+        found = find_files([BUCKET / pattern], Path("out"), None, storage)
+        assert [file.output for file in found.files] == [Path("out") / name for name in names]
+    with pytest.raises(InputError, match=r"s3://bucket/data/\*\.zip has no table"):
+        find_files([BUCKET / "data" / "*.zip"], Path("out"), None, storage)
+
+
+def test_files_go_to_a_bucket_and_objects_to_a_folder(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("data").mkdir()
+    Path("data/a.csv").write_bytes(TEXT)
+    assert run(command, capsys, "data", TABLE, "--output", BUCKET / "all")[0] == 0
+    assert {path.name for path in storage.files(BUCKET / "all")} > {"a.csv", "t.csv"}
+    assert run(command, capsys, BUCKET / "in", "--output", "here")[0] == 0
+    assert Path("here/t.csv").read_bytes() == storage.read(BUCKET / "all" / "t.csv")
+    code = command("run", "data", "--output", TABLE)
+    assert (code, f"{TABLE} is not a folder" in capsys.readouterr().err) == (2, True)
+    assert command("run", BUCKET / "none" / "*.csv", "--output", "here") == 2
+
+
+def test_python_classifies_an_object_and_reads_the_result_back(
+    store: ObjectStore, storage: Storage
+) -> None:
+    result = pipeline.classify(str(TABLE), systems="psc", engine="lexical", output=str(OUTPUT))
+    assert str(result.summary.output) == str(OUTPUT)
+    assert len(result.to_pandas()) == 60 + 19  # the header is repeated
+    with pytest.raises(InputError, match=r"s3://bucket/in/none\.csv cannot be read"):
+        pipeline.plan("s3://bucket/in/none.csv")
+
+
+def test_an_object_may_be_an_archive(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ZipFile("t.zip", "w") as archive:
+        archive.writestr("t.csv", TEXT)
+        archive.writestr("other.csv", TEXT)
+    storage.upload(Path("t.zip"), BUCKET / "t.zip")
+    assert command("run", BUCKET / "t.zip") == 2
+    assert "s3://bucket/t.zip has 2 tables" in capsys.readouterr().err
+    with ZipFile("t.zip", "w") as archive:
+        archive.writestr("t.csv", TEXT)
+    storage.upload(Path("t.zip"), BUCKET / "t.zip")
+    assert command("run", BUCKET / "t.zip", "--output", OUTPUT, *ENGINE) == 0
+
+
+def test_an_outdated_partial_output_is_deleted(store: ObjectStore, storage: Storage) -> None:
+    sink = CloudSink(OUTPUT, "csv", storage).partial
+    assert str(sink.path) == "s3://bucket/out/t.partial.csv"
+    sink.discard()
+    pipeline.classify(str(TABLE), systems="psc", engine="lexical", output=str(sink.path))
+    sink.discard()
+    assert storage.version(sink.path) is None
+    storage.write(b"mine", sink.path)
+    sink.discard()
+    assert storage.read(sink.path) == b"mine"
+
+
+@pytest.mark.parametrize("option", ["--report", "--ledger"])
+def test_reports_and_ledgers_are_local(
+    command: Command, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert command("run", "t.csv", option, "s3://bucket/x") == 2
+    assert f"Give {option} a local path." in capsys.readouterr().err
+    assert not Path("s3:").exists()
