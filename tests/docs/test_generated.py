@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.metadata import requires
 from typing import Any
 
 import click
 import pytest
+from packaging.requirements import Requirement
 
 import pipeline
 from generated import ASKED, PARTS, filled
 from generated.commands import all_commands, commands, option_names
+from generated.dependencies import EXTRAS, dependencies
 from generated.markdown import table
 from pipeline import errors
 from pipeline.cli.app import COMMANDS
@@ -65,6 +68,22 @@ def test_every_public_name_is_there() -> None:
     text = PARTS["python-api"]()
     found = re.findall(r"^\.\. auto\w+:: pipeline\.(\w+)$", text, re.MULTILINE)
     assert sorted(found) == sorted(pipeline.__all__)
+
+
+def test_every_dependency_is_there_with_the_licence_that_it_states() -> None:
+    needs = [Requirement(line) for line in requires("tender-pipeline") or ()]
+    named = [one.name for one in needs if one.marker is None or "service" in str(one.marker)]
+    lines = {
+        name.strip(): [cell.strip() for cell in cells]
+        for name, *cells in (line.strip("| ").split("|") for line in dependencies().splitlines())
+    }
+    assert [name for name in named if name not in {*lines, "tender-pipeline"}] == []
+    assert lines["pandas"][0] == "always"
+    assert "BSD" in lines["pandas"][2]
+    assert lines["starlette"][0] == "service"
+    assert "python-dateutil" in lines  # which pandas needs
+    assert "pytest" not in lines
+    assert {kind for kind, *_ in list(lines.values())[2:]} == {"always", *EXTRAS}
 
 
 def test_every_error_is_there() -> None:

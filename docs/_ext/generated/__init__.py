@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from generated.columns import columns
 from generated.commands import commands
+from generated.dependencies import dependencies
 from generated.errors import errors, service_errors
 from generated.http_api import examples, fields, paths
 from generated.manifest import manifest_example
@@ -26,6 +27,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "accounts-schema": accounts_schema,
     "columns": columns,
     "commands": commands,
+    "dependencies": dependencies,
     "errors": errors,
     "export-columns": export_columns,
     "http-examples": examples,
