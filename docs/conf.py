@@ -15,7 +15,7 @@ copyright = f"2026, {author}"  # noqa: A001 - Sphinx's name
 release = installed("tender-pipeline")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "generated"]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "**.ipynb"]
 
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3

@@ -96,8 +96,10 @@ def _sbom(python: Path, path: Path) -> None:
 
 def _run(*command: str, cwd: Path | None = None) -> None:
     print("+", *command, flush=True)
-    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    subprocess.run(command, check=True, cwd=cwd, env=without)  # noqa: S603 - all are our own
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    if cwd is not None:
+        environment["HOME"] = str(cwd)  # the ledger and the settings are not the user's
+    subprocess.run(command, check=True, cwd=cwd, env=environment)  # noqa: S603 - all are our own
 
 
 if __name__ == "__main__":

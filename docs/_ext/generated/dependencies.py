@@ -62,8 +62,8 @@ def licence(name: str) -> str:
         for line in about.get_all("Classifier") or ()
         if line.startswith("License :: ") and line != "License :: OSI Approved"
     ]
-    expression, free = (about[key] if key in about else "" for key in STATED)
-    stated = expression or ", ".join(classifiers) or free
+    expression, free = (about.get_all(key) or () for key in STATED)
+    stated = next(filter(None, [*expression, ", ".join(classifiers), *free]), "")
     short = stated.strip().partition("\n")[0]
     return short if 0 < len(short) <= LONGEST else "see its licence file"
 
