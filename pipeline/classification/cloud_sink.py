@@ -127,6 +127,10 @@ class CloudSink:
             self.storage.write(mine, manifest_path(self.path))
 
     def _check(self, found: ExistingObject) -> None:
+        if not self.path.key:
+            raise OutputError(
+                f"{self.path} is a bucket.", f"Name an object: --output {self.path}/FILE."
+            )
         if self.path == self.source:
             raise OutputError(f"{self.path} is the input.", "Write elsewhere: --output PATH.")
         if found.version is not None and not self.overwrite:

@@ -186,6 +186,27 @@ def test_a_store_that_refuses_is_a_clear_error_before_anything_is_bought(
     assert SECRET not in error
 
 
+def test_a_job_that_stops_is_continued_by_the_same_command_and_buys_nothing_twice(
+    command: Command,
+    storage: Storage,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    terms = ("--systems", "cpv", "--ledger", tmp_path / "ledger.db", "--rate", "none", "--partial")
+    partial_output = OUTPUT.with_name("t.partial.csv")
+    with serving_paid(service.app()) as url:
+        arguments = ("run", TABLE, "--output", OUTPUT, "--base-url", url, "--workers", 1, *terms)
+        assert command(*arguments, "--max-cost", "0.00016") == 5
+        assert b"pending" in (storage.read(partial_output) or b"")
+        assert storage.read(OUTPUT) is None
+        assert command(*arguments) == 0
+    assert len(service.asked) == 3  # distinct texts, the repeated header among them
+    assert b"pending" not in (storage.read(OUTPUT) or b"pending")
+    assert storage.read(partial_output) is None
+
+
 @pytest.mark.parametrize("answer", ["throttled", "cut"])
 def test_a_store_that_refuses_once_is_asked_again(
     command: Command, store: ObjectStore, storage: Storage, answer: Any
@@ -266,6 +287,8 @@ def test_files_go_to_a_bucket_and_objects_to_a_folder(
     assert {path.name for path in storage.files(BUCKET / "all")} > {"a.csv", "t.csv"}
     assert run(command, capsys, BUCKET / "in", "--output", "here")[0] == 0
     assert Path("here/t.csv").read_bytes() == storage.read(BUCKET / "all" / "t.csv")
+    assert command("run", TABLE, "--output", BUCKET, "--output-format", "csv") == 2
+    assert f"{BUCKET} is a bucket." in capsys.readouterr().err
     code = command("run", "data", "--output", TABLE)
     assert (code, f"{TABLE} is not a folder" in capsys.readouterr().err) == (2, True)
     assert command("run", BUCKET / "none" / "*.csv", "--output", "here") == 2
