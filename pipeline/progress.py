@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # it imports asyncio, which a display does not need
     from pipeline.interruption import Interruption
 
 __all__ = [
+    "FIELDS",
     "Advance",
     "Count",
     "Display",
@@ -44,6 +45,9 @@ MOMENT = 1.0
 """The seconds after which a notebook shows a bar without being asked."""
 
 SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "calls": 30.0}
+
+FIELDS = "fields"
+"""The name in `extra` of what a log line says in figures, for logs that programs read."""
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +111,8 @@ def log_lines(total: int, unit: Unit = "rows") -> Iterator[Count]:
         if not note:
             rate = total_done / (now - started)
             note = f"{rate:,.0f} {unit}/s, {(total - total_done) / rate:,.0f} s left"
-        log.info(f"{total_done:,} of {total:,} {unit}, {note}")
+        figures = {"event": "progress", "done": total_done, "total": total, "unit": unit}
+        log.info(f"{total_done:,} of {total:,} {unit}, {note}", extra={FIELDS: figures})
 
     yield advance
 

@@ -4,40 +4,83 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended, leaving_at_once, listen
 
 __all__ = ["main"]
+
+UNEXPECTED = 1
+
+DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
     with leaving_at_once():
         _check_platform()
-        import click
-
         from pipeline.cli.app import app
-        from pipeline.errors import PipelineError
+    args, debug = _without_debug(sys.argv[1:])
     try:
         _open_closed_streams()
         listen()
-        code = app(prog_name="tender-pipeline", standalone_mode=False)
-    except PipelineError as error:
-        _complain(f"Error: {error.message}\n{error.hint}")
-        code = error.exit_code
-    except click.ClickException as error:
-        with suppress(OSError):
-            error.show()
-        code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        _complain(ended(INTERRUPTED))
-        code = INTERRUPTED
+        code = app(args, prog_name="tender-pipeline", standalone_mode=False)
     except SystemExit as stop:
         code = stop.code
         if code in ENDED:
-            _complain(ended(code))
+            code = _failed(stop)
+    except BaseException as error:
+        if debug:
+            traceback.print_exc()
+        code = _failed(error)
     sys.exit(code)
+
+
+def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
+    """Return the arguments without ``--debug``, which may be anywhere, and whether it was there."""
+    end = args.index("--") if "--" in args else len(args)
+    rest = [each for each in args[:end] if each != "--debug"]
+    variable = os.environ.get(DEBUG_VARIABLE, "").strip().lower() in ("1", "true", "yes", "on")
+    return [*rest, *args[end:]], variable or len(rest) < end
+
+
+def _failed(error: BaseException) -> Any:
+    """Print why the command failed, and return its exit code."""
+    import click
+
+    from pipeline.cli.output.complaints import complain, complain_of_usage, complain_of_words
+    from pipeline.errors import PipelineError
+
+    match error:
+        case PipelineError(exit_code=code):
+            complain(error)
+        case click.ClickException(exit_code=code):
+            complain_of_usage(error)
+        case click.Abort() | KeyboardInterrupt():
+            code = INTERRUPTED
+            complain_of_words(ended(INTERRUPTED), code)
+        case SystemExit(code=code):
+            complain_of_words(ended(int(str(code))), int(str(code)))
+        case _:
+            code = UNEXPECTED
+            complain(_unexpected(error))
+    return code
+
+
+def _unexpected(error: BaseException) -> Any:
+    """Return the error to print for one that nobody foresaw."""
+    from pipeline.errors import PipelineError
+
+    what = f"{type(error).__name__}: {error}".rstrip(": ")
+    found = PipelineError(
+        f"An unexpected error, which is a mistake in tender-pipeline: {what}",
+        "Run the same command with --debug to see where it happened, and report that.",
+    )
+    found.exit_code = UNEXPECTED
+    return found
 
 
 def _check_platform() -> None:

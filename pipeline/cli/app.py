@@ -16,6 +16,10 @@ COMMANDS = {
         "Open, top up and check accounts of the service.",
     ),
     "codes": ("pipeline.cli.commands.codes", "Show, search and add code tables."),
+    "completion": (
+        "pipeline.cli.commands.completion",
+        "Print what makes a shell complete commands.",
+    ),
     "doctor": (
         "pipeline.cli.commands.doctor",
         "Check what a run needs on this machine, and say what to do.",
@@ -73,5 +77,11 @@ class _Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="tender-pipeline")
+@click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    help="Show where an error happened. It may be anywhere in the command.",
+)
 def app() -> None:
     """Tables of public tenders in, procurement codes out: CPV, PSC, UNSPSC and NAICS."""

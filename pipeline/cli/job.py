@@ -22,14 +22,15 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.sink import FileSink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import log_to_stderr, progress_display, say
-from pipeline.cli.output.run import exit_code, report, warn
+from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
+from pipeline.cli.output.run import exit_code, report
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.files.cloud import CloudPath, Storage
 from pipeline.languages import LANGUAGES
+from pipeline.progress import FIELDS
 from pipeline.settings import Format, Settings, parse_systems
 from pipeline.tables import format_of, local_table, open_reader, output_format_of
 
@@ -78,7 +79,7 @@ class Terms:
         Raises:
             PipelineError: an option is wrong.
         """
-        log_to_stderr()
+        log_to_stderr(options.quiet, options.log_format == "json")
         confirm_found_file(click.get_current_context())
         models = opened(options.models, parse_systems(options.systems))
         storage = Storage(options.endpoint_url)
@@ -158,8 +159,14 @@ def _sink(
 
 def _run(this: Job) -> int:
     summary = classified(this)
-    text = json.dumps(summary.to_dict()) if this.options.as_json else str(summary)
-    report(text, beside_the_table=this.options.to_standard_output)
+    options = this.options
+    report(
+        summary,
+        json.dumps(summary.to_dict()) if options.as_json else str(summary),
+        as_json=options.as_json,
+        quiet=options.quiet,
+        beside_the_table=options.to_standard_output,
+    )
     return exit_code(summary, this.terms.settings)
 
 
@@ -171,7 +178,9 @@ def classified(this: Job) -> Summary:
     """
     terms = this.terms
     systems = ", ".join(terms.settings.systems)
-    log.info("%s: %s, %s", this.options.input_paths[0], systems, _answerer(terms.service))
+    started = {"event": "started", "input": str(this.options.input_paths[0]), "systems": systems}
+    words = f"{this.options.input_paths[0]}: {systems}, {_answerer(terms.service)}"
+    log.info("%s", words, extra={FIELDS: started})
     if titles := _title_languages(terms.settings):
         log.info("%s", titles)
     for system, model in terms.models.items():

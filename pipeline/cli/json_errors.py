@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.output.complaints import USAGE
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
@@ -21,8 +22,6 @@ __all__ = ["JsonErrors"]
 VARIABLE = "TENDER_PIPELINE_JSON"
 
 AGAIN = "Run the same command again."
-
-USAGE = "See all options: tender-pipeline run --help."
 
 
 class JsonErrors(click.Command):

@@ -10,14 +10,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-import click
-
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.manifest import was_done
 from pipeline.classification.summary import Summary, combined
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import Terms, classified, files_of, opened_job, plan_job, planned, run_job
-from pipeline.cli.output.console import on_terminal, say
+from pipeline.cli.output.complaints import complain
+from pipeline.cli.output.console import notice, on_terminal, say
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code, report
 from pipeline.cli.run_options import RunOptions
 from pipeline.errors import LedgerError, PipelineError, SettingsError
@@ -89,9 +88,9 @@ def run_all(options: RunOptions) -> int:
         outcomes.extend(_outcomes(files, options, terms))  # keeps those before an interrupt
     except (KeyboardInterrupt, SystemExit):
         done = sum(outcome.state in ("done", "skipped") for outcome in outcomes)
-        click.echo(f"{done} of {len(files)} files are done; the same command continues.", err=True)
+        notice(f"{done} of {len(files)} files are done; the same command continues.")
         raise
-    _report(outcomes, len(files), folder, options.as_json)
+    _report(outcomes, len(files), folder, options)
     return max((outcome.exit_code for outcome in outcomes), key=_severity)
 
 
@@ -198,7 +197,7 @@ def _outcome(options: RunOptions, file: InputFile, terms: Terms) -> _Outcome:
     except LedgerError:
         raise
     except PipelineError as error:
-        click.echo(f"Error: {error.message}\n{error.hint}", err=True)
+        complain(error)
         return _Outcome(file, "failed", error.exit_code, error=error)
     if summary.parked:
         return _Outcome(file, "stopped", summary.parked.exit_code, _cost(summary), summary)
@@ -258,19 +257,18 @@ def _severity(code: int) -> int:
     return SEVERITY.index(code) if code in SEVERITY else len(SEVERITY)
 
 
-def _report(outcomes: Sequence[_Outcome], files: int, folder: AnyPath, as_json: bool) -> None:
+def _report(outcomes: Sequence[_Outcome], files: int, folder: AnyPath, options: RunOptions) -> None:
     """Print what became of all files."""
     summaries = [outcome.summary for outcome in outcomes if outcome.summary]
     whole = replace(combined(summaries), output=folder) if summaries else None
     counts = {name: sum(outcome.state == name for outcome in outcomes) for name in WORDS}
     counts["not_started"] = files - len(outcomes)
-    if as_json:
-        each = [outcome.to_dict() for outcome in outcomes]
-        figures = {**counts, "summary": whole and whole.to_dict(), "files": each}
-        report(json.dumps(figures), beside_the_table=False)
-        return
+    each = [outcome.to_dict() for outcome in outcomes]
+    figures = {**counts, "summary": whole and whole.to_dict(), "files": each}
     words = [f"{count:,} {WORDS[name]}" for name, count in counts.items() if count]
     lines = [str(whole)] if whole else []
     lines += [f"{o.file.path}: {o.error.message}" for o in outcomes if o.error]
     lines.append(f"{files:,} file{'' if files == 1 else 's'}: {', '.join(words)}")
-    report("\n".join(lines), beside_the_table=False)
+    text = json.dumps(figures) if options.as_json else "\n".join(lines)
+    as_json, quiet = options.as_json, options.quiet
+    report(whole, text, as_json=as_json, quiet=quiet, beside_the_table=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import click
+from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
 from pipeline.files.cloud import CloudPath, as_path
@@ -34,9 +35,31 @@ Declare: TypeAlias = Callable[..., Declaration]
 
 
 class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """One or more names: separated by commas in an environment variable, a list in TOML."""
+    """One or more names: separated by commas in an environment variable, a list in TOML.
+
+    Args:
+        choices: the names that a shell completes.
+        folders: whether they are folders, which a shell completes.
+    """
 
     name = "name"
+
+    def __init__(self, choices: Sequence[str] = (), folders: bool = False) -> None:
+        self._choices = choices
+        self._folders = folders
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's shape
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Return what the last of the names, which commas separate, may be."""
+        if self._folders:
+            return [CompletionItem(incomplete, type="dir")]
+        *before, last = incomplete.split(",")
+        rest = [name for name in self._choices if name not in before and name.startswith(last)]
+        return [CompletionItem(",".join([*before, name])) for name in rest]
 
     def split_envvar_value(self, rv: str) -> list[str]:
         """Return the names between the commas, without the spaces around them."""

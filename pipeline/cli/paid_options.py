@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pipeline.cli.options import LocalPath, declared, option
+from pipeline.cli.output.console import warn
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
 from pipeline.settings import KEY_VARIABLE
@@ -123,7 +124,7 @@ class PaidOptions:
                 on_unconfirmed=self.on_unconfirmed,
             )
         for warning in warned:
-            click.echo(f"Warning: {warning.message}", err=True)
+            warn(str(warning.message))
         return service
 
     def _api_key(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -24,6 +24,7 @@ from pipeline.cli.options import (
 from pipeline.cli.paid_options import PaidOptions, terms_options, yes
 from pipeline.cli.settings_file import settings_file
 from pipeline.files.cloud import AnyPath
+from pipeline.languages import LANGUAGES
 from pipeline.settings import (
     ENGINES,
     FORMATS,
@@ -58,7 +59,7 @@ run_options = declared(
     option(
         "--systems",
         default=",".join(SYSTEMS),
-        type=Names(),
+        type=Names(SYSTEMS),
         help="Classification systems, comma-separated.",
     ),
     option(
@@ -94,13 +95,16 @@ run_options = declared(
         "--model",
         "models",
         multiple=True,
-        type=Names(),
+        type=Names(folders=True),
         help="The folder of a learned model (see train); repeat it for several systems.",
     ),
     option("--explain", is_flag=True, help="Add the words that decided the best match."),
     option(
         "--language",
         default="en",
+        shell_complete=lambda _context, _option, start: [
+            language for language in LANGUAGES if language.startswith(start)
+        ],
         help="The language of the CPV titles: de, fr, pl, ... PSC, UNSPSC and NAICS have English "
         "titles only.",
     ),
@@ -136,6 +140,13 @@ run_options = declared(
         "AWS_ENDPOINT_URL, or Amazon's]",
     ),
     as_json(option),
+    option("--quiet", is_flag=True, help="Print errors only: no progress, log or summary."),
+    option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="Write the log, and errors, as text or as one JSON object per line.",
+    ),
     option(
         "--config",
         type=click.Path(path_type=Path),
@@ -166,6 +177,8 @@ class RunOptions(PaidOptions, DialectOptions):
         overwrite: replace an output that this tool did not write.
         output_format: the output's format, if its name does not show it.
         as_json: print the summary as JSON.
+        quiet: print errors only.
+        log_format: the format of the log on standard error.
         report: where to write a page about the run; None for none.
         partial: write the table so far if the run stops early.
     """
@@ -190,6 +203,8 @@ class RunOptions(PaidOptions, DialectOptions):
     overwrite: bool
     output_format: Format | None
     as_json: bool
+    quiet: bool
+    log_format: Literal["text", "json"]
     report: Path | None
     partial: bool
 

@@ -1,13 +1,25 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import re
 import sys
+from collections.abc import Iterator
 
 import pytest
 
-from pipeline.cli.output.console import log_to_stderr
+from pipeline.cli.output.console import log_to_stderr, notice, progress_display, warn
+from pipeline.progress import bar, log_lines, silent
+
+
+@pytest.fixture(autouse=True)
+def level() -> Iterator[None]:
+    """Give the package's log its level back."""
+    log = logging.getLogger("pipeline")
+    before = log.level
+    yield
+    log.setLevel(before)
 
 
 class Terminal(io.StringIO):
@@ -32,3 +44,48 @@ def test_lines_of_the_log_have_utc_times_and_levels_in_a_file(
     log_to_stderr()
     logging.getLogger("pipeline.test").warning("the disk is full")
     assert re.fullmatch(line, stream.getvalue())
+
+
+def test_quiet_shows_errors_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    log_to_stderr()
+    assert progress_display() is bar
+    warn("odd")
+    assert stream.getvalue() == "Warning: odd\n"
+    log_to_stderr(quiet=True)
+    assert progress_display() is progress_display(log_lines) is silent
+    warn("odd")
+    notice("bought")
+    logging.getLogger("pipeline.test").warning("the disk is nearly full")
+    logging.getLogger("pipeline.test").error("the disk is full")
+    assert stream.getvalue() == "Warning: odd\nthe disk is full\n"
+
+
+def test_each_line_of_a_json_log_is_an_object_with_time_level_event_and_fields(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    log_to_stderr(as_json=True)
+    assert progress_display() is log_lines
+    warn("line 1\nline 2")
+    notice("1 call: 0.1 USD")
+    monkeypatch.setattr("pipeline.progress.SECONDS_BETWEEN_LINES", {"rows": 0.0})
+    with progress_display()(3) as advance:
+        advance(2)
+    try:
+        raise ValueError("odd")
+    except ValueError:
+        logging.getLogger("pipeline.test").exception("failed")
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    for line in lines:
+        assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time"))
+    warning, noticed, progress, failed = lines
+    assert warning == {"level": "warning", "event": "warning", "message": "line 1\nline 2"}
+    assert noticed == {"level": "info", "event": "notice", "message": "1 call: 0.1 USD"}
+    assert progress.pop("message").startswith("2 of 3 rows, ")
+    figures = {"done": 2, "total": 3, "unit": "rows"}
+    assert progress == {"level": "info", "event": "progress", **figures}
+    assert failed.pop("traceback").endswith("ValueError: odd")
+    assert failed == {"level": "error", "event": "log", "message": "failed"}

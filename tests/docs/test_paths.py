@@ -56,7 +56,7 @@ def test_every_option_that_is_named_exists(document: Path) -> None:
         for code in inline(document.read_text("utf-8"))
         for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", code)
     }
-    assert named <= known | OF_OTHERS | {"--help"}
+    assert named <= known | OF_OTHERS | {"--help", "--debug"}
 
 
 def test_where_to_change_things_names_a_file_and_a_test_each() -> None:

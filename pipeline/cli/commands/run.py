@@ -70,6 +70,8 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--column-prefix",
             "--report",
             "--json",
+            "--quiet",
+            "--log-format",
         ),
     }
     essential: ClassVar = (

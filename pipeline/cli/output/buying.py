@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pipeline.cli.output.console import on_terminal, progress_display
+from pipeline.cli.output.console import notice, on_terminal, progress_display
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
@@ -21,9 +21,10 @@ def open_purchase(service: PaidService, settings: Settings, identity: str, sure:
     """
 
     def confirm(estimate: Estimate) -> bool:
-        click.echo(described(service, estimate), err=True)
         if sure or service.has_cost_limit or not on_terminal():
+            notice(described(service, estimate))
             return True
+        click.echo(described(service, estimate), err=True)
         return click.confirm("Buy?", err=True)
 
     return Purchase(service, settings, identity, progress_display(), confirm)

@@ -10,18 +10,27 @@ import time
 
 import click
 
+from pipeline.cli.output.json_log import JsonLines, is_json
 from pipeline.errors import OutputError
-from pipeline.progress import Display, bar, log_lines
+from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 
-__all__ = ["log_to_stderr", "on_terminal", "progress_display", "say", "silence"]
+__all__ = ["log_to_stderr", "notice", "on_terminal", "progress_display", "say", "silence", "warn"]
+
+log = logging.getLogger("pipeline")
 
 
-def log_to_stderr() -> None:
-    """Show the package's log, with UTC times and levels unless standard error is a terminal."""
+def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
+    """Show the package's log, with UTC times and levels unless standard error is a terminal.
+
+    Args:
+        quiet: show errors only.
+        as_json: show each line as a JSON object.
+    """
     shown = logging.StreamHandler(sys.stderr)
-    shown.setFormatter(logging.Formatter() if sys.stderr.isatty() else _WithTimes())
+    text = logging.Formatter() if sys.stderr.isatty() else _WithTimes()
+    shown.setFormatter(JsonLines() if as_json else text)
     logging.basicConfig(handlers=[shown])
-    logging.getLogger("pipeline").setLevel(logging.INFO)
+    log.setLevel(logging.ERROR if quiet else logging.INFO)
 
 
 class _WithTimes(logging.Formatter):
@@ -33,9 +42,28 @@ class _WithTimes(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
 
 
+def notice(text: str) -> None:
+    """Print a line that is not an error to standard error, unless it shows errors only."""
+    if is_json():
+        log.info(text, extra={FIELDS: {"event": "notice"}})
+    elif log.isEnabledFor(logging.WARNING):
+        click.echo(text, err=True)
+
+
+def warn(text: str) -> None:
+    """Print a warning to standard error, unless it shows errors only."""
+    if is_json():
+        log.warning(text, extra={FIELDS: {"event": "warning"}})
+    else:
+        notice(f"Warning: {text}")
+
+
 def progress_display(elsewhere: Display = log_lines) -> Display:
     """Return a progress bar if standard error is a terminal, else another display."""
-    return bar if sys.stderr is not None and sys.stderr.isatty() else elsewhere
+    if not log.isEnabledFor(logging.WARNING):  # --quiet
+        return silent
+    on_screen = sys.stderr is not None and sys.stderr.isatty() and not is_json()
+    return bar if on_screen else elsewhere
 
 
 def on_terminal() -> bool:

@@ -8,32 +8,46 @@ from contextlib import suppress
 import click
 
 from pipeline.classification.summary import Summary
+from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import say
+from pipeline.cli.output.json_log import is_json
 from pipeline.errors import OutputError
+from pipeline.progress import FIELDS
 from pipeline.settings import Settings
 
-__all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "report", "warn"]
+__all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "report"]
 
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
 log = logging.getLogger("pipeline")
 
 
-def warn(text: str) -> None:
-    """Print a warning to standard error."""
-    click.echo(f"Warning: {text}", err=True)
+def report(
+    summary: Summary | None, text: str, *, as_json: bool, quiet: bool, beside_the_table: bool
+) -> None:
+    """Print a summary; if that fails, the job is still done, because its output is in place.
 
-
-def report(summary: str, beside_the_table: bool) -> None:
-    """Print the summary; if that fails, the job is still done, because its output is in place."""
-    if beside_the_table:
+    Args:
+        summary: the summary; None if no job did anything.
+        text: the same as text.
+        as_json: whether the text is JSON, which is printed in any case.
+        quiet: whether to print only why the job stopped, if it did.
+        beside_the_table: whether standard output has the table.
+    """
+    if summary and is_json():
+        state = "stopped" if summary.parked else "finished"
+        log.info(state, extra={FIELDS: {"event": state, "summary": summary.to_dict()}})
+    if quiet and not as_json:
+        if summary and summary.parked:
+            complain(summary.parked)
+    elif beside_the_table:
         with suppress(OSError):
-            click.echo(summary, err=True)
-        return
-    try:
-        say(summary)
-    except OutputError as error:
-        log.warning("%s", error.message)
+            click.echo(text, err=True)
+    else:
+        try:
+            say(text)
+        except OutputError as error:
+            log.warning("%s", error.message)
 
 
 def exit_code(summary: Summary, settings: Settings) -> int:
@@ -42,6 +56,6 @@ def exit_code(summary: Summary, settings: Settings) -> int:
         return summary.parked.exit_code
     too_few = summary.too_few_matches(settings.fail_if_no_match)
     if too_few is not None:
-        click.echo(f"{too_few.message}\n{too_few.hint}", err=True)
+        complain(too_few)
         return too_few.exit_code
     return WITH_FAILED_ROWS if summary.failed else COMPLETE

@@ -1,0 +1,78 @@
+"""Errors on standard error: what happened, then what to do, for people or as a line of JSON."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from contextlib import suppress
+
+import click
+
+from pipeline.cli.output.json_log import is_json, json_line, wanted
+from pipeline.errors import PipelineError
+from pipeline.paid.result import Parked
+
+__all__ = ["USAGE", "complain", "complain_of_usage", "complain_of_words", "wrapped"]
+
+WIDTH = 80
+
+USAGE = "See all options: tender-pipeline run --help."
+
+
+def complain(error: PipelineError | Parked) -> None:
+    """Print an error of the package, or why a run stopped."""
+    stopped = isinstance(error, Parked)
+    head = "Stopped (resumable):" if stopped else "Error:"
+    event = "stopped" if stopped else "error"
+    _print(head, error.message, error.hint, event=event, exit_code=error.exit_code)
+
+
+def complain_of_usage(error: click.ClickException) -> None:
+    """Print an error about the command line, with its usage if that helps."""
+    if as_json():
+        _print("", error.format_message(), event="error", exit_code=error.exit_code)
+    else:
+        with suppress(OSError):
+            error.show()
+
+
+def complain_of_words(text: str, exit_code: int) -> None:
+    """Print why the process ended."""
+    _print("", text, event="ended", exit_code=exit_code)
+
+
+def as_json() -> bool:
+    """Tell whether errors are lines of JSON: before the log begins, the arguments say so."""
+    return is_json() or wanted(sys.argv[1:])
+
+
+def wrapped(text: str) -> str:
+    """Return a text whose lines fit into the terminal, if standard error is one."""
+    if not sys.stderr.isatty():
+        return text
+    width = min(WIDTH, shutil.get_terminal_size().columns)
+    return "\n".join(
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+
+
+def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: int) -> None:
+    """Print to standard error; if that fails, the exit code remains."""
+    if as_json():
+        fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
+        text = json_line("error", message, None, **fields)
+    else:
+        lines = wrapped(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
+        text = lines.replace(head, _coloured(head), 1) if head else lines
+    with suppress(OSError):
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+
+def _coloured(text: str) -> str:
+    """Return a text in red on a terminal, unless the user wants no colours (no-color.org)."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return click.style(text, "red", bold=True) if sys.stderr.isatty() and not plain else text

@@ -1,0 +1,55 @@
+"""The log as JSON: one object a line, for programs that collect logs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pipeline.progress import FIELDS
+
+__all__ = ["JsonLines", "is_json", "json_line", "wanted"]
+
+VARIABLE = "TENDER_PIPELINE_LOG_FORMAT"
+
+
+class JsonLines(logging.Formatter):
+    """Formats a record as one line: time (UTC), level, event, message, and the event's fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line without its end."""
+        fields = {"event": "log", **getattr(record, FIELDS, {})}
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return json_line(record.levelname.lower(), record.getMessage(), record.created, **fields)
+
+
+def json_line(level: str, message: str, at: float | None = None, **fields: Any) -> str:
+    """Return a line of the log.
+
+    Args:
+        level: such as ``info``.
+        message: for people.
+        at: when it happened, seconds since 1970; None for now.
+        fields: ``event``, which names the kind of line, and what belongs to it.
+    """
+    when = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
+    time = when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    event = {"event": fields.pop("event", "log")}
+    return json.dumps({"time": time, "level": level, **event, "message": message, **fields})
+
+
+def is_json() -> bool:
+    """Tell whether the log is written as JSON."""
+    return any(isinstance(each.formatter, JsonLines) for each in logging.getLogger().handlers)
+
+
+def wanted(args: Sequence[str]) -> bool:
+    """Tell whether arguments, of which some may be wrong, or the variable ask for JSON."""
+    if "--log-format" in args[:-1]:
+        return args[args.index("--log-format") + 1] == "json"
+    asked = os.environ.get(VARIABLE, "").strip().lower() == "json"
+    return "--log-format=json" in args or (asked and "--log-format=text" not in args)

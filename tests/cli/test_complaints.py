@@ -1,0 +1,148 @@
+"""Errors as a person or a program reads them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from pipeline.cli import main
+from pipeline.cli.app import COMMANDS
+from pipeline.cli.output.complaints import complain
+from pipeline.errors import SettingsError
+from pipeline.paid.result import Parked
+from tests.cli.test_console import Terminal, level
+
+__all__ = ["level"]
+
+Command = Callable[..., int]
+
+LONG = SettingsError("The table" + " has many words" * 9, "Name another: --text-column NAME.")
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run the command line and return its exit code."""
+
+    def call(*arguments: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["tender-pipeline", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        return int(exit_.value.code or 0)
+
+    return call
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("200", 80), ("80", 80), ("40", 40)])
+def test_words_are_wrapped_at_80_columns_or_the_width_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: str, widest: int
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("NO_COLOR", "1")
+    complain(LONG)
+    lines = stream.getvalue().splitlines()
+    assert widest - 15 < max(map(len, lines)) <= widest
+    assert lines[0].startswith("Error: The table has many words")
+    assert " ".join(lines) == f"Error: {LONG.message} {LONG.hint}"
+
+
+def test_a_file_gets_whole_lines_and_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    complain(LONG)
+    assert capsys.readouterr().err == f"Error: {LONG.message}\n{LONG.hint}\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "start"),
+    [
+        ("TERM", "xterm", "\x1b[31m\x1b[1mStopped (resumable):\x1b[0m No money."),
+        ("NO_COLOR", "1", "Stopped (resumable): No money."),
+        ("TERM", "dumb", "Stopped (resumable): No money."),
+    ],
+)
+def test_colours_are_for_terminals_whose_users_want_them(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, start: str
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stream := Terminal())
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv(variable, value)
+    complain(Parked(5, "No money.", "Top it up."))
+    assert stream.getvalue() == f"{start}\nTop it up.\n"
+
+
+@pytest.mark.parametrize(
+    "asked", [["--log-format", "json"], ["--log-format=json"], ["--log-format", "json", "--nope"]]
+)
+def test_an_error_is_a_line_of_a_json_log_too(
+    command: Command, capsys: pytest.CaptureFixture[str], asked: list[str]
+) -> None:
+    assert command("run", "nope.csv", *asked) == 2
+    line = json.loads(capsys.readouterr().err)
+    assert (line["level"], line["event"], line["exit_code"]) == ("error", "error", 2)
+    assert "nope" in line["message"]
+
+
+def test_the_variable_asks_for_a_json_log_too(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_LOG_FORMAT", "json")
+    assert command("run", "nope.csv") == 2
+    assert json.loads(capsys.readouterr().err)["message"] == "nope.csv does not exist."
+    assert command("run", "nope.csv", "--log-format=text") == 2
+    assert capsys.readouterr().err.startswith("Error: nope.csv does not exist.\n")
+
+
+@click.command()
+def broken() -> None:
+    """Make a mistake."""
+    raise KeyError("x")
+
+
+def test_a_mistake_of_ours_is_one_error_and_has_its_traceback_with_debug(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COMMANDS, "broken", (__name__, ""))
+    assert command("broken") == 1
+    told = capsys.readouterr().err
+    assert told.splitlines() == [
+        "Error: An unexpected error, which is a mistake in tender-pipeline: KeyError: 'x'",
+        "Run the same command with --debug to see where it happened, and report that.",
+    ]
+    for arguments in (["--debug", "broken"], ["broken", "--debug"]):
+        assert command(*arguments) == 1
+        err = capsys.readouterr().err
+        assert err.startswith("Traceback (most recent call last):")
+        assert err.endswith(told)
+    monkeypatch.setenv("TENDER_PIPELINE_DEBUG", "1")
+    assert command("broken") == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_debug_shows_where_an_expected_error_happened_too(
+    command: Command, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert command("run", tmp_path / "nope.csv", "--debug") == 2
+    err = capsys.readouterr().err
+    assert "InputError" in err
+    assert "Traceback" in err
+    assert command("run", "--", "--debug") == 2  # the name of a file
+    assert "Error: --debug does not exist." in capsys.readouterr().err
+
+
+def test_quiet_prints_nothing_if_all_is_well_and_json_if_asked(
+    command: Command, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = tmp_path / "in.csv"
+    table.write_text("description\nroad\n")
+    run = ["run", table, "--output", tmp_path / "out.csv", "--systems", "psc", "--quiet"]
+    engine = ["--engine", "lexical"]
+    assert command(*run, *engine) == 0
+    assert capsys.readouterr().out == ""
+    assert command(*run, *engine, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 1
+    assert command("run", tmp_path / "nope.csv", "--quiet") == 2
+    assert "nope.csv does not exist" in capsys.readouterr().err

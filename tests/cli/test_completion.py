@@ -1,0 +1,50 @@
+"""What a shell completes."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+from pipeline.cli.app import app
+from pipeline.cli.commands.completion import NAME, SHELLS, VARIABLE
+
+
+def completed(*words: str) -> list[tuple[str, str]]:
+    *before, last = words
+    found = ShellComplete(app, {}, NAME, VARIABLE).get_completions(before, last)
+    return [(item.type, item.value) for item in found]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["led"], ["ledger"]),
+        (["ledger", "j"], ["jobs"]),
+        (["run", "--max-cost-"], ["--max-cost-per-day", "--max-cost-per-month"]),
+        (["run", "--systems", ""], ["cpv", "psc", "unspsc", "naics"]),
+        (["run", "--systems", "cpv,p"], ["cpv,psc"]),
+        (["run", "--preset", ""], ["sam", "ted"]),
+        (["plan", "--language", "d"], ["da", "de"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+    ],
+)
+def test_commands_options_and_values_are_completed(words: list[str], expected: list[str]) -> None:
+    assert completed(*words) == [("plain", word) for word in expected]
+
+
+def test_files_and_folders_are_completed_by_the_shell() -> None:
+    assert completed("run", "ten") == [("file", "ten")]
+    assert completed("run", "x.csv", "--ledger", "l") == [("file", "l")]
+    assert completed("run", "--model", "m") == [("dir", "m")]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_names_the_command_and_its_variable(shell: str) -> None:
+    done = CliRunner().invoke(app, ["completion", shell])
+    assert done.exit_code == 0
+    assert f"{VARIABLE}={shell}_complete" in done.output
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=done.output, text=True, check=True)
