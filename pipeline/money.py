@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import TypeAlias
@@ -19,6 +20,9 @@ ZERO = Decimal(0)
 DIGITS, DECIMALS = 38, 24
 """Of an amount in files: 14 digits before the decimal point, 24 after it."""
 
+AMOUNT = re.compile(r"(?:\$|USD)?\s*(\d+(?:\.\d+)?)\s*(?:\$|USD)?", re.IGNORECASE)
+"""An amount with its currency."""
+
 _EXACT = Context(prec=50, traps=[Inexact, InvalidOperation, Overflow, Clamped])
 
 
@@ -35,10 +39,19 @@ def usd(name: str, value: Usd) -> Decimal:
         amount = Decimal("NaN")
     if not amount.is_finite() or amount < 0:
         raise SettingsError(
-            f"{name} is {value!r}.",
-            f"{name} must be US dollars, such as 2.50 ({option_name(name)}).",
+            f"{name} is {value!r}, which is not an amount of US dollars.",
+            f"Write {_likely(value)} ({option_name(name)}).",
         )
     return amount
+
+
+def _likely(written: object) -> str:
+    """Return what somebody who wrote an amount in another notation may mean; else an example."""
+    if isinstance(written, str) and re.fullmatch(r"\d+,\d+", written.strip()):
+        return written.strip().replace(",", ".")
+    if isinstance(written, str) and (found := AMOUNT.fullmatch(written.strip())):
+        return found[1]
+    return "an amount such as 2.50"
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:

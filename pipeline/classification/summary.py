@@ -143,12 +143,33 @@ class Summary:
         }
 
     def __str__(self) -> str:
-        lines = [*self._table(), *self._closing()]
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """Return the figures for people; None for any width, else the columns of the terminal."""
+        table = self._table()
+        if width is not None and max(map(len, table)) > width:
+            table = self._without_columns()
+        lines = [*table, *self._closing()]
         if self.parked is None:
             return "\n".join(lines)
         if any(system.statuses for system in self.systems.values()):
             return "\n".join([*lines, str(self.parked)])
         return "\n".join([*map(str, filter(None, [self.paid])), str(self.parked), NO_OUTPUT])
+
+    def _without_columns(self) -> list[str]:
+        """Return a line for each system, for a terminal that is too narrow for the table."""
+        lines = []
+        for name, figures in self.systems.items():
+            shown = {**figures.statuses, "failed": figures.failed}
+            counts = (each for each in (*NOT_FAILED, "failed") if shown.get(each))
+            parts = [f"{shown[each]:,} {each.replace('_', ' ')}" for each in counts]
+            if figures.median_confidence is not None:
+                parts.append(f"median confidence {figures.median_confidence:.2f}")
+            if self.paid or self.cost_usd:
+                parts.append(f"{plain(figures.cost_usd)} USD")
+            lines.append(f"{name}: {', '.join(parts)}")
+        return lines
 
     def _table(self) -> list[str]:
         counts = {

@@ -76,7 +76,7 @@ def _unexpected(error: BaseException) -> Any:
 
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     found = PipelineError(
-        f"An unexpected error, which is a mistake in tender-pipeline: {what}",
+        f"An unexpected error in tender-pipeline or its installation: {what}",
         "Run the same command with --debug to see where it happened, and report that.",
     )
     found.exit_code = UNEXPECTED

@@ -23,7 +23,7 @@ from pipeline.classification.sink import FileSink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
-from pipeline.cli.output.run import exit_code, report
+from pipeline.cli.output.run import exit_code, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
@@ -162,7 +162,7 @@ def _run(this: Job) -> int:
     options = this.options
     report(
         summary,
-        json.dumps(summary.to_dict()) if options.as_json else str(summary),
+        json.dumps(summary.to_dict()) if options.as_json else words_of(summary),
         as_json=options.as_json,
         quiet=options.quiet,
         beside_the_table=options.to_standard_output,

@@ -17,7 +17,7 @@ from pipeline.cli.inputs import InputFile, are_several, default_folder, find_fil
 from pipeline.cli.job import Terms, classified, files_of, opened_job, plan_job, planned, run_job
 from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import notice, on_terminal, say
-from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code, report
+from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.errors import LedgerError, PipelineError, SettingsError
 from pipeline.files.cloud import AnyPath, Storage
@@ -266,7 +266,7 @@ def _report(outcomes: Sequence[_Outcome], files: int, folder: AnyPath, options: 
     each = [outcome.to_dict() for outcome in outcomes]
     figures = {**counts, "summary": whole and whole.to_dict(), "files": each}
     words = [f"{count:,} {WORDS[name]}" for name, count in counts.items() if count]
-    lines = [str(whole)] if whole else []
+    lines = [words_of(whole)] if whole else []
     lines += [f"{o.file.path}: {o.error.message}" for o in outcomes if o.error]
     lines.append(f"{files:,} file{'' if files == 1 else 's'}: {', '.join(words)}")
     text = json.dumps(figures) if options.as_json else "\n".join(lines)

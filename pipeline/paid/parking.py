@@ -76,9 +76,12 @@ def not_understood(judgement: Judgement) -> Parked:
 
 def service_down(failures: int, judgement: Judgement) -> Parked:
     """Park after many failures in a row; the message says how the last attempt failed."""
+    message = f"{failures} attempts in a row failed: {judgement.detail}."
+    if judgement.detail.startswith("nothing answers"):
+        message = f"N{judgement.detail[1:]}: {failures} attempts in a row failed."
     return Parked(
         6,
-        f"{failures} attempts in a row failed: {judgement.detail}.",
+        message,
         "Check the service and --base-url, then run the same command: it continues.",
     )
 
@@ -94,11 +97,13 @@ def asked_to_wait(seconds: float) -> Parked:
     )
 
 
-def time_is_up(detail: str) -> Parked:
+def time_is_up(seconds: float, detail: str) -> Parked:
     """Park when the run's time is over; ``detail`` is why the last attempt failed, or ""."""
     cause = f" The last attempt failed: {detail.rstrip('.')}." if detail else ""
     return Parked(
-        7, f"The time is up (--max-duration).{cause}", "Run the same command: it continues."
+        7,
+        f"Stopped after {duration(seconds)} (--max-duration).{cause}",
+        "Run the same command to continue.",
     )
 
 

@@ -116,9 +116,9 @@ class Pool:
         for wait in self._waits:  # a slot may be hours away
             wait.reschedule(0)
 
-    def stop_for_time(self) -> None:
+    def stop_for_time(self, seconds: float) -> None:
         """Stop because the run's time is up."""
-        self.park(parking.time_is_up(self.bought.detail))
+        self.park(parking.time_is_up(seconds, self.bought.detail))
 
     @property
     def to_send(self) -> int:

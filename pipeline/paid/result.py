@@ -85,4 +85,5 @@ class Parked:
     hint: str
 
     def __str__(self) -> str:
-        return f"stopped (resumable): {self.message}\n{self.hint}"
+        head = "" if self.message.startswith("Stopped") else "stopped (resumable): "
+        return f"{head}{self.message}\n{self.hint}"

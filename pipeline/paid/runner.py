@@ -55,7 +55,8 @@ class Brake:
 
         timer = None
         if max_duration is not None:
-            timer = loop.call_later(max_duration.total_seconds(), pool.stop_for_time)
+            seconds = max_duration.total_seconds()
+            timer = loop.call_later(seconds, pool.stop_for_time, seconds)
         with self._lock:
             self._heed = lambda: loop.call_soon_threadsafe(heed)
             heed()

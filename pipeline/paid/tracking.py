@@ -37,6 +37,8 @@ async def shown_while(
     """Report the progress of a pool, with its throttle and budget, while a block runs."""
     shown = 0
     down = False
+    clock = asyncio.get_running_loop().time
+    begun = clock()
 
     def show() -> None:
         nonlocal shown, down
@@ -44,7 +46,8 @@ async def shown_while(
             down = not down
             _log(pool, down)
         ended = pool.bought.calls
-        advance(ended - shown, _note(pool, throttle, budget))
+        per_minute = 60 * ended / max(SECONDS_BETWEEN_NOTES, clock() - begun)
+        advance(ended - shown, _note(pool, throttle, budget, per_minute))
         shown = ended
 
     async def keep_showing() -> None:
@@ -82,8 +85,8 @@ def _warn_of_overshoot(budget: Budget) -> None:
             )
 
 
-def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:
-    """Return what was spent, and what the run is waiting for or how long it will take."""
+def _note(pool: Pool, throttle: Throttle, budget: Budget, per_minute: float) -> str:
+    """Return the rate, what was spent, and what the run waits for or how long it will take."""
     bought, parts = pool.bought, [f"{plain(budget.confirmed)} USD"]
     if bought.refusals:
         parts.append(f"{bought.refusals:,} refused")
@@ -94,15 +97,16 @@ def _note(pool: Pool, throttle: Throttle, budget: Budget) -> str:
     elif pool.parked:
         parts += _stopping(throttle)
     else:
-        parts += _under_way(pool, throttle)
+        rate = [f"{per_minute:,.0f} calls/min"] * (per_minute >= 1)
+        parts = [*rate, *parts, *_under_way(pool, throttle)]
     return ", ".join(parts)
 
 
 def _down(pool: Pool) -> str:
     """Return why the service counts as down, and when the next attempt is sent."""
     bought, seconds = pool.bought, pool.back_offs.next_try
-    down = f"the service is down: {bought.failures} failures in a row: {bought.detail}"
-    return down if pool.parked or seconds is None else f"{down}, next try in {_time(seconds)}"
+    waiting = "" if pool.parked or seconds is None else f", next try in {_time(seconds)}"
+    return f"service down{waiting}: {bought.failures} failures in a row: {bought.detail}"
 
 
 def _stopping(throttle: Throttle) -> list[str]:

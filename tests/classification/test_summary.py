@@ -45,6 +45,13 @@ def test_the_text_has_the_figures_of_each_system_the_total_and_the_output() -> N
     ]
 
 
+def test_on_a_narrow_terminal_each_system_has_a_line_instead_of_columns() -> None:
+    assert SUMMARY.text(80) == str(SUMMARY)
+    cpv, *rest = SUMMARY.text(60).splitlines()
+    assert cpv == "cpv: 1,200 ok, 30 empty, 4 failed, median confidence 0.30, 0.10499999 USD"
+    assert rest == str(SUMMARY).splitlines()[-3:]
+
+
 def test_a_long_amount_does_not_run_into_the_count_before_it() -> None:
     dear = SystemSummary({"ok": 1}, Decimal("1000000.0075105"))
     cpv = str(replace(SUMMARY, systems={"cpv": dear})).splitlines()[1]

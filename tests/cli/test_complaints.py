@@ -109,7 +109,7 @@ def test_a_mistake_of_ours_is_one_error_and_has_its_traceback_with_debug(
     assert command("broken") == 1
     told = capsys.readouterr().err
     assert told.splitlines() == [
-        "Error: An unexpected error, which is a mistake in tender-pipeline: KeyError: 'x'",
+        "Error: An unexpected error in tender-pipeline or its installation: KeyError: 'x'",
         "Run the same command with --debug to see where it happened, and report that.",
     ]
     for arguments in (["--debug", "broken"], ["broken", "--debug"]):

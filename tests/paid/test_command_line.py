@@ -271,7 +271,7 @@ def test_an_attempt_takes_no_longer_than_it_may(line: CommandLine, service: Serv
         ("--max-duration", "soon", "6h or 30d (--max-duration)."),
         ("--max-price", "-1", "such as 2.50 (--max-price)."),
         ("--max-cost", "NaN", "such as 2.50 (--max-cost)."),
-        ("--max-cost-per-day", "1,5", "such as 2.50 (--max-cost-per-day)."),
+        ("--max-cost-per-day", "1,50", "Write 1.50 (--max-cost-per-day)."),
     ],
 )
 def test_what_cannot_be_understood_is_refused(

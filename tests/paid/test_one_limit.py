@@ -223,5 +223,5 @@ def test_a_run_with_another_ledger_draws_no_refusal(tmp_path: Path, service: Ser
                 assert summary.parked is None
             else:
                 assert summary.parked is not None
-                assert summary.parked.message.startswith("The time is up")
+                assert summary.parked.message.startswith("Stopped after ")
                 assert summary.paid.attempts == 0

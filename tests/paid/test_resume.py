@@ -175,4 +175,4 @@ def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Ser
         summary = the.run()
     assert app.requests == 0
     assert summary.parked is not None
-    assert summary.parked.message == "The time is up (--max-duration)."
+    assert summary.parked.message == "Stopped after 0 s (--max-duration)."

@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
@@ -14,7 +15,7 @@ from pipeline.cli.output.json_log import is_json, json_line, wanted
 from pipeline.errors import PipelineError
 from pipeline.paid.result import Parked
 
-__all__ = ["USAGE", "complain", "complain_of_usage", "complain_of_words", "wrapped"]
+__all__ = ["USAGE", "columns", "complain", "complain_of_usage", "complain_of_words", "wrapped"]
 
 WIDTH = 80
 
@@ -23,9 +24,10 @@ USAGE = "See all options: tender-pipeline run --help."
 
 def complain(error: PipelineError | Parked) -> None:
     """Print an error of the package, or why a run stopped."""
-    stopped = isinstance(error, Parked)
-    head = "Stopped (resumable):" if stopped else "Error:"
-    event = "stopped" if stopped else "error"
+    head, event = "Error:", "error"
+    if isinstance(error, Parked):
+        event = "stopped"
+        head = "" if error.message.startswith("Stopped") else "Stopped (resumable):"
     _print(head, error.message, error.hint, event=event, exit_code=error.exit_code)
 
 
@@ -48,11 +50,21 @@ def as_json() -> bool:
     return is_json() or wanted(sys.argv[1:])
 
 
-def wrapped(text: str) -> str:
-    """Return a text whose lines fit into the terminal, if standard error is one."""
-    if not sys.stderr.isatty():
+def columns(stream: TextIO) -> int | None:
+    """Return how many columns of a terminal to use; None if the stream is not a terminal."""
+    return min(WIDTH, shutil.get_terminal_size().columns) if stream.isatty() else None
+
+
+def wrapped(text: str, stream: TextIO | None = None) -> str:
+    """Return a text whose lines fit into the terminal, if the stream is one.
+
+    Args:
+        text: the text.
+        stream: where it goes; None for standard error.
+    """
+    width = columns(stream or sys.stderr)
+    if width is None:
         return text
-    width = min(WIDTH, shutil.get_terminal_size().columns)
     return "\n".join(
         textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         for line in text.split("\n")

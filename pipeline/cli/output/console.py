@@ -10,6 +10,7 @@ import time
 
 import click
 
+from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.json_log import JsonLines, is_json
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
@@ -27,10 +28,17 @@ def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
         as_json: show each line as a JSON object.
     """
     shown = logging.StreamHandler(sys.stderr)
-    text = logging.Formatter() if sys.stderr.isatty() else _WithTimes()
+    text = _Wrapped() if sys.stderr.isatty() else _WithTimes()
     shown.setFormatter(JsonLines() if as_json else text)
     logging.basicConfig(handlers=[shown])
     log.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+class _Wrapped(logging.Formatter):
+    """Keeps lines within the width of a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return wrapped(super().format(record))
 
 
 class _WithTimes(logging.Formatter):
@@ -47,7 +55,7 @@ def notice(text: str) -> None:
     if is_json():
         log.info(text, extra={FIELDS: {"event": "notice"}})
     elif log.isEnabledFor(logging.WARNING):
-        click.echo(text, err=True)
+        click.echo(wrapped(text), err=True)
 
 
 def warn(text: str) -> None:

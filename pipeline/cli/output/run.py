@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
+import sys
 from contextlib import suppress
 
 import click
 
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.complaints import complain
+from pipeline.cli.output.complaints import columns, complain, wrapped
 from pipeline.cli.output.console import say
 from pipeline.cli.output.json_log import is_json
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS
 from pipeline.settings import Settings
 
-__all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "report"]
+__all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "report", "words_of"]
 
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
@@ -48,6 +49,15 @@ def report(
             say(text)
         except OutputError as error:
             log.warning("%s", error.message)
+
+
+def words_of(summary: Summary) -> str:
+    """Return a summary for people, as wide as their terminal, with what to do next."""
+    text = summary.text(columns(sys.stdout))
+    if summary.to_check and summary.parked is None:
+        rows = "1 row has" if summary.to_check == 1 else f"{summary.to_check:,} rows have"
+        text += f"\nto check: {rows} a status that is not ok; --report FILE.html shows them"
+    return wrapped(text, sys.stdout)
 
 
 def exit_code(summary: Summary, settings: Settings) -> int:

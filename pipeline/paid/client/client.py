@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Final
@@ -25,6 +27,15 @@ JSON: Final = json.JSONEncoder(ensure_ascii=False)
 KEEP_ALIVE: Final = 1.0
 """Seconds for which an idle connection is kept: fewer than servers keep it (2 to 75). A request on
 a connection that the server is closing is lost, and nobody knows whether it was billed."""
+
+NOBODY_THERE: Final = {
+    errno.ECONNREFUSED: "connection refused",
+    errno.EHOSTUNREACH: "no route to the host",
+    errno.ENETUNREACH: "no network",
+    socket.EAI_NONAME: "the name is unknown",
+    socket.EAI_AGAIN: "the name cannot be looked up",
+}
+"""Why no connection was made, by the system's error number."""
 
 
 class Client:
@@ -53,6 +64,7 @@ class Client:
         max_body: int = MAX_BODY,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
+        self._base_url = base_url
         named = _headers(base_url, api_key).raw
         self._headers = [(name.decode(), value.decode()) for name, value in named]
         self._redacted = Redaction.of(api_key)
@@ -81,7 +93,17 @@ class Client:
         except TimeoutError:
             return body.failed("TIMEOUT", f"no complete answer in {self._timeout:g} s")
         except (httpx.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
-            return body.failed("CONNECTION_ERROR", _detail(error))
+            return body.failed("CONNECTION_ERROR", self._detail(error))
+
+    def _detail(self, error: BaseException) -> str:
+        """Name the innermost cause; quote only the system's text, which contains no URL."""
+        proxy = isinstance(error, aiohttp.ClientProxyConnectionError)
+        while error.__cause__ is not None:
+            error = error.__cause__
+        if isinstance(error, OSError) and (reason := NOBODY_THERE.get(error.errno or 0)):
+            return f"nothing answers at {'the proxy' if proxy else self._base_url} ({reason})"
+        text = error.strerror if isinstance(error, OSError) else None
+        return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
     async def _exchange(self, address: httpx.URL, body: _Body) -> Received:
         headers = [*self._headers, ("Content-Length", str(len(body.content)))]
@@ -140,11 +162,3 @@ class _Body(httpx.AsyncByteStream):
 
     def failed(self, error: Failure, detail: str) -> NotSent | Lost:
         return Lost(error, detail) if self._begun else NotSent(error, detail)
-
-
-def _detail(error: BaseException) -> str:
-    """Name the innermost cause; quote only the system's text, which contains no URL."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    text = error.strerror if isinstance(error, OSError) else None
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
