@@ -20,6 +20,7 @@ from pipeline.paid.ledger import Job, Journal
 from pipeline.paid.pool import Pool
 from pipeline.paid.tracking import shown_while
 from pipeline.rate import AUTHENTICATED, Rate
+from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import FINGERPRINT
 from tests.paid.test_pool import InlineLoop, ModelServer, job, numbered
 
@@ -151,9 +152,14 @@ def test_the_first_failures_show_the_next_try_too(
 
 def test_the_rate_is_shown_while_calls_are_answered(job: Job) -> None:
     display, _ = buy(ModelServer([]), job, 60)
-    shown = [found for note in display.notes if (found := re.match(r"(\d+) calls/min, ", note))]
-    assert len(shown) > 25
-    assert 60 <= int(shown[-1][1]) <= 100
+    rates, ended = [], 0
+    for at, calls, note in display.told:
+        ended += calls
+        if found := re.match(r"(\d+) calls/min, ", note):
+            rates.append((int(found[1]), 60 * ended / (at - START)))
+    assert len(rates) > 15
+    for shown, expected in rates:
+        assert shown == pytest.approx(expected, rel=0.02, abs=1)
 
 
 def test_a_service_that_answers_again_is_logged(
