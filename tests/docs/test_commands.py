@@ -70,7 +70,7 @@ def test_every_command_of_the_code_tables_is_shown() -> None:
     assert [name for name in codes.commands if f"tender-pipeline codes {name}" not in text] == []
 
 
-@pytest.mark.parametrize("name", ["reference/settings", "how-to/every-night"])
+@pytest.mark.parametrize("name", ["reference/settings", "how-to/every-night", "tutorial"])
 def test_every_settings_file_is_one_that_run_takes(name: str) -> None:
     options = {option.opts[0].removeprefix("--") for option in run.params}
     (example,) = blocks(page(name), "toml")
