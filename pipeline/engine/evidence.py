@@ -4,45 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.text.cleaning import cleaned
+from pipeline.engine.text.letters import Words
+from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
 
-__all__ = ["GRAM", "STOCK_NUMBER", "Knows", "names", "shares_known"]
+__all__ = ["GRAM", "STOCK_NUMBER", "Knows", "shares_known"]
 
-Knows: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.bool_]]
-"""Returns which names are known: names of words (``=road``) and of their parts (``<road``)."""
+Knows: TypeAlias = Callable[[Hashes, bool], npt.NDArray[np.bool_]]
+"""Returns which hashes of words are known, or, if the argument is true, of parts of words."""
 
 GRAM = 5
 """Characters of a part. Shorter parts are known by accident in any string of letters."""
 
 MAX_WORDS = 250
 
-STOCK_NUMBER = re.compile(r"(?<!\d)\d{4}-?\d{2}-?\d{3}-?\d{4}(?!\d)")
+STOCK_NUMBER = re.compile(r"\d(?<!\d\d)\d{3}-?\d{2}-?\d{3}-?\d{4}(?!\d)")
 """NATO stock numbers. They begin with the supply class, so they say what is bought."""
 
-WORD = re.compile(r"(?<![^\W_])[^\W\d_]{2,60}(?![^\W_])")
+WORD = Words(r"(?<![^\W_])[^\W\d_]{2,60}(?![^\W_])")
 """Words without adjacent digits, which references and UUIDs have."""
-
-NAMES_KEPT = 1 << 14
-"""Words whose names are cached: about 11 MB, and 41 MB if all of them have 40 letters."""
 
 SHORT = 2
 """Letters: nearly all words of two are known by accident, so they count only in a text without
 longer words or digits, where they may mean something (IT)."""
 
 DIGIT = re.compile(r"\d")
-
-
-def names(word: str) -> tuple[str, ...]:
-    """Return the names of a word: the word itself, then its parts with its borders marked."""
-    marked = f"<{word}>"
-    parts = (marked[start : start + GRAM] for start in range(len(marked) - GRAM + 1))
-    return (f"={word}", *parts)
 
 
 def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
@@ -53,8 +44,9 @@ def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
     """
     found = [_words(text) for text in texts]
     distinct = list(dict.fromkeys(word for words in found for word in words or ()))
-    by_word = dict(zip(distinct, _words_known(distinct, knows), strict=True))
-    return np.array([_share(words, by_word) for words in found])
+    shares = zip(distinct, _words_known(distinct, knows), strict=True)
+    letters_known = {word: len(word) * share for word, share in shares}
+    return np.array([_share(words, letters_known) for words in found])
 
 
 def _words(text: str) -> list[str] | None:
@@ -68,22 +60,13 @@ def _words(text: str) -> list[str] | None:
 
 
 def _words_known(words: Sequence[str], knows: Knows) -> list[float]:
-    if not words:
-        return []
-    named = [_names(word) for word in words]
-    known = knows([name for each in named for name in each]).astype(np.float64)
-    starts = np.cumsum([0, *map(len, named[:-1])])
-    parts = np.array([len(each) - 1 for each in named])
-    whole = known[starts]
-    share: Any = (np.add.reduceat(known, starts) - whole) / np.maximum(parts, 1)
-    return [*np.where(whole > 0, 1.0, share).tolist()]
+    parts, owners = gram_hashes(words, [GRAM])
+    found = np.bincount(owners, knows(parts, True), len(words))
+    share = found / np.maximum(np.bincount(owners, minlength=len(words)), 1)
+    return [*np.where(knows(word_hashes(words), False), 1.0, share).tolist()]
 
 
-def _share(words: Sequence[str] | None, by_word: dict[str, float]) -> float:
+def _share(words: Sequence[str] | None, letters_known: dict[str, float]) -> float:
     if words is None:
         return 1.0
-    known = sum(len(word) * by_word[word] for word in words)
-    return known / max(1, sum(map(len, words)))
-
-
-_names = lru_cache(maxsize=NAMES_KEPT)(names)
+    return sum(map(letters_known.__getitem__, words)) / max(1, sum(map(len, words)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -18,8 +18,9 @@ from filelock import FileLock, Timeout
 from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
-from pipeline.engine.evidence import names
+from pipeline.engine.evidence import GRAM
 from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS, term_counts, words
+from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
 from pipeline.errors import SettingsError
 from pipeline.files.directories import cache_folder
 
@@ -27,7 +28,6 @@ __all__ = ["Index", "build_index", "kept_index", "weighted"]
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float32]]
 Bools = np.ndarray[tuple[int], np.dtype[np.bool_]]
-Hashes = np.ndarray[tuple[int], np.dtype[np.uint32]]
 
 FORM = 5
 """Version of the arrays; increase it when they or their computation change."""
@@ -47,19 +47,18 @@ class Index:
     Attributes:
         titles: features x codes, the weight of a feature in a code's titles.
         rarity: the weight of each feature in a text, larger for a feature of fewer codes.
-        named: the CRC-32 of the names of the titles' words, ascending; see
-            `pipeline.engine.evidence`. The hashed features cannot tell a word from noise.
+        named: the hashes of the titles' words and of their parts, ascending; see
+            `pipeline.engine.text.ngrams`. The hashed features cannot tell a word from noise.
     """
 
     titles: sparse.csr_matrix
     rarity: Floats
     named: Hashes
 
-    def knows(self, names: Sequence[str]) -> Bools:
-        """Return which names are those of words in titles; see `pipeline.engine.evidence`."""
-        wanted = _hashes(names)
-        place = np.minimum(np.searchsorted(self.named, wanted), len(self.named) - 1)
-        known: Bools = self.named[place] == wanted
+    def knows(self, hashes: Hashes) -> Bools:
+        """Return which words, or parts of words, titles have; see `pipeline.engine.evidence`."""
+        place = np.minimum(np.searchsorted(self.named, hashes), len(self.named) - 1)
+        known: Bools = self.named[place] == hashes
         return known
 
 
@@ -77,7 +76,8 @@ def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:
     for matrix in counts[1:]:
         merged = merged.maximum(weighted(matrix, rarity))
     distinct = {word for titles in titles_by_language for title in titles for word in words(title)}
-    named = np.unique(_hashes([name for word in distinct for name in names(word)]))
+    parts, _ = gram_hashes([*distinct], [GRAM])
+    named = np.unique(np.concatenate([word_hashes([*distinct]), parts]))
     return Index(merged.T.tocsr(), rarity, named)
 
 
@@ -128,10 +128,6 @@ def _one_builder(folder: Path) -> Iterator[None]:
             lock = FileLock(folder.parent.with_name("indexes.lock"), timeout=PATIENCE_S)
             held.enter_context(lock)
         yield
-
-
-def _hashes(names: Iterable[str]) -> Hashes:
-    return np.fromiter((crc32(name.encode()) for name in names), np.uint32)
 
 
 def _key(titles: Sequence[Sequence[str]]) -> str:

@@ -65,7 +65,7 @@ class LexicalRanker:
         ranked: list[tuple[Match, ...]] = []
         for start in range(0, len(texts), step):
             ranked += self._rank(self._scores(queries[start : start + step]), top)
-        known = shares_known(texts, self._index.knows) >= LEAST_KNOWN
+        known = shares_known(texts, lambda hashes, _: self._index.knows(hashes)) >= LEAST_KNOWN
         return [found if enough else () for found, enough in zip(ranked, known, strict=True)]
 
     def why(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:

@@ -8,9 +8,10 @@ from functools import lru_cache
 
 from pipeline.engine.evidence import shares_known
 from pipeline.engine.model.arrays import Bools, Floats
-from pipeline.engine.model.features import Counts, count, named
+from pipeline.engine.model.features import Counts, count, hashed_features
 from pipeline.engine.model.product_quantization import Codebook
 from pipeline.engine.model.vocabulary import Vocabulary
+from pipeline.engine.text.ngrams import Hashes
 
 __all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
 
@@ -35,9 +36,9 @@ class Encoder:
         vectors, known = self.vocabulary.vectors(counts)
         return self.weights.sums(vectors), known
 
-    def knows(self, names: Sequence[str]) -> Bools:
-        """Return which words and parts of words are known; see `pipeline.engine.evidence`."""
-        return self.vocabulary.knows(named(names))
+    def knows(self, hashes: Hashes, are_parts: bool) -> Bools:
+        """Return which words, or parts of words, are known; see `pipeline.engine.evidence`."""
+        return self.vocabulary.knows(hashed_features(hashes, 2 if are_parts else 0))
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ errors of the single rows mostly cancel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -60,17 +61,36 @@ class Codebook:
         """
         sums = np.empty((len(texts), self.width), np.float32)
         weights = texts.values * self.lengths[texts.columns].astype(np.float32)
+        decode = self._decoder(int(np.diff(texts.ends).max(initial=0)))
         for text, (start, end) in enumerate(pairwise(texts.ends.tolist())):
-            rows = self._unit(texts.columns[start:end])
+            rows = decode(texts.columns[start:end])
             np.einsum("i,ij->j", weights[start:end], rows, out=sums[text])
         return sums
 
     def _unit(self, which: Ints) -> Floats:
         """Return the given rows before they are scaled to their lengths."""
+        return self._decoder(len(which))(which)
+
+    def _decoder(self, most: int) -> Callable[[Ints], Floats]:
+        """Return a function that decodes up to so many rows; each call overwrites the last one's.
+
+        The rows are not scaled to their lengths.
+        """
         parts, centres, columns = self.centres.shape
-        places = self.places[which] + np.arange(parts) * centres
-        unit: Floats = self.centres.reshape(-1, columns).take(places, axis=0)
-        return unit.reshape(len(which), self.width)
+        offsets = (np.arange(parts) * centres).astype(np.min_scalar_type(parts * centres))
+        # As single values, the columns of a centroid are copied at once.
+        flat = np.ascontiguousarray(self.centres).reshape(-1).view(f"V{4 * columns}")
+        places = np.empty((most, parts), np.intp)
+        found = np.empty((most, parts), flat.dtype)
+        kept = np.asarray(self.places)
+
+        def decode(which: Ints) -> Floats:
+            here = places[: len(which)], found[: len(which)]
+            here[0][...] = kept.take(which, axis=0) + offsets
+            flat.take(here[0], out=here[1], mode="clip")
+            return here[1].view(np.float32)
+
+        return decode
 
 
 def rotation(width: int) -> Floats:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats
 
-__all__ = ["products", "softmax"]
+__all__ = ["blocks", "products", "softmax"]
+
+BLOCK = 2**17
+"""Numbers of a block: half a mebibyte, which the processor keeps near while several steps use it.
+Product and softmax of 512 texts and 9,454 codes are 19 MB."""
 
 
 def products(hidden: Floats, rows: Floats) -> Floats:
@@ -21,6 +27,12 @@ def products(hidden: Floats, rows: Floats) -> Floats:
         return hidden @ rows.T
     both: Floats = rows @ np.repeat(hidden, 2, axis=0).T
     return np.ascontiguousarray(both[:, : len(hidden)].T)
+
+
+def blocks(matrix: Floats) -> Iterator[slice]:
+    """Yield the rows of a matrix in blocks of about `BLOCK` numbers."""
+    step = max(1, BLOCK // max(1, matrix.shape[1]))
+    return (slice(at, at + step) for at in range(0, len(matrix), step))
 
 
 def softmax(scores: Floats) -> Floats:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.largest import largest
-from pipeline.engine.model.products import products
+from pipeline.engine.model.products import blocks, products
 
 __all__ = ["Memory", "unit"]
 
@@ -25,13 +26,20 @@ class Memory:
     labels: Ints
     texts: Floats
 
-    def shares(self, hidden: Floats, codes: int) -> Floats:
-        """Return texts x codes: the shares of the codes among each text's nearest prototypes."""
+    def shares(self, hidden: Floats, codes: int) -> Iterator[tuple[slice, Floats]]:
+        """Yield texts x codes: the shares of the codes among each text's nearest prototypes.
+
+        They come in blocks of texts: (the rows of the block, their shares).
+        """
         near = products(unit(hidden), self.vectors)
+        for rows in blocks(near):
+            yield rows, self._shares(near[rows], codes)
+
+    def _shares(self, near: Floats, codes: int) -> Floats:
         row, place, cosine = largest(near, min(NEAREST, near.shape[1]))
         pull = np.exp(SHARPNESS * (cosine - 1)) * self.texts[place]
-        shape = (len(hidden), codes)
-        found = np.bincount(row * codes + self.labels[place], pull, codes * len(hidden))
+        shape = (len(near), codes)
+        found = np.bincount(row * codes + self.labels[place], pull, codes * len(near))
         shares: Floats = found.reshape(shape).astype(np.float32)
         shares /= shares.sum(axis=1, keepdims=True) + 1e-12
         return shares

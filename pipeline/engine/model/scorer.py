@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints, Texts
 from pipeline.engine.model.encoder import Encoder, words_known
-from pipeline.engine.model.products import products, softmax
+from pipeline.engine.model.products import blocks, products, softmax
 from pipeline.engine.model.prototypes import Memory
 
 __all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity", "places"]
@@ -65,10 +65,14 @@ class Scorer:
     def shares(self, read: Read) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
         hidden, known = read(self.encoder)
-        shares = softmax(products(hidden, self.directions) + self.prior)
+        shares = products(hidden, self.directions)
+        for block in blocks(shares):
+            shares[block] += self.prior
+            softmax(shares[block])
         if self.memory is not None:
-            shares *= 1 - FROM_MEMORY
-            shares += FROM_MEMORY * self.memory.shares(hidden, len(self.codes))
+            for rows, remembered in self.memory.shares(hidden, len(self.codes)):
+                shares[rows] *= 1 - FROM_MEMORY
+                shares[rows] += FROM_MEMORY * remembered
         return shares, known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:

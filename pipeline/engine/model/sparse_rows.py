@@ -8,7 +8,7 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
 
-__all__ = ["SparseRows", "summed"]
+__all__ = ["SparseRows", "distinct", "summed"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,11 +53,36 @@ def summed(values: Floats, rows: Ints, columns: Ints, height: int) -> SparseRows
         columns: the column of each value, below 2**32.
         height: the number of rows.
     """
-    key = rows.astype(np.int64) << 32 | columns
-    order = np.argsort(key, kind="stable")
-    key = key[order]
+    bits = _bits(columns)
+    key, order = _sorted(rows.astype(np.int64) << bits | columns)
     first = np.flatnonzero(np.diff(key, prepend=-1))
     key = key[first]
     sums = np.add.reduceat(values[order], first) if len(first) else values[:0]
-    ends = np.searchsorted(key >> 32, np.arange(height + 1))
-    return SparseRows(sums, key & 0xFFFFFFFF, ends)
+    ends = np.searchsorted(key >> bits, np.arange(height + 1))
+    return SparseRows(sums, key & (1 << bits) - 1, ends)
+
+
+def distinct(numbers: Ints) -> tuple[Ints, Ints]:
+    """Return (the distinct numbers, ascending; the index in them of each number)."""
+    key, order = _sorted(numbers.astype(np.int64))
+    is_first = np.diff(key, prepend=-1) != 0
+    places = np.empty(len(numbers), np.intp)
+    places[order] = np.cumsum(is_first) - 1
+    return key[is_first].astype(numbers.dtype), places
+
+
+def _sorted(numbers: Ints) -> tuple[Ints, Ints]:
+    """Return (the numbers sorted, their places before); equal ones keep their order.
+
+    NumPy sorts whole numbers far faster than it finds their order, so each carries its place.
+    """
+    bits = len(numbers).bit_length()
+    if _bits(numbers) + bits > 63:
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order
+    key = np.sort(numbers << bits | np.arange(len(numbers)))
+    return key >> bits, key & (1 << bits) - 1
+
+
+def _bits(numbers: Ints) -> int:
+    return int(numbers.max(initial=0)).bit_length()

@@ -11,7 +11,7 @@ def test_the_largest_values_come_highest_first_and_of_equals_the_first(
     width: int, count: int
 ) -> None:
     random = np.random.default_rng(width)
-    rows = random.integers(0, width, (20, width)).astype(np.float32)
+    rows = random.integers(0, width, (200, width)).astype(np.float32)
     row, column, values = largest(rows, count)
     for number, own in enumerate(rows):
         found = row == number
