@@ -69,6 +69,10 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
 
 def status(answer: Answer | None, review_under: float) -> str:
     """Return the status of a row: see the table in ``docs/reference/columns.md``."""
+    if isinstance(answer, Matched):  # nearly all answers, so without a `match` statement
+        if not answer.matches:
+            return "no_match"
+        return "review" if answer.matches[0].confidence < review_under else "ok"
     match answer:
         case None:
             return "empty"
@@ -76,10 +80,6 @@ def status(answer: Answer | None, review_under: float) -> str:
             return "pending"
         case Failed(error):
             return error
-        case Matched(matches):
-            if not matches:
-                return "no_match"
-            return "review" if matches[0].confidence < review_under else "ok"
 
 
 def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
@@ -112,13 +112,14 @@ def _total(costs: tuple[Decimal | None, ...]) -> Decimal | None:
 def _system_values(
     settings: Settings, system: System, answers: Sequence[Answer | None]
 ) -> list[Sequence[Any]]:
+    review_under = settings.review_under(system)
     ranked = [_matches(answer) for answer in answers]
     best = [matches[0] if matches else None for matches in ranked]
     values: list[Sequence[Any]] = [
         [match and match.code for match in best],
         [match and match.title for match in best],
         [match and match.confidence for match in best],
-        [status(answer, settings.review_under(system)) for answer in answers],
+        [status(answer, review_under) for answer in answers],
         [cost(answer) for answer in answers],
     ]
     if settings.top > 1:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
@@ -74,6 +73,8 @@ def _decoded_size(column: pa.DictionaryArray) -> int:
     indices, values = column.indices, column.dictionary
     if not _has_length(values.type):
         return int(indices.nbytes)
+    import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
+
     return int(indices.nbytes + (pc.sum(pc.binary_length(values).take(indices)).as_py() or 0))
 
 

@@ -134,7 +134,11 @@ class CsvReader:
             yield self._batch(raws, rows, trailing)
 
     def _batch(self, raws: list[str], rows: list[list[str]], trailing: str = "") -> CsvBatch:
-        texts = [join_texts([row[i] for i in self._text_at]) for row in rows]
+        match self._text_at:
+            case [place]:  # as `join_texts`, without a list and a call for each row
+                texts = [" ".join(row[place].split()) for row in rows]
+            case places:
+                texts = [join_texts([row[place] for place in places]) for row in rows]
         return CsvBatch(self.schema, encodable(texts), rows, raws, trailing)
 
     def _records(self) -> Iterator[tuple[str, list[str], int]]:

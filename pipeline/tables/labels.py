@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
@@ -26,6 +25,8 @@ def labels(batch: pa.RecordBatch, place: int, option: str) -> list[str]:
     column = batch.column(place)
     try:
         if pa.types.is_floating(column.type):  # as pandas has whole numbers with gaps
+            import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
+
             column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
         texts = [(text or "").strip() for text in column_texts(column)]
     except (UnicodeDecodeError, pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

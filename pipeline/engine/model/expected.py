@@ -157,9 +157,9 @@ def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> Non
     if max(sizes["codes"], sizes.get("vectors", 0)) * sizes["width"] > UNPACKED:
         raise ValueError(f"the model of {system} is too large")
     codes = arrays["codes"].astype("U8")
-    if not np.char.isalnum(codes).all() or len(np.unique(codes)) != len(codes):
+    if not np.char.isalnum(codes).all() or len({*codes.tolist()}) != len(codes):
         raise ValueError(f"{system}.codes are not codes, each once")
-    if not np.isin(arrays["repeat_codes"], arrays["codes"]).all():
+    if not {*arrays["repeat_codes"].tolist()} <= {*arrays["codes"].tolist()}:
         raise ValueError(f"{system}.repeat_codes has a code that the model does not give")
     _check_ascending(f"{system}.repeat_hashes", arrays["repeat_hashes"])
     if not (arrays["repeat_usual"] <= arrays["repeat_seen"]).all():

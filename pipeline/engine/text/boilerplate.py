@@ -6,6 +6,8 @@ They are written as `pipeline.engine.text.cleaning` reads texts: without case an
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cached_property
 
 from pipeline.engine.text.alternation import factored, split
 
@@ -17,6 +19,18 @@ def _any_of(lines: str) -> str:
     patterns = [line.strip() for line in lines.splitlines()]
     kept = "|".join(line for line in patterns if line and not line.startswith("#"))
     return factored(split(kept))
+
+
+class Late:
+    """A pattern that is compiled when it is first used: short texts need none of these."""
+
+    def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
+        self._compiled = compiled
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled pattern."""
+        return self._compiled()
 
 
 REFERENCE = re.compile(
@@ -45,8 +59,9 @@ REFERENCE = re.compile(
 Every part is bounded, so that the search is linear in the text.
 """
 
-OPENING = re.compile(
-    r"""
+OPENING = Late(
+    lambda: re.compile(
+        r"""
     \s (?=
         this\ (?: (?:is|is\ not)\ an?\ (?:combined|solicitation|request|sources|pre|notice|synopsis)
           | (?:notice|announcement|solicitation|synopsis|acquisition|procurement)\ (?:is|constitutes
@@ -57,14 +72,16 @@ OPENING = re.compile(
       | (?:point\ of\ contact|primary\ contact|contracting\ officer\ ?:|naics\ (?:code|is|\d))
     )
     """,
-    re.VERBOSE,
+        re.VERBOSE,
+    )
 )
 """Phrases that begin boilerplate even without a full stop before them."""
 
-FORMULA = re.compile(
-    r"\W(?:"
-    + _any_of(
-        r"""
+FORMULA = Late(
+    lambda: re.compile(
+        r"\W(?:"
+        + _any_of(
+            r"""
     # Federal notices of the United States
     combined synopsis
     only solicitation
@@ -141,17 +158,19 @@ FORMULA = re.compile(
     # Contact lines
     (?:e-?mail|phone|telephone|telefono?|tel|tfno|fax) ?[.:]
     """
+        )
+        + ")"
     )
-    + ")"
 )
 """A sentence with one of these, after a space, says how to bid."""
 
-POSTAL = re.compile(r"\W*\d{1,5} [^\n]{3,80}, [a-z]{2}\.? \d{5}(?:-\d{4})?\W*\Z")
+POSTAL = Late(lambda: re.compile(r"\W*\d{1,5} [^\n]{3,80}, [a-z]{2}\.? \d{5}(?:-\d{4})?\W*\Z"))
 """A line that is only a postal address of the United States."""
 
-SUBJECT = re.compile(
-    _any_of(
-        r"""
+SUBJECT = Late(
+    lambda: re.compile(
+        _any_of(
+            r"""
     # English
     for the (?:purchase|procurement|acquisition|provision|supply|delivery)
     for the purpose of (?:pur|pro|acq)
@@ -170,6 +189,7 @@ SUBJECT = re.compile(
     predmet|dodavk|dodani|rekonstrukce|stavebni
     levering|uitvoering|opdracht (?:betreft|omvat)|onderhoud
     """
+        )
     )
 )
 """A sentence with one of these also says what is bought, whatever else it says."""

@@ -126,7 +126,7 @@ def _has_words(text: str, count: int) -> bool:
 
 def _sentences(text: str) -> Iterator[str]:
     for line in STOP.split(text):
-        for sentence in OPENING.split(line):
+        for sentence in OPENING.pattern.split(line):
             if len(sentence) <= LONGEST:
                 yield sentence
             else:
@@ -134,12 +134,12 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _is_boilerplate(sentence: str) -> bool:
-    formula = FORMULA.search(f" {sentence}") is not None
+    formula = FORMULA.pattern.search(f" {sentence}") is not None
     if formula and len(sentence) <= BRIEF:
-        return not SUBJECT.search(sentence)
+        return not SUBJECT.pattern.search(sentence)
     words = WORD.findall(sentence)
     own = len(words) - sum(map(SUPPORT.__contains__, words))
     bidding = sum(map(PROCEDURE.__contains__, words))
     if bidding >= max(FEW, (HINTED if formula else HOLLOW) * own):
-        return not SUBJECT.search(sentence)
-    return POSTAL.match(sentence) is not None
+        return not SUBJECT.pattern.search(sentence)
+    return POSTAL.pattern.match(sentence) is not None

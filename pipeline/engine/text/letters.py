@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 __all__ = ["Words"]
 
@@ -18,9 +19,16 @@ class Words:
     """
 
     def __init__(self, pattern: str) -> None:
-        ascii_only = pattern.replace(LETTER, "[a-z]").replace(LETTER_OR_DIGIT, "[a-z0-9]")
-        self._any = re.compile(pattern)
-        self._ascii = re.compile(ascii_only, re.ASCII)
+        self._pattern = pattern
+
+    @cached_property
+    def _any(self) -> re.Pattern[str]:
+        return re.compile(self._pattern)
+
+    @cached_property
+    def _ascii(self) -> re.Pattern[str]:
+        ascii_only = self._pattern.replace(LETTER, "[a-z]").replace(LETTER_OR_DIGIT, "[a-z0-9]")
+        return re.compile(ascii_only, re.ASCII)
 
     def findall(self, text: str) -> list[str]:
         """Return the matches in a text."""

@@ -131,7 +131,8 @@ def test_a_text_without_boilerplate_stays_as_it_is(words: list[str]) -> None:
 
 
 PATTERNS = [
-    *(boilerplate.FORMULA, boilerplate.OPENING, boilerplate.REFERENCE, boilerplate.SUBJECT),
+    *(boilerplate.FORMULA.pattern, boilerplate.OPENING.pattern, boilerplate.SUBJECT.pattern),
+    boilerplate.REFERENCE,
     *(noise.STOP, noise.DIGITS),
 ]
 
