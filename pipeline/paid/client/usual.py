@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from pipeline.answers import Match
-from pipeline.paid.client.values import decoded
 
 __all__ = ["MAX_BODY", "UsualAnswer", "read_usual"]
 
@@ -27,13 +26,6 @@ class UsualAnswer(msgspec.Struct, frozen=True):
     def matches(self) -> tuple[Match, ...]:
         """The matches, the best first."""
         return tuple(sorted(self.data, key=CONFIDENCE, reverse=True))
-
-    def content(self) -> dict[str, Any] | None:
-        """Return the metadata as `decoded` reads it; None if it cannot be read."""
-        try:
-            return {"metadata": decoded(bytes(self.metadata).decode(errors="replace"))}
-        except (ValueError, RecursionError):
-            return None
 
 
 CODE = attrgetter("code")
