@@ -37,6 +37,8 @@ PHRASES = (
     (r"Use --input-format \w+, or a suffix", "Use a suffix"),
     (r"use --input-format (\w+)", r"rename it to end in .\1"),
     (r"--output-format (\w+)", r'output="NAME.\1"'),
+    (r"Write --endpoint-url (\S+), or the same in (\w+)", r"Set the variable \2 to \1"),
+    (r"--endpoint-url", "the variable AWS_ENDPOINT_URL"),
 )
 """Sentences that Python words differently: there, a file's format is in its name."""
 

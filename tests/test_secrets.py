@@ -42,6 +42,7 @@ def fails(reply):
 
 sys.excepthook, pool.judge = report, fails
 sys.argv[0] = "tender-pipeline"
+sys.argv.append("--debug")
 from pipeline.cli import main
 main()
 """)  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -34,7 +33,7 @@ def main() -> None:
             code = _failed(stop)
     except BaseException as error:
         if debug:
-            traceback.print_exc()
+            sys.excepthook(type(error), error, error.__traceback__)
         code = _failed(error)
     sys.exit(code)
 
