@@ -1,4 +1,4 @@
-"""An HTML page that a command writes: replaced only if this tool wrote it, and atomically."""
+"""A page, or another text, that a command writes: it replaces only its own kind, atomically."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ class PageFile:
         path: the file.
         mark: a comment near the start of every page of this kind, which a new one may replace.
         option: the option that names the file, for messages.
+        example: a name of such a file, for messages.
     """
 
     path: Path
     mark: str
     option: str
+    example: str = "FILE.html"
 
     def check(self, overwrite: bool) -> None:
         """Find out before the work whether the page may be written.
@@ -36,13 +38,12 @@ class PageFile:
             OutputError: its place is unusable, or holds a file that this tool did not write.
         """
         check_place(self.path.resolve())
-        named = f"{self.option} FILE.html"
         if self.path.is_dir():
-            raise OutputError(f"{self.path} is a folder.", f"Give the page a name: {named}.")
+            raise OutputError(f"{self.path} is a folder.", f"Give the file a name: {self._named}.")
         if self.path.exists() and not overwrite and not self._is_ours():
             raise OutputError(
                 f"{self.path} exists, and this tool did not write it.",
-                f"Choose another name ({named}), or replace it with --overwrite.",
+                f"Choose another name ({self._named}), or replace it with --overwrite.",
             )
 
     def write(self, page: str) -> None:
@@ -51,10 +52,14 @@ class PageFile:
         Raises:
             OutputError: it cannot be written.
         """
-        with translated(self.path, f"{self.option} FILE.html"):
+        with translated(self.path, self._named):
             self.path.resolve().parent.mkdir(parents=True, exist_ok=True)
             replace_text(self.path.resolve(), page)
 
+    @property
+    def _named(self) -> str:
+        return f"{self.option} {self.example}"
+
     def _is_ours(self) -> bool:
-        with translated(self.path, f"{self.option} FILE.html"), open_regular(self.path) as file:
+        with translated(self.path, self._named), open_regular(self.path) as file:
             return self.mark.encode() in file.read(HEAD)

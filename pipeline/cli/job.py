@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from pipeline.answers import System
 from pipeline.classification import job
@@ -22,10 +20,9 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.sink import FileSink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
+from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.run import exit_code, report, words_of
 from pipeline.cli.run_options import RunOptions
-from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.files.cloud import CloudPath, Storage
@@ -44,10 +41,10 @@ __all__ = ["Job", "Terms", "classified", "files_of", "opened_job", "plan_job", "
 log = logging.getLogger("pipeline")
 
 
-def run_job(options: RunOptions, terms: Terms) -> int:
-    """Run the job and return the exit code."""
+def run_job(options: RunOptions, terms: Terms, finished: Callable[[Summary], None]) -> int:
+    """Run the job, pass on what it did, and return the exit code."""
     with opened_job(options, terms) as this:
-        return _run(this)
+        return _run(this, finished)
 
 
 def plan_job(options: RunOptions, terms: Terms) -> int:
@@ -74,13 +71,11 @@ class Terms:
 
     @classmethod
     def of(cls, options: RunOptions) -> Terms:
-        """Check the options, and start the log.
+        """Check the options.
 
         Raises:
             PipelineError: an option is wrong.
         """
-        log_to_stderr(options.quiet, options.log_format == "json")
-        confirm_found_file(click.get_current_context())
         models = opened(options.models, parse_systems(options.systems))
         storage = Storage(options.endpoint_url)
         return cls(options.settings(models), models, options.service(), storage)
@@ -157,8 +152,9 @@ def _sink(
     )
 
 
-def _run(this: Job) -> int:
+def _run(this: Job, finished: Callable[[Summary], None]) -> int:
     summary = classified(this)
+    finished(summary)
     options = this.options
     report(
         summary,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -76,11 +76,16 @@ class _Outcome:
         }
 
 
-def run_all(options: RunOptions) -> int:
-    """Run the job, or one for each file if there are several; return the worst exit code."""
+def run_all(options: RunOptions, finished: Callable[[Summary], None] = lambda _: None) -> int:
+    """Run the job, or one for each file if there are several; return the worst exit code.
+
+    Args:
+        options: the options.
+        finished: receives what was done; not called if nothing was.
+    """
     terms = Terms.of(options)
     if not are_several(options.input_paths, terms.storage):
-        return run_job(options, terms)
+        return run_job(options, terms, finished)
     _check_consent(options, terms)
     folder, files = _found(options, terms.storage)
     outcomes: list[_Outcome] = []
@@ -90,7 +95,11 @@ def run_all(options: RunOptions) -> int:
         done = sum(outcome.state in ("done", "skipped") for outcome in outcomes)
         notice(f"{done} of {len(files)} files are done; the same command continues.")
         raise
-    _report(outcomes, len(files), folder, options)
+    summaries = [outcome.summary for outcome in outcomes if outcome.summary]
+    whole = replace(combined(summaries), output=folder) if summaries else None
+    if whole is not None:
+        finished(whole)
+    _report(outcomes, len(files), whole, options)
     return max((outcome.exit_code for outcome in outcomes), key=_severity)
 
 
@@ -257,10 +266,10 @@ def _severity(code: int) -> int:
     return SEVERITY.index(code) if code in SEVERITY else len(SEVERITY)
 
 
-def _report(outcomes: Sequence[_Outcome], files: int, folder: AnyPath, options: RunOptions) -> None:
+def _report(
+    outcomes: Sequence[_Outcome], files: int, whole: Summary | None, options: RunOptions
+) -> None:
     """Print what became of all files."""
-    summaries = [outcome.summary for outcome in outcomes if outcome.summary]
-    whole = replace(combined(summaries), output=folder) if summaries else None
     counts = {name: sum(outcome.state == name for outcome in outcomes) for name in WORDS}
     counts["not_started"] = files - len(outcomes)
     each = [outcome.to_dict() for outcome in outcomes]

@@ -159,6 +159,11 @@ run_options = declared(
     option(
         "--report", type=LocalPath(path_type=Path), help="Write a page about the run: FILE.html."
     ),
+    option(
+        "--metrics-file",
+        type=click.Path(path_type=Path),
+        help="Write the figures of the run for Prometheus: FILE.prom.",
+    ),
     option("--partial", is_flag=True, help="If the run stops early, write the table so far."),
     yes,
 )
@@ -180,6 +185,7 @@ class RunOptions(PaidOptions, DialectOptions):
         quiet: print errors only.
         log_format: the format of the log on standard error.
         report: where to write a page about the run; None for none.
+        metrics_file: where to write the figures of the run for Prometheus; None for none.
         partial: write the table so far if the run stops early.
     """
 
@@ -206,6 +212,7 @@ class RunOptions(PaidOptions, DialectOptions):
     quiet: bool
     log_format: Literal["text", "json"]
     report: Path | None
+    metrics_file: Path | None
     partial: bool
 
     def settings(self, models: Mapping[System, ModelFolder]) -> Settings:

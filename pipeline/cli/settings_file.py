@@ -170,7 +170,8 @@ def _claims(context: click.Context) -> Iterator[_Claim]:
     if endpoint := in_file("endpoint_url"):
         says = f"names the S3-compatible server {str(endpoint)!r}"
         yield _Claim(says, "Send your tables and signed requests there?", "--endpoint-url")
-    output = in_file("output")
-    if output and not _is_inside(output):
-        says = f"puts the output outside of it, at {str(output)!r}"
-        yield _Claim(says, "Write it there?", "--output")
+    for name, what in (("output", "output"), ("report", "report"), ("metrics_file", "metrics")):
+        path = in_file(name)
+        if path and not _is_inside(path):
+            says = f"puts the {what} outside of it, at {str(path)!r}"
+            yield _Claim(says, f"Write the {what} there?", f"--{name.replace('_', '-')}")

@@ -106,7 +106,7 @@ def test_a_page_that_cannot_be_written_is_told_with_the_option_that_names_it(
 
 
 def test_a_folder_is_no_place_for_a_page(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="Give the page a name"):
+    with pytest.raises(OutputError, match="Give the file a name"):
         page_file(tmp_path).check(overwrite=True)
 
 

@@ -132,6 +132,24 @@ def test_an_output_outside_of_the_folder_is_not_written_for_a_found_file(
     assert tender_pipeline("run", "in.csv") == 0
 
 
+@pytest.mark.parametrize(
+    ("setting", "what", "option"),
+    [
+        ('report = "../r.html"', "report", "--report"),
+        ('metrics-file = "../m.prom"', "metrics", "--metrics-file"),
+    ],
+)
+def test_nothing_else_is_written_outside_of_the_folder_for_a_found_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], setting: str, what: str, option: str
+) -> None:
+    HERE.write_text(f"{setting}\n")
+    assert tender_pipeline("run", "in.csv") == 2
+    said = capsys.readouterr().err
+    assert f"puts the {what} outside of it, at '../" in said
+    assert f"or use {option} or" in said
+    assert not [*tmp_path.glob("*.html"), *tmp_path.glob("*.prom")]
+
+
 @pytest.mark.parametrize(("answer", "code"), [(b"n\n", 2), (b"y\n", 0)])
 def test_on_a_terminal_the_address_is_asked_for_even_with_yes(
     service: Service, answer: bytes, code: int

@@ -15,6 +15,7 @@ from generated.dependencies import dependencies
 from generated.errors import errors, service_errors
 from generated.http_api import examples, fields, paths
 from generated.manifest import manifest_example
+from generated.metrics import metrics
 from generated.notebook import notebook
 from generated.python_api import python_api
 from generated.schemas import accounts_schema, export_columns, ledger_schema, record_schema
@@ -36,6 +37,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "http-paths": paths,
     "ledger-schema": ledger_schema,
     "manifest-example": manifest_example,
+    "metrics": metrics,
     "notebook": notebook,
     "python-api": python_api,
     "record-schema": record_schema,

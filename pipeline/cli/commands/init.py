@@ -42,6 +42,7 @@ FOR_EXAMPLE = {
     "max-cost-per-day": "20.00",
     "max-cost-per-month": "200.00",
     "max-duration": "6h",
+    "metrics-file": "tenders.prom",
     "min-confidence": 0.3,
     "model": ["my-model"],
     "output": "outputs/tenders.csv",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import click
@@ -9,7 +11,9 @@ import click
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import singular_or_plural
+from pipeline.cli.output.console import log_to_stderr
 from pipeline.cli.run_options import RunOptions, run_options
+from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.signals import leaving_at_once
 
 __all__ = ["plan", "run"]
@@ -69,6 +73,7 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--partial",
             "--column-prefix",
             "--report",
+            "--metrics-file",
             "--json",
             "--quiet",
             "--log-format",
@@ -123,13 +128,29 @@ def run(**values: Any) -> int:
     """
     with leaving_at_once():
         from pipeline.cli.many import run_all
-    return run_all(RunOptions(**values))
+    options = _started(values)
+    if options.metrics_file is None:
+        return run_all(options)
+    from pipeline.cli.output.metrics import measured  # imports the templates' engine
+
+    return measured(options.metrics_file, options.overwrite, partial(run_all, options))
 
 
 def _plan_command(**values: Any) -> int:
     with leaving_at_once():
         from pipeline.cli.many import plan_all
-    return plan_all(RunOptions(**values))
+    return plan_all(_started(values))
+
+
+def _started(values: Mapping[str, Any]) -> RunOptions:
+    """Start the log, and let a person confirm a settings file that was only found.
+
+    That comes first: no file, not even the metrics, is written where such a file says.
+    """
+    options = RunOptions(**values)
+    log_to_stderr(options.quiet, options.log_format == "json")
+    confirm_found_file(click.get_current_context())
+    return options
 
 
 plan = _JobCommand(
