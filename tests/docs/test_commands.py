@@ -19,7 +19,7 @@ from pipeline.cli.commands.accounts import accounts
 from pipeline.cli.commands.ledger import ledger
 from pipeline.cli.commands.run import run
 from pipeline.service.chaos import read_script
-from tests.docs.pages import DOCUMENTS, blocks, names, page
+from tests.docs.pages import DOCS, DOCUMENTS, blocks, names, page
 
 
 def examples(text: str) -> list[list[str]]:
@@ -70,11 +70,13 @@ def test_every_command_of_the_code_tables_is_shown() -> None:
     assert [name for name in codes.commands if f"tender-pipeline codes {name}" not in text] == []
 
 
-@pytest.mark.parametrize("name", ["reference/settings", "how-to/every-night", "tutorial"])
-def test_every_settings_file_is_one_that_run_takes(name: str) -> None:
+def test_every_settings_file_is_one_that_run_takes() -> None:
     options = {option.opts[0].removeprefix("--") for option in run.params}
-    (example,) = blocks(page(name), "toml")
-    assert set(tomllib.loads(example)) <= options
+    shown = [blocks(page(name), "toml") for name in ("reference/settings", "tutorial")]
+    assert [len(each) for each in shown] == [1, 1]
+    example = DOCS / "examples" / "every-night" / "tender-pipeline.toml"
+    for text in (*map("".join, shown), example.read_text("utf-8")):
+        assert set(tomllib.loads(text)) <= options
 
 
 def test_the_example_of_faults_is_a_script(tmp_path: Path) -> None:

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Classifies the tenders of a night, and alerts a person if that is needed.
+#
+#   nightly.sh [FOLDER]
+#
+# FOLDER (default: /srv/tenders) has tenders.csv and tender-pipeline.toml. The codes go to codes.csv,
+# and the page, the summary and the log of the night to reports/.
+#
+#   TRIES  how often to run while the service is down or a limit is reached (default: 8)
+#   PAUSE  seconds between two tries (default: 900)
+#   ALERT  a command that gets the message for a person on standard input (default: the system log)
+set -u
+cd "${1:-/srv/tenders}" || exit 2
+mkdir -p reports || exit 2
+night=reports/$(date +%F)
+
+try=1
+while :; do
+    tender-pipeline run tenders.csv --config tender-pipeline.toml --output codes.csv \
+        --report "$night.html" > "$night.txt" 2>> "$night.log"
+    code=$?
+    case $code in
+        6 | 7) [ "$try" -lt "${TRIES:-8}" ] || break ;;
+        *) break ;;
+    esac
+    try=$((try + 1))
+    sleep "${PAUSE:-900}"
+done
+
+case $code in
+    0 | 3) ;; # the output is complete
+    *)
+        {
+            echo "tenders: exit code $code"
+            cat "$night.txt"
+            tail -n 20 "$night.log"
+        } | sh -c "${ALERT:-logger -p user.err -t tenders}"
+        ;;
+esac
+exit "$code"

@@ -1,0 +1,138 @@
+"""The recipes for every night do what their page says: they retry, alert, and keep a report."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.app import app
+from tests.docs.pages import DOCS, ROOT, page, rows
+from tests.docs.test_commands import parse
+
+EXAMPLES = DOCS / "examples" / "every-night"
+
+COMMAND = re.compile(r"^[^#\n]*?tender-pipeline (run .*?)(?: > .*| \|\| .*|'|)$", re.MULTILINE)
+
+
+def commands(name: str) -> list[list[str]]:
+    text = (EXAMPLES / name).read_text("utf-8").replace("\\\n", " ")
+    return [shlex.split(found) for found in COMMAND.findall(text)]
+
+
+@pytest.mark.parametrize("name", ["nightly.sh", "tenders-nightly.service", "tenders-nightly.yml"])
+def test_every_command_of_a_recipe_is_understood(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tender-pipeline.toml").touch()
+    (arguments,) = commands(name)
+    assert {"--output", "--report"} <= set(arguments)
+    parse(app, arguments, None)
+
+
+def test_the_page_shows_every_file() -> None:
+    text = page("how-to/every-night")
+    shown = re.findall(r"literalinclude\} \.\./examples/every-night/(\S+)", text)
+    assert sorted(shown) == sorted(path.name for path in EXAMPLES.iterdir() if path.is_file())
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd")
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    for path in [*EXAMPLES.glob("*.service"), *EXAMPLES.glob("*.timer")]:
+        shutil.copy(path, tmp_path / path.name.replace("@", "@x"))
+        shutil.copy(path, tmp_path)
+    units = ["tenders-nightly.service", "tenders-nightly.timer", "tenders-alert@x.service"]
+    done = subprocess.run(
+        ["systemd-analyze", "verify", *(tmp_path / unit for unit in units)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_systemd_tries_again_what_may_succeed_later() -> None:
+    unit = (EXAMPLES / "tenders-nightly.service").read_text("utf-8")
+    listed = re.findall(r"^(?:RestartPrevent|Success)ExitStatus=(.*)$", unit, re.MULTILINE)
+    final = {int(code) for codes in listed for code in codes.split()}
+    every = {int(cells[0]) for cells in rows(page("reference/exit-codes"), "exit code")}
+    assert every - final == {0, 6, 7}
+
+
+class Nights:
+    """Runs `nightly.sh` with a program that exits with the codes of a list, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "bin").mkdir()
+        program = folder / "bin" / "tender-pipeline"
+        program.write_text(
+            '#!/bin/sh\necho "$@" >> arguments\necho a summary\necho a line of the log >&2\n'
+            'code=$(head -n 1 codes)\nsed -i 1d codes\nexit "$code"\n'
+        )
+        program.chmod(0o755)
+
+    def run(self, codes: Sequence[int], tries: int = 3) -> int:
+        (self.folder / "codes").write_text("".join(f"{code}\n" for code in codes))
+        env = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "TRIES": str(tries), "PAUSE": "0"}
+        command = ["sh", str(EXAMPLES / "nightly.sh"), str(self.folder)]
+        env["ALERT"] = "cat > alert"
+        return subprocess.run(command, env=env, check=False).returncode
+
+    @property
+    def left(self) -> str:
+        return (self.folder / "codes").read_text()
+
+    @property
+    def alert(self) -> str:
+        path = self.folder / "alert"
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.mark.parametrize(
+    ("codes", "code", "alerted"),
+    [
+        ([0], 0, False),
+        ([3], 3, False),
+        ([6, 7, 0], 0, False),
+        ([6, 6, 6], 6, True),
+        ([7, 5], 5, True),
+        ([4], 4, True),
+        ([143], 143, True),
+    ],
+)
+def test_the_script_retries_what_may_succeed_later_and_alerts_for_the_rest(
+    tmp_path: Path, codes: list[int], code: int, alerted: bool
+) -> None:
+    nights = Nights(tmp_path)
+    assert nights.run(codes) == code
+    assert nights.left == ""
+    assert bool(nights.alert) == alerted
+    if alerted:
+        told = ["a summary", *["a line of the log"] * len(codes)]
+        assert nights.alert.splitlines() == [f"tenders: exit code {code}", *told]
+    (summary,) = (tmp_path / "reports").glob("*.txt")
+    assert summary.read_text() == "a summary\n"
+
+
+def test_a_folder_that_is_not_there_ends_the_script(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", str(EXAMPLES / "nightly.sh"), str(tmp_path / "nowhere")],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+
+
+def test_the_container_copies_what_there_is() -> None:
+    text = (EXAMPLES / "Containerfile").read_text("utf-8")
+    lines = re.findall(r"^COPY (?!--)(.*) \S+$", text, re.MULTILINE)
+    copied = [path for line in lines for path in line.split()]
+    assert {"pyproject.toml", "pipeline"} <= set(copied)
+    assert [path for path in copied if not (ROOT / path).exists()] == []
