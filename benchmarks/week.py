@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -40,8 +41,6 @@ RECIPE = ROOT / "docs" / "examples" / "every-night" / "nightly.sh"
 MONDAY = date(2026, 11, 23)
 
 SYSTEMS = "cpv,naics"
-
-PORT = 8917
 
 COLUMNS = "day | the night | rows | new | exit | answered | charged | job's USD | pending | alerts"
 
@@ -88,6 +87,9 @@ class Week:
         )
         # The program itself would not pass on signals.
         self._library = re.findall("^LD_PRELOAD=(.*)$", shown.stdout, re.MULTILINE)[0]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]  # the same every night: calls are known by the URL
         self._texts = made_texts(sum(night.new_rows for night in NIGHTS), seed=7)
         self._rows: list[str] = []
         (folder / "bin").mkdir()
@@ -114,7 +116,7 @@ class Week:
         with (self.folder / "tenders.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([["description"], *([row] for row in self._rows)])
         settings = {
-            "base-url": f"http://127.0.0.1:{PORT}",
+            "base-url": f"http://127.0.0.1:{self._port}",
             "api-key-file": "key",
             "ledger": "ledger.db",
             "systems": SYSTEMS,
@@ -133,7 +135,7 @@ class Week:
             return
         faults = self.folder / "faults.toml"
         faults.write_text(f"seed = 1\n{night.faults}", "utf-8")
-        arguments = ["serve", "--data", "accounts", "--port", str(PORT), "--rate", "6000/min"]
+        arguments = ["serve", "--data", "accounts", "--port", str(self._port), "--rate", "6000/min"]
         if night.faults:
             arguments += ["--faults", "faults.toml"]
         command = [str(self.folder / "bin" / "tender-pipeline"), *arguments]

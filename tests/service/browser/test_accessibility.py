@@ -31,7 +31,8 @@ def complaints(page: Page) -> Iterator[str]:
 def test_axe_finds_nothing(context: BrowserContext, site: Site) -> None:
     page = context.new_page()
     found: list[str] = []
-    for path in ("/", "/signup", "/login", "/docs", "/nothing"):
+    preview = "/reconcile/cpv/preview?id=45233140"
+    for path in ("/", "/signup", "/login", "/docs", "/nothing", preview):
         page.goto(path)
         found += complaints(page)
     page.goto("/signup")
