@@ -104,7 +104,7 @@ class PaidOptions:
 
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            service = PaidService(
+            service = PaidService.of_options(
                 base_url=self.base_url,
                 api_key=self._api_key(),
                 ledger=self.ledger,

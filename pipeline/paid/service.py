@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -14,13 +15,14 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from pipeline.checks import check_flag, whole_number
-from pipeline.errors import SettingsError
+from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.money import Usd, usd
 from pipeline.paid.allowance import Period
 from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
+from pipeline.python_messages import in_python
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE
 
@@ -104,35 +106,51 @@ class PaidService:
         max_cost_per_day: Usd | None = None,
         max_cost_per_month: Usd | None = None,
     ) -> None:
+        arguments = {name: value for name, value in locals().items() if name != "self"}
+        try:
+            self._set(arguments)
+        except PipelineError as error:
+            raise in_python(error) from None
+
+    @classmethod
+    def of_options(cls, **options: Any) -> PaidService:
+        """Return a service for the command line: errors name its options, not arguments.
+
+        Args:
+            options: all arguments of `PaidService`.
+
+        Raises:
+            SettingsError: an option is wrong.
+        """
+        service = cls.__new__(cls)
+        service._set(options)
+        return service
+
+    def _set(self, given: Mapping[str, Any]) -> None:
         _check_not_on_executor()
-        flags = {
-            "burst": burst,
-            "wait": wait,
-            "ignore_pause": ignore_pause,
-            "retry_failed": retry_failed,
-        }
+        flags = {name: given[name] for name in ("burst", "wait", "ignore_pause", "retry_failed")}
         for name, value in flags.items():
             check_flag(name, value)
         checked = flags | {
-            "base_url": canonical(_text("base_url", base_url)),
-            "api_key": _key(api_key),
-            "ledger": _ledger(ledger),
-            "rate": _rate(rate),
-            "workers": whole_number("workers", workers, 1),
-            "max_cost": _limit("max_cost", max_cost),
-            "max_cost_per_day": _limit("max_cost_per_day", max_cost_per_day),
-            "max_cost_per_month": _limit("max_cost_per_month", max_cost_per_month),
-            "max_price": usd("max_price", max_price),
-            "max_duration": _duration("max_duration", max_duration),
-            "timeout": _timeout(timeout),
-            "max_age": _duration("max_age", max_age),
-            "on_unconfirmed": _on_unconfirmed(on_unconfirmed),
+            "base_url": canonical(_text("base_url", given["base_url"])),
+            "api_key": _key(given["api_key"]),
+            "ledger": _ledger(given["ledger"]),
+            "rate": _rate(given["rate"]),
+            "workers": whole_number("workers", given["workers"], 1),
+            "max_cost": _limit("max_cost", given["max_cost"]),
+            "max_cost_per_day": _limit("max_cost_per_day", given["max_cost_per_day"]),
+            "max_cost_per_month": _limit("max_cost_per_month", given["max_cost_per_month"]),
+            "max_price": usd("max_price", given["max_price"]),
+            "max_duration": _duration("max_duration", given["max_duration"]),
+            "timeout": _timeout(given["timeout"]),
+            "max_age": _duration("max_age", given["max_age"]),
+            "on_unconfirmed": _on_unconfirmed(given["on_unconfirmed"]),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         if self.api_key and in_the_clear(self.base_url):
             warnings.warn(
-                f"the API key goes to {self.base_url} unencrypted. Use https.", stacklevel=2
+                f"the API key goes to {self.base_url} unencrypted. Use https.", stacklevel=3
             )
 
     def __reduce__(self) -> NoReturn:

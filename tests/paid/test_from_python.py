@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import pickle
 import signal
@@ -397,11 +398,11 @@ def test_a_bar_shows_the_calls_and_a_display_of_ones_own_is_told_of_them(
 @pytest.mark.parametrize(
     ("terms", "hint"),
     [
-        ({"base_url": "service.example"}, "--base-url"),
+        ({"base_url": "service.example"}, "Give base_url"),
         ({"base_url": None}, "base_url must be text."),
         ({"api_key": 5}, "api_key must be text."),
         ({"ledger": 5}, "ledger must be the path of a file."),
-        ({"rate": "fast"}, "--rate"),
+        ({"rate": "fast"}, "Give rate"),
         ({"rate": 100}, "rate must be text."),
         ({"workers": 0}, "workers must be a whole number from 1"),
         ({"workers": "16"}, "workers must be a whole number from 1"),
@@ -425,6 +426,19 @@ def test_terms_that_make_no_sense_are_refused_with_what_would(
     with pytest.raises(pipeline.SettingsError) as refusal:
         pipeline.PaidService(**{"base_url": "https://service.example", **terms})
     assert hint in refusal.value.hint
+
+
+def test_wrong_terms_are_said_in_words_of_python_and_end_at_the_constructor() -> None:
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.PaidService("https://service.example", rate="4 potatoes")
+    assert refusal.value.hint.startswith("Give rate attempts per window")
+    assert len(refusal.traceback) == 2
+    known = inspect.signature(pipeline.PaidService).parameters
+    options = {name: parameter.default for name, parameter in known.items()}
+    options |= {"base_url": "https://service.example", "rate": "4 potatoes"}
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.PaidService.of_options(**options)
+    assert refusal.value.hint.startswith("Give --rate attempts per window")
 
 
 def test_amounts_and_times_may_be_written_in_several_ways() -> None:
