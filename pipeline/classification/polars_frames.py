@@ -21,7 +21,7 @@ from pipeline.tables.texts import find_columns
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PolarsFrame", "polars_of", "to_polars"]
+__all__ = ["PolarsFrame", "arrow_if_polars", "is_polars", "polars_of", "to_polars"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,20 @@ def polars_of(data: Any, only_column: Callable[[], str]) -> PolarsFrame | None:
         case polars.Series():
             return PolarsFrame(data.to_frame(only_column()))
     return None
+
+
+def arrow_if_polars(data: Any, only_column: str) -> Any:
+    """Return an object of Polars as a table, without columns of Python objects; others as is."""
+    frame = polars_of(data, lambda: only_column) if is_polars(data) else None
+    if frame is None:
+        return data
+    objects = _polars().selectors.object()
+    return frame.frame.drop(objects).to_arrow()
+
+
+def is_polars(data: object) -> bool:
+    """Tell whether an object is of Polars, without importing it."""
+    return type(data).__module__.startswith("polars.")
 
 
 def to_polars(table: pa.Table) -> pl.DataFrame:

@@ -219,15 +219,14 @@ def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
     import pandas as pd
 
     from pipeline.classification.frames import PandasFrame
+    from pipeline.classification.polars_frames import is_polars, polars_of
 
     frame: Frame | None = None
     if isinstance(data, pd.Series):
         frame = PandasFrame(data.to_frame(_only_column(settings)))
     elif isinstance(data, pd.DataFrame):
         frame = PandasFrame(data)
-    elif type(data).__module__.startswith("polars."):
-        from pipeline.classification.polars_frames import polars_of
-
+    elif is_polars(data):
         frame = polars_of(data, lambda: _only_column(settings))
     if frame is not None:
         return frame, frame.texts(settings)

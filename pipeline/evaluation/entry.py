@@ -13,6 +13,7 @@ from pandas.api.types import infer_dtype
 from pipeline.answers import System
 from pipeline.checks import check_flag
 from pipeline.classification.frames import frame_reader
+from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
@@ -150,6 +151,7 @@ def _subject(named: Any, system: System) -> Subject:
 
 @contextmanager
 def _opened(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) -> Iterator[Reader]:
+    data = arrow_if_polars(data, settings.text_columns[0])
     if isinstance(data, pd.DataFrame):
         yield _frame_reader(data, settings)
         return

@@ -13,6 +13,7 @@ import pandas as pd
 from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, whole_number
 from pipeline.classification.frames import frame_reader
+from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.progress import Progress, display_for
@@ -99,6 +100,7 @@ def _opened(
     data: Data, text_columns: Any, code_column: str, csv: Any, excel: ExcelOptions | None
 ) -> Iterator[Reader]:
     asked = Settings(text_columns=text_columns)
+    data = arrow_if_polars(data, asked.text_columns[0])
     if isinstance(data, pd.DataFrame):
         find_column([*map(str, data.columns)], code_column, "The frame", "--code-column")
         yield frame_reader(data, asked.text_columns, [code_column])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pipeline
+from tests.engine.model.training_data import history
 
 TEXTS = ["Road resurfacing works", "", "asdf qwer zxcv", "Snow clearing"]
 CODES = ["45233140", None, None, "90620000"]
@@ -75,3 +77,16 @@ def test_a_duckdb_relation_becomes_a_table_that_duckdb_reads() -> None:
     table = pipeline.classify(relation, systems="cpv").data
     found = duckdb.from_arrow(table).select("cpv_code").fetchall()
     assert [code for (code,) in found] == CODES
+
+
+def test_a_polars_frame_is_trained_on_and_evaluated(frame: Any, tmp_path: Path) -> None:
+    polars = pytest.importorskip("polars")
+    texts, codes = history(40)
+    labelled = polars.DataFrame({"description": texts, "cpv_code": codes})
+    labelled = labelled.with_columns(polars.lit(None, polars.Object).alias("object"))
+    named: Any = {"system": "cpv", "code_column": "cpv_code"}
+    model = pipeline.train(labelled, output=tmp_path / "model", only_history=True, **named)
+    assert model.systems["cpv"].rows == 40
+    assert pipeline.evaluate(labelled.lazy(), subject=model, **named).rows == 40
+    with pytest.raises(pipeline.InputError, match="no column 'cpv_code'"):
+        pipeline.evaluate(frame["description"], **named)
