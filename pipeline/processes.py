@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import EngineError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["AHEAD", "in_processes"]
 
@@ -36,7 +37,10 @@ def in_processes(
     Raises:
         EngineError: a process died.
     """
-    from loky import ProcessPoolExecutor  # one process needs none of it
+    # One process needs none of this.
+    from concurrent.futures.process import BrokenProcessPool
+
+    from loky import ProcessPoolExecutor
 
     waiting: deque[Future[Found]] = deque()
     executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -16,9 +17,14 @@ UNEXPECTED = 1
 
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
 
+ALLOCATIONS = 50_000
+"""Objects made before Python looks for cycles among them. It does so after 700 by default, again
+and again among imports and the answers that are kept, which have none."""
+
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    gc.set_threshold(ALLOCATIONS)
     with leaving_at_once():
         _check_platform()
         from pipeline.cli.app import app
