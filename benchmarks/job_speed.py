@@ -9,7 +9,6 @@ the repeats; memory is the largest resident set of the process itself (not of it
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import statistics
 import subprocess
@@ -18,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.texts import made_texts
+from benchmarks.texts import made_texts, write_texts
 
 
 def measure(source: Path, output: Path, jobs: int) -> tuple[float, float]:
@@ -45,10 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "in.csv"
         for rows in arguments.rows:
-            with source.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(["id", "description"])
-                writer.writerows(enumerate(made_texts(rows)))
+            write_texts(source, made_texts(rows))
             for jobs in arguments.jobs:
                 runs = [
                     measure(source, Path(folder) / "out.csv", jobs)

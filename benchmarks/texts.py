@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["made_texts"]
+__all__ = ["made_texts", "write_texts"]
 
 SAMPLE = Path(__file__).parents[1] / "sample_inputs" / "tenders.csv"
 
@@ -23,3 +24,11 @@ def made_texts(count: int, seed: int = 1) -> list[str]:
         ", ".join([*chance.sample(clauses, chance.randint(1, 3)), f"lot {number}"])
         for number in range(count)
     ]
+
+
+def write_texts(path: Path, texts: Iterable[str]) -> None:
+    """Write a CSV file with a number and a text in each row."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "description"])
+        writer.writerows(enumerate(texts))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.__main__ import OURS, Turn, order, page, results
+from xml.etree import ElementTree
+
+from benchmarks.comparison import OURS, Turn, order, page, picture, results
 
 
 def test_each_contender_begins_a_round_in_turn() -> None:
@@ -29,3 +31,10 @@ def test_the_page_shows_every_contender_and_the_machine() -> None:
     shown = page(results(ROUNDS, 1000), "2 processors <here>")
     assert "script: 250 rows/s, 2,100 µs of processor time" in shown
     assert OURS in shown and "2 processors &lt;here&gt;" in shown
+
+
+def test_the_picture_is_an_svg_file_that_needs_no_style_sheet() -> None:
+    drawn = ElementTree.fromstring(picture(results(ROUNDS, 1000), "Rows a second"))
+    style = drawn[0].text
+    assert style is not None and ".whisker" in style
+    assert "script: 250 rows/s" in "".join(drawn.itertext())
