@@ -68,8 +68,12 @@ def checked_description(description: str) -> str:
             f"The description has {len(description):,} characters. "
             f"Shorten it to {MAX_CHARACTERS:,}."
         )
-    if any("\ud800" <= character <= "\udfff" for character in description):
-        raise ValidationError("The description has an unpaired surrogate. Send valid Unicode.")
+    try:
+        description.encode()
+    except UnicodeEncodeError as error:
+        raise ValidationError(
+            "The description has an unpaired surrogate. Send valid Unicode."
+        ) from error
     return description
 
 
@@ -121,7 +125,8 @@ def _detailed(price: Price) -> dict[str, Any]:
 
 def _written(body: dict[str, Any]) -> bytes:
     """Write JSON; a decimal keeps all its digits."""
-    return simplejson.dumps(body, ensure_ascii=False, use_decimal=True).encode()
+    text: str = WRITER.encode(body)
+    return text.encode()
 
 
 def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE) -> Any:
@@ -169,6 +174,8 @@ def _refuse(constant: str) -> NoReturn:
 
 JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant=_refuse)
 """Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
+
+WRITER = simplejson.JSONEncoder(ensure_ascii=False, use_decimal=True)
 
 KINDS = {
     type(None): "null",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 from pipeline.answers import Match
 
@@ -54,11 +55,12 @@ def price(matches: Sequence[Match]) -> Price:
 
     That is in millionths of a US dollar and without markup.
     """
-    return _price(len(matches), sum(len(match.title) for match in matches))
+    characters = sum(len(match.title) for match in matches)
+    return _price(len(matches), min(MOST_FOR_TITLES, characters // PER_TITLE_CHARACTERS))
 
 
-def _price(matches: int, characters: int) -> Price:
-    titles = min(MOST_FOR_TITLES, characters // PER_TITLE_CHARACTERS)
+@cache  # an answer has at most ten matches, so there are a few hundred prices
+def _price(matches: int, titles: int) -> Price:
     base = 10 * (PER_CALL + PER_MATCH * matches + titles)
     markup = base * MARKUP_PERCENTAGE // 100  # exact: the base is a multiple of ten
     return Price(_usd(base), _usd(markup), _usd(base + markup), _shares(base, matches))
@@ -80,5 +82,5 @@ def _usd(units: int) -> Decimal:
 LOWEST = _price(0, 0)
 """The lowest price: an answer without matches."""
 
-HIGHEST = _price(MAX_MATCHES, MOST_FOR_TITLES * PER_TITLE_CHARACTERS)
+HIGHEST = _price(MAX_MATCHES, MOST_FOR_TITLES)
 """The highest price."""
