@@ -19,6 +19,7 @@ import numpy.typing as npt
 __all__ = ["Hashes", "gram_hashes", "word_hashes"]
 
 Hashes: TypeAlias = npt.NDArray[np.uint32]
+Places: TypeAlias = npt.NDArray[np.intp]
 
 MARK = crc32(b"=")
 
@@ -28,9 +29,7 @@ def word_hashes(words: Sequence[str]) -> Hashes:
     return np.fromiter(map(crc32, map(str.encode, words), repeat(MARK)), np.uint32, len(words))
 
 
-def gram_hashes(
-    words: Sequence[str], lengths: Sequence[int]
-) -> tuple[Hashes, npt.NDArray[np.intp]]:
+def gram_hashes(words: Sequence[str], lengths: Sequence[int]) -> tuple[Hashes, Places]:
     """Return the hashes of the n-grams of words, which are put between "<" and ">" first.
 
     Args:
@@ -38,36 +37,51 @@ def gram_hashes(
         lengths: how many characters the n-grams have.
 
     Returns:
-        The hashes, word by word, and the index in ``words`` of the word of each.
+        The hashes, those of each length together, and the index in ``words`` of the word of each.
     """
     text = "".join([f"<{word}>" for word in words])
-    sizes = np.fromiter(map(len, words), np.int32, len(words)) + 2
-    follow = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(text))
-    fits = follow.astype(np.int32)[:, None] >= np.array(lengths, np.int32)
-    counts = np.maximum(sizes[:, None] - np.array(lengths) + 1, 0).sum(axis=1)
-    return _every_gram(text, lengths)[fits], np.repeat(np.arange(len(words)), counts)
+    sizes = np.fromiter(map(len, words), np.intp, len(words)) + 2
+    owners = np.repeat(np.arange(len(words)), sizes)
+    left = np.repeat(np.cumsum(sizes), sizes) - np.arange(len(text))  # characters of the word
+    grams = _Grams(text)
+    begins = [np.flatnonzero(left >= length) for length in lengths]
+    hashes = [grams.hashes(length)[each] for length, each in zip(lengths, begins, strict=True)]
+    return np.concatenate(hashes), owners[np.concatenate(begins)]
 
 
-def _every_gram(text: str, lengths: Sequence[int]) -> Hashes:
-    """Return characters x lengths: the hash of the n-gram that begins at each character.
+class _Grams:
+    """The n-grams that begin at each character of a text."""
 
-    Where the text ends before an n-gram does, the hash is arbitrary.
-    """
-    data = np.frombuffer(text.encode(), np.uint8)
-    values = cache(lambda following: _values(following).take(data))
-    starts = np.append(np.flatnonzero(data & 0xC0 != 0x80), len(data))  # no inner bytes of UTF-8
-    hashes = np.zeros((len(starts) - 1, len(lengths)), np.uint32)
-    for column, length in enumerate(lengths):
-        first = starts[:-length]
-        sizes = starts[length:] - first
-        for size in np.flatnonzero(np.bincount(sizes)).tolist():
-            found = np.full(len(data) - size + 1, crc32(bytes(size)), np.uint32)
-            for place in range(size):
-                found ^= values(size - 1 - place)[place : place + len(found)]
-            np.copyto(
-                hashes[: len(first), column], found.take(first, mode="clip"), where=sizes == size
-            )
-    return hashes
+    def __init__(self, text: str) -> None:
+        data = np.frombuffer(text.encode(), np.uint8)
+        self._size = len(data)
+        self._values = cache(lambda following: _values(following).take(data))
+        starts = np.flatnonzero(data & 0xC0 != 0x80)  # no inner bytes of UTF-8
+        self._starts = np.append(starts, len(data))
+
+    def hashes(self, length: int) -> Hashes:
+        """Return the hash of each n-gram; an arbitrary one where the text ends before it."""
+        first = self._starts[:-length]
+        sizes = self._starts[length:] - first
+        found = np.zeros(len(self._starts) - 1, np.uint32)
+        found[: len(first)] = self._of_bytes(length).take(first, mode="clip")
+        for size in np.flatnonzero(np.bincount(sizes)[length + 1 :]) + length + 1:
+            longer = np.flatnonzero(sizes == size)  # in other scripts than Latin
+            found[longer] = self._at(first[longer], int(size))
+        return found
+
+    def _of_bytes(self, size: int) -> Hashes:
+        """Return the hash of so many bytes from each byte on."""
+        found = np.full(max(0, self._size - size + 1), crc32(bytes(size)), np.uint32)
+        for place in range(size):
+            found ^= self._values(size - 1 - place)[place : place + len(found)]
+        return found
+
+    def _at(self, starts: Places, size: int) -> Hashes:
+        found = np.full(len(starts), crc32(bytes(size)), np.uint32)
+        for place in range(size):
+            found ^= self._values(size - 1 - place)[starts + place]
+        return found
 
 
 @cache

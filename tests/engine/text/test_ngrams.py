@@ -22,7 +22,6 @@ def test_the_hashes_of_n_grams_are_those_of_their_bytes_in_any_script(
     words: list[str], lengths: tuple[int, ...]
 ) -> None:
     hashes, owners = gram_hashes(words, lengths)
-    assert owners.tolist() == sorted(owners.tolist())
     for place, word in enumerate(words):
         marked = f"<{word}>"
         grams = [
