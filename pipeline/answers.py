@@ -13,6 +13,7 @@ __all__ = [
     "SYSTEMS",
     "Answer",
     "BatchAnswers",
+    "Decided",
     "Explained",
     "Failed",
     "Match",
@@ -20,6 +21,7 @@ __all__ = [
     "Matcher",
     "Pending",
     "System",
+    "chance",
 ]
 
 System: TypeAlias = Literal["cpv", "psc", "unspsc", "naics"]
@@ -68,6 +70,15 @@ class Explained(Matched):
 
 
 @dataclass(frozen=True, slots=True)
+class Decided(Explained):
+    """The decision of a person: the chosen code before the other matches, or no match at all.
+
+    Attributes:
+        why: who decided.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A lasting failure: no answer exists for this text.
 
@@ -107,3 +118,11 @@ class Matcher(Protocol):
             batches: lists of texts; "" for a row without text.
         """
         ...
+
+
+def chance(confidence: float) -> str:
+    """Return a confidence as people say it: ``about 7 in 10``."""
+    tenths = round(10 * confidence)
+    if tenths <= 0:
+        return "less than 1 in 10"
+    return "nearly certain" if tenths >= 10 else f"about {tenths} in 10"

@@ -21,6 +21,7 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import Data, open_table
 from pipeline.classification.summary import Summary
+from pipeline.decisions import decisions_in
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation import Evaluation, evaluate
 from pipeline.interruption import Interruption
@@ -70,6 +71,7 @@ def classify(
     service: PaidService | None = None,
     partial: bool = False,
     fail_if_no_match: float | None = None,
+    decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     progress: bool | Literal["auto"] | Progress = "auto",
     back_off: float | None = None,
     language: str = "en",
@@ -110,6 +112,7 @@ def classify(
             ``<output stem>.partial.<ext>``) instead of raising. Rows that it did not reach have
             the status ``pending``, and ``result.summary.parked`` says why it stopped.
         fail_if_no_match: raise if a larger share of a system's rows with text has no match.
+        decisions: the file of a review, or several: the decisions replace codes and purchases.
         progress: True shows a bar, and "auto" shows one in a notebook if the job takes longer than
             a second; to write your own display, see `pipeline.progress.Progress`.
         back_off: the old name of ``roll_up``.
@@ -172,6 +175,7 @@ def plan(
     csv: CsvOptions | None = None,
     excel: ExcelOptions | None = None,
     service: PaidService | None = None,
+    decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
 ) -> Plan:
     """Return what `classify` would do and buy with these arguments; it spends nothing.
 
@@ -184,6 +188,7 @@ def plan(
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.
         service: the paid service to buy from; None for the embedded engine, which is free.
+        decisions: the file of a review, or several; what people decided is not bought.
 
     Raises:
         SettingsError: an argument is wrong, or the table already has columns with the new names.
@@ -192,12 +197,13 @@ def plan(
     """
     try:
         settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
+        reviewed = decisions_in(decisions, _warn)
         with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
             purchase: AbstractContextManager[Purchase | Free] = (
                 nullcontext(Free(Classifier.of(settings, {}).matcher))
                 if service is None
                 else Purchase.to_plan(
-                    _checked(service), settings, source.identity(settings, sink.path)
+                    _checked(service), settings, source.identity(settings, sink.path), reviewed
                 )
             )
             with purchase as planned:
@@ -220,6 +226,7 @@ def _classify(
     models: Any,
     roll_up: Any,
     back_off: Any,
+    decisions: Any,
     **options: Any,
 ) -> Result:
     check_flag("overwrite", overwrite)
@@ -228,14 +235,16 @@ def _classify(
     hashes = {str(model.path): model.sha256 for model in folders.values()}
     if roll_up is not None and back_off is not None:
         raise SettingsError("roll_up and back_off are the same argument.", "Give roll_up only.")
-    settings = _settings(**options, models=hashes, roll_up=back_off if roll_up is None else roll_up)
+    reviewed = decisions_in(decisions, _warn)
+    options |= {"models": hashes, "decisions": reviewed.files}
+    settings = _settings(**options, roll_up=back_off if roll_up is None else roll_up)
     display = display_for(progress)
     if service is not None:
         settings = settings.for_service()
     reporter = job.Reporter(stoppable(display, interruption), _warn)
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
         purchase: AbstractContextManager[Purchase | Free] = (
-            nullcontext(Free(Classifier.of(settings, folders).matcher))
+            nullcontext(Free(Classifier.of(settings, folders).matcher, reviewed))
             if service is None
             else Purchase(
                 _checked(service),
@@ -243,6 +252,7 @@ def _classify(
                 source.identity(settings, sink.path),
                 display,
                 interruption=interruption,
+                decisions=reviewed,
             )
         )
         with purchase as bought:

@@ -49,9 +49,7 @@ KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 MAX_TOP = 10
 """The embedded engine, like the service, returns at most so many matches."""
 
-MATCHES_TO_ROLL_UP = 20
-"""Further matches hardly add to a sum."""
-
+MATCHES_TO_ROLL_UP = 20  # further matches hardly add to a sum
 
 SURE: Mapping[System, float] = {
     "cpv": 0.29,
@@ -139,6 +137,7 @@ class Settings:
         fail_if_no_match: the largest share of a system's rows with text that may have no match;
             None for all.
         language: the language of the CPV titles; the other systems have English titles only.
+        decisions: the files of decisions that replace answers, with the SHA-256 of each.
     """
 
     systems: tuple[System, ...] = SYSTEMS
@@ -154,6 +153,7 @@ class Settings:
     explain: bool = False
     fail_if_no_match: float | None = None
     language: str = "en"
+    decisions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checked = {

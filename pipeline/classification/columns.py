@@ -12,6 +12,7 @@ import pyarrow as pa
 from pipeline.answers import (
     Answer,
     BatchAnswers,
+    Decided,
     Explained,
     Failed,
     Match,
@@ -69,6 +70,8 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
 
 def status(answer: Answer | None, review_under: float) -> str:
     """Return the status of a row: see the table in ``docs/reference/columns.md``."""
+    if isinstance(answer, Decided):
+        return "decided"
     if isinstance(answer, Matched):  # nearly all answers, so without a `match` statement
         if not answer.matches:
             return "no_match"

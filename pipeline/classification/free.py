@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.answers import Matcher
+from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.paid.estimate import Estimate
 from pipeline.tables import Batch
 
@@ -16,10 +17,15 @@ __all__ = ["Free"]
 class Free:
     """A matcher that needs no purchase, such as the embedded engine.
 
+    Attributes:
+        matcher: answers the texts.
+        decisions: what people decided about texts; it replaces their answers.
+
     It has the methods of `pipeline.paid.purchase.Purchase` that the stages of a job call.
     """
 
     matcher: Matcher
+    decisions: Decisions = NO_DECISIONS
     base_url: None = field(default=None, init=False)
 
     def noted(self, batches: Iterable[Batch]) -> Iterable[Batch]:

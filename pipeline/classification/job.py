@@ -16,6 +16,7 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
+from pipeline.decisions import decided
 from pipeline.errors import InputChangedError
 from pipeline.files.cloud import AnyPath, resolved
 from pipeline.money import plain, total
@@ -98,7 +99,7 @@ def run(
     with place.draft(source.reader, new_fields(settings)) as draft:
         batches = source.batches(settings.limit_rows)
         with reporter.progress(planned.rows) as advance:
-            matcher = purchase.matcher
+            matcher = decided(purchase.matcher, purchase.decisions)
             tally = write(batches, matcher, draft.writer, settings, advance, reporter.observe)
         _check_unchanged(source, fingerprint)
         replaced = draft.writer.replaced_characters

@@ -16,7 +16,7 @@ from pipeline.paid.result import Paid, Parked
 
 __all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined"]
 
-NOT_FAILED = ("ok", "review", "no_match", "empty", "pending")
+NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 """The statuses that are not failures."""
 
 ALWAYS = ("ok", "review")

@@ -25,7 +25,7 @@ Observe: TypeAlias = Callable[[Sequence[str], BatchAnswers], None]
 
 Table = TypeVar("Table", bound=Batch)
 
-SETTLED = ("ok", "empty", "pending")
+SETTLED = ("ok", "decided", "empty", "pending")
 """The statuses that need no look, or cannot have one yet."""
 
 
@@ -77,9 +77,15 @@ class Tally:
             spent = (usd for usd in values[f"{prefix}{system}_cost_usd"] if usd)
             self.cost_usd[system] = total([self.cost_usd[system], *spent])
             sure = values[f"{prefix}{system}_confidence"]
-            known = (each for each in sure if each is not None and isfinite(each))
+            both = zip(sure, statuses, strict=True)
+            known = (each for each, name in both if _is_known(each, name))
             self.confidences[system].update(round(100 * each) for each in known)
         self.to_check += len(doubtful)
+
+
+def _is_known(confidence: float | None, status: str) -> bool:
+    """Return whether a matcher stated a confidence; that of a decision is always 1."""
+    return confidence is not None and isfinite(confidence) and status != "decided"
 
 
 def write(

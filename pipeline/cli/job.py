@@ -24,6 +24,7 @@ from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.run import exit_code, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
+from pipeline.decisions import Decisions, decisions_in
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.files.cloud import CloudPath, Storage
 from pipeline.languages import LANGUAGES
@@ -62,12 +63,14 @@ class Terms:
         models: the learned models that replace those of the package.
         service: how to buy; None for the embedded engine.
         storage: access to buckets.
+        decisions: what people decided.
     """
 
     settings: Settings
     models: Mapping[System, ModelFolder]
     service: PaidService | None
     storage: Storage
+    decisions: Decisions
 
     @classmethod
     def of(cls, options: RunOptions) -> Terms:
@@ -77,8 +80,9 @@ class Terms:
             PipelineError: an option is wrong.
         """
         models = opened(options.models, parse_systems(options.systems))
-        storage = Storage(options.endpoint_url)
-        return cls(options.settings(models), models, options.service(), storage)
+        decisions = decisions_in(options.decisions, warn)
+        settings, storage = options.settings(models, decisions), Storage(options.endpoint_url)
+        return cls(settings, models, options.service(), storage, decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ class Job:
     def free(self) -> AbstractContextManager[Free]:
         """The embedded engine in place of a purchase."""
         matcher = Classifier.of(self.terms.settings, self.terms.models).matcher
-        return nullcontext(Free(matcher))
+        return nullcontext(Free(matcher, self.terms.decisions))
 
 
 @contextmanager
@@ -219,7 +223,8 @@ def _purchase(this: Job) -> AbstractContextManager[Purchase | Free]:
         return this.free
     from pipeline.cli.output.buying import open_purchase
 
-    return open_purchase(terms.service, terms.settings, this.identity, this.options.yes)
+    sure, decisions = this.options.yes, terms.decisions
+    return open_purchase(terms.service, terms.settings, this.identity, sure, decisions)
 
 
 def _plan(this: Job) -> int:
@@ -247,7 +252,7 @@ def _purchase_to_plan(this: Job) -> AbstractContextManager[Purchase | Free]:
         return this.free
     from pipeline.paid.purchase import Purchase
 
-    return Purchase.to_plan(terms.service, terms.settings, this.identity)
+    return Purchase.to_plan(terms.service, terms.settings, this.identity, terms.decisions)
 
 
 def _offer(service: PaidService | None, found: Plan) -> str:

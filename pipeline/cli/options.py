@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import click
@@ -22,6 +23,7 @@ __all__ = [
     "declared",
     "dialect_options",
     "input_format",
+    "label_decisions",
     "labelled_columns",
     "option",
     "singular_or_plural",
@@ -207,6 +209,13 @@ def dialect_options(
     """Declare the options that describe a table file, or only some of them."""
     return declared(*(declare(name, **DIALECT[name]) for name in only))
 
+
+label_decisions = click.option(
+    "--decisions",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A file of decisions (see review) with labels; repeat it for several.",
+)
 
 labelled_columns = declared(
     click.option(

@@ -37,6 +37,7 @@ from pipeline.settings import (
 )
 
 if TYPE_CHECKING:  # --help needs no engine
+    from pipeline.decisions import Decisions
     from pipeline.engine.model import ModelFolder
 
 __all__ = ["RunOptions", "run_options"]
@@ -114,6 +115,12 @@ run_options = declared(
         metavar="SHARE",
         help="Exit with 3 if a larger share of a system's rows with text has no match.",
     ),
+    option(
+        "--decisions",
+        multiple=True,
+        type=Names(),
+        help="A file of decisions (see review), which replace codes; repeat it for several.",
+    ),
     option("--column-prefix", default="", help="A prefix for the name of every new column."),
     option("--limit-rows", type=int, help="Read only so many rows: a sample."),
     option(
@@ -187,6 +194,7 @@ class RunOptions(PaidOptions, DialectOptions):
         report: where to write a page about the run; None for none.
         metrics_file: where to write the figures of the run for Prometheus; None for none.
         partial: write the table so far if the run stops early.
+        decisions: files of decisions.
     """
 
     input_paths: tuple[AnyPath, ...]
@@ -214,8 +222,9 @@ class RunOptions(PaidOptions, DialectOptions):
     report: Path | None
     metrics_file: Path | None
     partial: bool
+    decisions: tuple[str, ...]
 
-    def settings(self, models: Mapping[System, ModelFolder]) -> Settings:
+    def settings(self, models: Mapping[System, ModelFolder], decisions: Decisions) -> Settings:
         """Return the settings of the job.
 
         Raises:
@@ -235,6 +244,7 @@ class RunOptions(PaidOptions, DialectOptions):
             explain=self.explain,
             fail_if_no_match=self.fail_if_no_match,
             language=self.language,
+            decisions=decisions.files,
         )
         return settings.for_service() if self.base_url else settings
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +17,7 @@ from pipeline.checks import check_flag
 from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
+from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import ParkedError, PipelineError, SettingsError
 from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
 from pipeline.evaluation.dataset import SOURCE, check_columns
@@ -36,7 +39,7 @@ Named: TypeAlias = str | PathLike[str] | PaidService
 
 
 def evaluate(
-    data: Data,
+    data: Data | None = None,
     *,
     system: System,
     text_columns: str | Sequence[str] = "description",
@@ -52,12 +55,13 @@ def evaluate(
     jobs: int = 1,
     csv: CsvOptions | None = None,
     progress: bool | Literal["auto"] = "auto",
+    decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
 ) -> Evaluation:
     """Compare answers with the right codes of a labelled table.
 
     Args:
         data: a pandas frame, a pyarrow table, anything that speaks Arrow's C stream, or the path
-            of a CSV or Parquet file.
+            of a CSV or Parquet file; None with ``decisions``.
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
         text_columns: the column (or columns, joined by ". ") that hold the text.
         code_column: the column that holds the right code.
@@ -75,6 +79,8 @@ def evaluate(
         jobs: how many processes the embedded engine uses.
         csv: how a CSV file is written, where the detection is wrong.
         progress: True shows progress bars, "auto" shows them in a notebook.
+        decisions: the file of a review, or several, in place of a table: the codes that people
+            chose one by one are the right ones.
 
     Raises:
         SettingsError: an argument is wrong.
@@ -86,6 +92,11 @@ def evaluate(
         shown = display_for(progress)
         check_flag("suspects", suspects)
         references = reference_columns
+        reviewed = decisions_in(decisions, warnings.warn)
+        if bool(reviewed.files) == (data is not None):
+            raise SettingsError(
+                "The labels are missing, or given twice.", "Give data or decisions."
+            )
         settings = EvaluationSettings(
             system=system,
             text_columns=Settings(text_columns=text_columns).text_columns,  # type: ignore[arg-type]
@@ -99,6 +110,9 @@ def evaluate(
             reference_columns=(references,) if isinstance(references, str) else tuple(references),
         )
         subjects = _subjects(subject, against, settings.system)
+        if data is None:
+            data = label_table(reviewed, settings.system)
+            settings = replace(settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN)
         name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
 
         def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:

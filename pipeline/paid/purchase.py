@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.interruption import Interruption
 from pipeline.paid.budget import TYPICAL_LOW, dearest, over
@@ -60,6 +61,7 @@ class Purchase:
         confirm: called before anything is bought; False declines.
         interruption: stops the purchase from another thread, as a signal does from this one.
         plan_only: whether to leave the job and its rows as they are.
+        decisions: what people decided; answers that it replaces are not bought.
 
     Raises:
         LedgerError: the ledger cannot be used, or another run works on this job.
@@ -74,7 +76,9 @@ class Purchase:
         confirm: Callable[[Estimate], bool] = lambda _: True,
         interruption: Interruption | None = None,
         plan_only: bool = False,
+        decisions: Decisions = NO_DECISIONS,
     ) -> None:
+        self.decisions = decisions
         self._service = service
         self._progress = progress
         self._confirm = confirm
@@ -97,13 +101,19 @@ class Purchase:
 
     @classmethod
     @contextmanager
-    def to_plan(cls, service: PaidService, settings: Settings, identity: str) -> Iterator[Purchase]:
+    def to_plan(
+        cls,
+        service: PaidService,
+        settings: Settings,
+        identity: str,
+        decisions: Decisions = NO_DECISIONS,
+    ) -> Iterator[Purchase]:
         """Open a purchase that only plans a job; nothing of it stays in the ledger.
 
         Raises:
             LedgerError: the ledger cannot be used.
         """
-        with cls(service, settings, identity, plan_only=True) as purchase:
+        with cls(service, settings, identity, plan_only=True, decisions=decisions) as purchase:
             try:
                 yield purchase
             finally:
@@ -125,16 +135,19 @@ class Purchase:
             for row, text in enumerate(batch.texts, start=first):
                 if text and (digest := text_digest(text)) not in noted:
                     rows.setdefault(digest, row)
-            self._job.note_rows(
-                (system, digest, row)
-                for system in self._settings.systems
-                for digest, row in rows.items()
-            )
+            self._job.note_rows([*self._needed(rows)])
             if len(noted) > MOST_NOTED:
                 noted.clear()
             noted |= rows.keys()
             first += len(batch.texts)
             yield batch
+
+    def _needed(self, rows: Mapping[bytes, int]) -> Iterator[tuple[System, bytes, int]]:
+        """Yield the calls to note: what people decided only if an answer was bought already."""
+        for system in self._settings.systems:
+            decided = {*rows.keys() & self.decisions.digests(system)}
+            decided -= self._job.answered(system, [*decided])
+            yield from ((system, each, row) for each, row in rows.items() if each not in decided)
 
     def estimate(self) -> Estimate:
         """Estimate what is to be bought, once the whole table is noted."""
@@ -200,12 +213,11 @@ class Purchase:
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
                 return Parked(2, "Nothing was bought.", "Give --yes to buy without being asked.")
+            orders = self._orders(batches)
             with self._progress(estimate.to_buy, "calls") as advance:
 
                 def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
-                    return self._bought(
-                        self._orders(batches), estimate.to_buy, advance, brake, reserve
-                    )
+                    return self._bought(orders, estimate.to_buy, advance, brake, reserve)
 
                 try:
                     return buy_in_thread(buying, self._interruption)

@@ -121,8 +121,9 @@ def _judged(answer: Answer | None, under: float) -> tuple[str, Match | None]:
 def _count(figures: SystemFigures, system: System, name: str, match: Match | None) -> None:
     figures.statuses[name] += 1
     if match is not None:
-        figures.confidences[min(BINS - 1, max(0, int(match.confidence * BINS)))] += 1
         figures.fields[cut(system, match.code, FIELDS[system].digits)] += 1
+    if match is not None and name != "decided":
+        figures.confidences[min(BINS - 1, max(0, int(match.confidence * BINS)))] += 1
         figures.sure += match.confidence
 
 

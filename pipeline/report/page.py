@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from pipeline.answers import System
+from pipeline.answers import System, chance
 from pipeline.charts import (
     Curve,
     CurvePoint,
@@ -58,7 +58,7 @@ REMEDIES = {
 }
 OTHER_REMEDY = "Run the same command again; with --retry-failed if the failure is lasting."
 
-KINDS = ("sure", "likely", "doubtful", "no match", "failed")
+KINDS = ("decided", "sure", "likely", "doubtful", "no match", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def page(
             summary=summary,
             manifest=manifest,
             systems=[_system(*each, calibrated) for each in collected.systems.items()],
-            kinds=KINDS,
+            kinds=_kinds(collected),
             settled=SETTLED,
             failures=list(_failures(collected)),
             changes=list(_changes(manifest, previous)) if previous else [],
@@ -117,11 +117,18 @@ def page(
     )
 
 
+def _kinds(collected: Collected) -> list[str]:
+    """Return the kinds of codes; few tables have decided ones."""
+    reviewed = any(figures.statuses["decided"] for figures in collected.systems.values())
+    return [kind for kind in KINDS if reviewed or kind != "decided"]
+
+
 def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
     statuses = figures.statuses
     certain = sum(rows for place, rows in figures.confidences.items() if place >= SURE * BINS)
     certain = min(certain, statuses["ok"])
     kinds = {
+        "decided": statuses["decided"],
         "sure": certain,
         "likely": statuses["ok"] - certain,
         "doubtful": statuses["review"],
@@ -211,7 +218,7 @@ def _changes(
         theirs = _mapping(_mapping(old, "systems"), system)
         pairs += [
             (f"{system.upper()}, {kind.replace('_', ' ')}", theirs.get(kind), figures[kind])
-            for kind in ("ok", "review", "no_match", "failed")
+            for kind in ("ok", "review", "no_match", "decided", "failed")
         ]
     for what, then, count in pairs:
         if isinstance(then, int) and isinstance(count, int) and then != count:
@@ -229,13 +236,5 @@ def _mapping(some: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 @cache
 def _templates() -> Environment:
     templates = environment("pipeline.report")
-    templates.filters |= {"readable": readable, "usd": plain, "chance": _chance}
+    templates.filters |= {"readable": readable, "usd": plain, "chance": chance}
     return templates
-
-
-def _chance(confidence: float) -> str:
-    """Say a confidence as people do: ``about 7 in 10``."""
-    tenths = round(10 * confidence)
-    if tenths <= 0:
-        return "less than 1 in 10"
-    return "nearly certain" if tenths >= 10 else f"about {tenths} in 10"

@@ -11,6 +11,7 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.codes import load, retirements
+from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
 from pipeline.engine.model import check_free, load_model, save, shipped_models
 from pipeline.engine.training import (
     Dataset,
@@ -85,23 +86,29 @@ def check_output(output: Path, overwrite: bool) -> None:
 
 
 def from_history(
-    reader: Reader, name: str, settings: TrainingSettings, shown: Progress, warn: Warn
+    reader: Reader | None,
+    name: str,
+    settings: TrainingSettings,
+    shown: Progress,
+    warn: Warn,
+    decisions: Decisions = NO_DECISIONS,
 ) -> TrainedModel:
     """Train on a table of texts with codes, and save the model.
 
     Args:
-        reader: reads the table.
+        reader: reads the table; None to learn from decisions alone.
         name: the table's name in errors.
         settings: how to train.
         shown: displays the progress.
         warn: see `Warn`.
+        decisions: what people decided; it replaces the codes of the table, and adds to them.
 
     Raises:
         InputError: the table cannot be read, or has too few rows to learn from.
         OutputError: the model cannot be written.
     """
     system = settings.system
-    dataset = _dataset(reader, name, settings)
+    dataset = _dataset(reader, name, settings, DecidedLabels(decisions, system))
     skipped = list(skipped_rows(dataset))
     for line in skipped:
         warn(line)
@@ -148,11 +155,16 @@ def from_recipe(
     return TrainedModel(output, systems, [], about)
 
 
-def _dataset(reader: Reader, name: str, settings: TrainingSettings) -> Dataset:
-    place = find_column(reader.schema.names, settings.code_column, name, "--code-column")
+def _dataset(
+    reader: Reader | None, name: str, settings: TrainingSettings, decided: DecidedLabels
+) -> Dataset:
     dataset = Dataset(load(settings.system), retirements(settings.system))
-    for batch in reader.batches():
-        dataset.read(batch.texts, labels(batch.to_arrow(), place, "--code-column"))
+    if reader is not None:
+        place = find_column(reader.schema.names, settings.code_column, name, "--code-column")
+        for batch in reader.batches():
+            codes = labels(batch.to_arrow(), place, "--code-column")
+            dataset.read(batch.texts, decided.corrected(batch.texts, codes))
+    dataset.read(*decided.rest())
     return dataset
 
 

@@ -84,6 +84,7 @@ def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
     assert figures["systems"]["cpv"] == {
         "ok": 1200,
         "no_match": 0,
+        "decided": 0,
         "review": 0,
         "empty": 30,
         "pending": 0,

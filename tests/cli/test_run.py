@@ -83,6 +83,7 @@ def test_json_is_the_only_thing_on_standard_output(
     assert figures["systems"]["naics"] == {
         "ok": 0,
         "no_match": 0,
+        "decided": 0,
         "review": 2,
         "empty": 1,
         "pending": 0,

@@ -172,12 +172,12 @@ def test_either_a_history_or_a_recipe_teaches(
     assert "Give either a history or a recipe." in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("more", [["--system", "cpv"], ["--only-history"]])
+@pytest.mark.parametrize("more", [["--system", "cpv"], ["--only-history"], ["--decisions", "d"]])
 def test_what_a_recipe_says_itself_cannot_be_said_beside_it(
     command: Command, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
     assert command("train", "--recipe", "r.toml", "--output", "model", *more) == 2
-    assert "Leave --system and --only-history out" in capsys.readouterr().err
+    assert "Leave --system, --only-history and --decisions out" in capsys.readouterr().err
 
 
 def test_a_history_whose_system_is_not_said_is_refused(

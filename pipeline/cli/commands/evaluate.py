@@ -17,13 +17,15 @@ from pipeline.cli.options import (
     as_json,
     dialect_options,
     input_format,
+    label_decisions,
     labelled_columns,
     singular_or_plural,
 )
 from pipeline.cli.output.buying import open_purchase
-from pipeline.cli.output.console import log_to_stderr, progress_display, say
+from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.cli.paid_options import PaidOptions, paid_options
+from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
     Embedded,
@@ -46,7 +48,7 @@ from pipeline.evaluation import (
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.settings import ENGINES, EngineName, Settings
-from pipeline.tables import open_reader
+from pipeline.tables import ArrowReader, Reader, open_reader
 
 __all__ = ["evaluate"]
 
@@ -57,7 +59,8 @@ log = logging.getLogger("pipeline")
 class _Options(PaidOptions, DialectOptions):
     """The options of the command; `EvaluationSettings` checks those of the same names."""
 
-    labelled: Path
+    labelled: Path | None
+    decisions: tuple[Path, ...]
     system: System
     text_columns: tuple[str, ...]
     code_column: str
@@ -77,12 +80,13 @@ class _Options(PaidOptions, DialectOptions):
 
 
 @click.command(
-    context_settings=singular_or_plural("system", "text-column"),
+    context_settings=singular_or_plural("system", "text-column", "decisions"),
     short_help="Measure how good the codes are, on a labelled table.",
 )
-@click.argument("labelled", type=click.Path(path_type=Path))
+@click.argument("labelled", required=False, type=click.Path(path_type=Path))
 @click.option("--system", required=True, type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @labelled_columns
+@label_decisions
 @click.option("--language-column", help="A column with the language, for figures by language.")
 @click.option(
     "--source-column",
@@ -137,16 +141,20 @@ class _Options(PaidOptions, DialectOptions):
 def evaluate(**values: Any) -> int:
     """Compare answers with the right codes of LABELLED, a CSV or Parquet table of tenders.
 
+    With --decisions in place of LABELLED, the codes that people chose one by one are the right
+    ones.
+
     It evaluates the embedded engine, unless --model, --base-url or --compare name another. Answers
     of a paid service are bought as by run: planned, confirmed on a terminal, kept in the ledger,
     and never bought twice. --sample 200 is enough to see whether a service is worth it.
     """
     log_to_stderr()
     options = _Options(**values)
+    source = _source(options)
     settings = EvaluationSettings(
         system=options.system,
-        text_columns=options.text_columns,
-        code_column=options.code_column,
+        text_columns=(TEXT_COLUMN,) if options.decisions else options.text_columns,
+        code_column=CODE_COLUMN if options.decisions else options.code_column,
         language_column=options.language_column,
         sample=options.sample,
         seed=options.seed,
@@ -158,8 +166,8 @@ def evaluate(**values: Any) -> int:
     if options.page is not None:
         page_file(options.page).check(options.overwrite)
     if options.suspects is not None:
-        check_suspects(options.suspects, options.labelled, options.overwrite)
-    found = _evaluated(settings, _subjects(options), options)
+        check_suspects(options.suspects, source, options.overwrite)
+    found = _evaluated(settings, _subjects(options), source, options)
     if isinstance(found, Stopped):
         say(_stopped(found, options.as_json))
         return found.parked.exit_code
@@ -168,15 +176,14 @@ def evaluate(**values: Any) -> int:
         page_file(options.page).write(page(found))
         log.info("page: %s", options.page)
     if options.suspects is not None:
-        write_suspects(options.suspects, options.labelled, options.overwrite, found)
+        write_suspects(options.suspects, source, options.overwrite, found)
         log.info("suspicious rows: %s", options.suspects)
     return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
 
 
 def _evaluated(
-    settings: EvaluationSettings, subjects: list[Subject], options: _Options
+    settings: EvaluationSettings, subjects: list[Subject], path: Path, options: _Options
 ) -> Evaluation | Stopped:
-    path = options.labelled
     paid = any(isinstance(subject, Paid) for subject in subjects)
 
     def open_paid(service: PaidService, asked: Settings, identity: str) -> Purchase:
@@ -189,10 +196,35 @@ def _evaluated(
             for line in left_out_lines(rows.left_out):
                 log.warning("%s", line)
 
-    reader = open_reader(
+    reader = _reader(path, settings, options)
+    return evaluated(reader, str(path), settings, subjects, open_paid, progress_display(), log_rows)
+
+
+def _source(options: _Options) -> Path:
+    """Return the file that has the labels, the first of several.
+
+    Raises:
+        SettingsError: there is none, or there are labels of two kinds.
+    """
+    match options:
+        case _Options(labelled=Path() as path, decisions=()):
+            return path
+        case _Options(labelled=None, decisions=(first, *_)):
+            return first
+        case _:
+            raise SettingsError(
+                "Give the labels in a table or as decisions.",
+                "Use tender-pipeline evaluate LABELLED --system cpv, or --decisions FILE.",
+            )
+
+
+def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Reader:
+    if options.decisions:
+        table = label_table(decisions_in(options.decisions, warn), settings.system)
+        return ArrowReader(table, settings.text_columns)
+    return open_reader(
         path, settings.text_columns, options.csv, options.input_format, options.excel
     )
-    return evaluated(reader, str(path), settings, subjects, open_paid, progress_display(), log_rows)
 
 
 def _subjects(options: _Options) -> list[Subject]:

@@ -28,6 +28,7 @@ FOR_EXAMPLE = {
     "api-key-file": "api-key.txt",
     "base-url": "https://api.example.com",
     "column-prefix": "new_",
+    "decisions": ["outputs/tenders.classified.csv.decisions.jsonl"],
     "delimiter": ";",
     "encoding": "cp1252",
     "endpoint-url": "https://minio.example.com",

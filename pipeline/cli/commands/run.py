@@ -44,6 +44,7 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--roll-up",
             "--language",
             "--fail-if-no-match",
+            "--decisions",
         ),
         "Embedded engine": ("--engine", "--model", "--explain", "--jobs"),
         "Paid service": (
@@ -102,7 +103,7 @@ Examples:
 """
 
 
-CONTEXT = singular_or_plural("systems", "text-column", "model")
+CONTEXT = singular_or_plural("systems", "text-column", "model", "decisions")
 
 
 @click.command(

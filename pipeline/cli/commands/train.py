@@ -16,10 +16,12 @@ from pipeline.cli.options import (
     as_json,
     dialect_options,
     input_format,
+    label_decisions,
     labelled_columns,
     singular_or_plural,
 )
-from pipeline.cli.output.console import log_to_stderr, progress_display, say
+from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
+from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.tables import open_reader
 from pipeline.training import (
@@ -50,15 +52,17 @@ class _Options(DialectOptions):
     jobs: int
     overwrite: bool
     as_json: bool
+    decisions: tuple[Path, ...]
 
 
 @click.command(
-    context_settings=singular_or_plural("system", "text-column"),
+    context_settings=singular_or_plural("system", "text-column", "decisions"),
     short_help="Learn from your own history of tenders and their codes.",
 )
 @click.argument("history", required=False, type=click.Path(path_type=Path))
 @click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @labelled_columns
+@label_decisions
 @click.option(
     "--output",
     required=True,
@@ -85,6 +89,9 @@ class _Options(DialectOptions):
 def train(**values: Any) -> int:
     """Learn the codes of one system from HISTORY, a CSV or Parquet table of tenders with codes.
 
+    Decisions of people replace the codes of its rows, and add to them; they can be the whole
+    history.
+
     The model goes into a folder, which is complete or does not exist. Use it with tender-pipeline
     run --model DIR. It answers together with the model that comes with this tool, with the weight
     that suits a tenth of the rows best. A first model learns without that tenth, and is measured
@@ -101,32 +108,39 @@ def train(**values: Any) -> int:
 def _trained(options: _Options) -> TrainedModel:
     """Train and save the model that the options describe."""
     match options:
-        case _Options(history=Path(), recipe=None, system=None):
-            raise SettingsError(
-                "The system of the history's codes is not given.",
-                f"Give --system {'|'.join(SYSTEMS)}.",
-            )
-        case _Options(history=Path() as path, recipe=None, system=str(system)):
-            check_output(options.output, options.overwrite)
-            return _from_history(path, system, options)
-        case _Options(history=None, recipe=Path() as recipe, system=None, only_history=False):
-            check_output(options.output, options.overwrite)
-            shown, output = progress_display(), options.output
-            return from_recipe(recipe, output, shown, options.jobs, options.overwrite)
-        case _Options(history=None, recipe=Path()):
-            raise SettingsError(
-                "A recipe says itself which systems to train on which data.",
-                "Leave --system and --only-history out.",
-            )
-        case _:
+        case (
+            _Options(history=None, recipe=None, decisions=())
+            | _Options(history=Path(), recipe=Path())
+        ):
             raise SettingsError(
                 "Give either a history or a recipe.",
                 "Use tender-pipeline train HISTORY --system cpv --output DIR, or --recipe FILE.",
             )
+        case _Options(recipe=None, system=None):
+            raise SettingsError(
+                "The system of the history's codes is not given.",
+                f"Give --system {'|'.join(SYSTEMS)}.",
+            )
+        case _Options(recipe=None, system=str(system)):
+            check_output(options.output, options.overwrite)
+            return _from_history(system, options)
+        case _Options(recipe=Path() as recipe, system=None, only_history=False, decisions=()):
+            check_output(options.output, options.overwrite)
+            shown, output = progress_display(), options.output
+            return from_recipe(recipe, output, shown, options.jobs, options.overwrite)
+        case _:
+            raise SettingsError(
+                "A recipe says itself which systems to train on which data.",
+                "Leave --system, --only-history and --decisions out.",
+            )
 
 
-def _from_history(path: Path, system: System, options: _Options) -> TrainedModel:
-    reader = open_reader(path, options.text_columns, options.csv, options.input_format)
+def _from_history(system: System, options: _Options) -> TrainedModel:
+    path, decisions = options.history, decisions_in(options.decisions, warn)
+    reader = None
+    if path is not None:
+        reader = open_reader(path, options.text_columns, options.csv, options.input_format)
+    name = str(path) if path else " and ".join(map(str, options.decisions))
     settings = TrainingSettings(
         system,
         options.code_column,
@@ -135,4 +149,4 @@ def _from_history(path: Path, system: System, options: _Options) -> TrainedModel
         options.jobs,
         options.overwrite,
     )
-    return from_history(reader, str(path), settings, progress_display(), log.warning)
+    return from_history(reader, name, settings, progress_display(), log.warning, decisions)

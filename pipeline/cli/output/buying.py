@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pipeline.cli.output.console import notice, on_terminal, progress_display
+from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
@@ -13,7 +14,13 @@ from pipeline.settings import Settings
 __all__ = ["described", "open_purchase"]
 
 
-def open_purchase(service: PaidService, settings: Settings, identity: str, sure: bool) -> Purchase:
+def open_purchase(
+    service: PaidService,
+    settings: Settings,
+    identity: str,
+    sure: bool,
+    decisions: Decisions = NO_DECISIONS,
+) -> Purchase:
     """Open the purchase of a job.
 
     Before it buys, it prints the estimate. On a terminal it asks, unless the user is sure
@@ -27,7 +34,7 @@ def open_purchase(service: PaidService, settings: Settings, identity: str, sure:
         click.echo(described(service, estimate), err=True)
         return click.confirm("Buy?", err=True)
 
-    return Purchase(service, settings, identity, progress_display(), confirm)
+    return Purchase(service, settings, identity, progress_display(), confirm, decisions=decisions)
 
 
 def described(service: PaidService, estimate: Estimate) -> str:

@@ -1,0 +1,27 @@
+"""What people decided about the codes of texts: the file format, merging, and applying them."""
+
+from pipeline.decisions.decision import Choice, Decision, text_key
+from pipeline.decisions.labels import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, label_table
+from pipeline.decisions.log import DecisionLog
+from pipeline.decisions.matcher import decided
+from pipeline.decisions.merged import NO_DECISIONS, Conflict, Decisions, decisions_in, merged
+from pipeline.decisions.reading import DecisionFile, read_decisions
+
+__all__ = [
+    "CODE_COLUMN",
+    "NO_DECISIONS",
+    "TEXT_COLUMN",
+    "Choice",
+    "Conflict",
+    "DecidedLabels",
+    "Decision",
+    "DecisionFile",
+    "DecisionLog",
+    "Decisions",
+    "decided",
+    "decisions_in",
+    "label_table",
+    "merged",
+    "read_decisions",
+    "text_key",
+]

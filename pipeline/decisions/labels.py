@@ -1,0 +1,72 @@
+"""Decisions as labels, which training learns from and evaluation measures with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pipeline.answers import System
+from pipeline.decisions.decision import text_key
+from pipeline.decisions.merged import Decisions
+from pipeline.errors import InputError
+
+__all__ = ["CODE_COLUMN", "TEXT_COLUMN", "DecidedLabels", "label_table"]
+
+TEXT_COLUMN, CODE_COLUMN = "description", "code"
+"""The columns of `label_table`."""
+
+
+class DecidedLabels:
+    """The labels of a history, corrected and completed by decisions.
+
+    Args:
+        decisions: what people decided.
+        system: whose codes the labels are.
+    """
+
+    def __init__(self, decisions: Decisions, system: System) -> None:
+        self._left = {text_key(each.text): each for each in decisions.about(system)}
+        self._decisions = decisions
+        self._system = system
+
+    def corrected(self, texts: Sequence[str], codes: Sequence[str]) -> list[str]:
+        """Return the codes of a history's rows, or the decided ones; "" where none fits."""
+        return [self._code(text, code) for text, code in zip(texts, codes, strict=True)]
+
+    def rest(self) -> tuple[list[str], list[str]]:
+        """Return the texts and codes of the decisions that the history does not have."""
+        chosen = [each for each in self._left.values() if each.code]
+        return [each.text for each in chosen], [each.code for each in chosen]
+
+    def _code(self, text: str, code: str) -> str:
+        decision = self._decisions.of(self._system, text) if text else None
+        if decision is None:
+            return code
+        self._left.pop(text_key(text), None)
+        return decision.code
+
+
+def label_table(decisions: Decisions, system: System) -> pa.Table:
+    """Return the decided texts of a system with their codes, as a labelled table.
+
+    Decisions of many rows at once are left out: their codes are the matcher's, so they cannot
+    measure it. So are texts that no code fits.
+
+    Raises:
+        InputError: none is left.
+    """
+    about = list(decisions.about(system))
+    usable = [each for each in about if each.code and not each.batch]
+    if not usable:
+        without = sum(not each.code for each in about)
+        raise InputError(
+            f"No decision about {system} can be measured with: of {len(about):,}, {without:,} "
+            f"found that no code fits, and {len(about) - without:,} were made with others at once.",
+            "Review some texts one by one: tender-pipeline review OUTPUT --blind.",
+        )
+    columns = {
+        TEXT_COLUMN: [each.text for each in usable],
+        CODE_COLUMN: [each.code for each in usable],
+    }
+    return pa.table(columns)

@@ -1,0 +1,172 @@
+"""Merges the decisions of several files, and lists where they disagree."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pipeline.answers import System
+from pipeline.decisions.decision import Decision, Key, text_key
+from pipeline.decisions.reading import DecisionFile, read_decisions
+from pipeline.errors import SettingsError
+from pipeline.quoting import readable
+
+__all__ = ["NO_DECISIONS", "Conflict", "Decisions", "decisions_in", "merged"]
+
+SHOWN = 5
+"""Conflicts that a warning lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Different decisions about one text in one system.
+
+    Attributes:
+        decisions: one of each file that has one.
+    """
+
+    decisions: tuple[Decision, ...]
+
+    def __str__(self) -> str:
+        first = self.decisions[0]
+        sides = "; ".join(f"{each.by}: {each.outcome}" for each in self.decisions)
+        return f"{first.system} {readable(first.text, 60)!r}: {sides}"
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions by what they are about.
+
+    Attributes:
+        by_key: the decisions, without those that were taken back.
+        skipped: what was put off and not decided.
+        conflicts: where files disagree; neither decision is in `by_key`.
+        files: the SHA-256 of each file, by its path.
+        warnings: what to tell the user about the files.
+    """
+
+    by_key: Mapping[Key, Decision] = field(default_factory=dict)
+    skipped: frozenset[Key] = frozenset()
+    conflicts: Sequence[Conflict] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.by_key)
+
+    def of(self, system: System, text: str) -> Decision | None:
+        """Return the decision about a text."""
+        return self.by_key.get((system, text_key(text)))
+
+    def digests(self, system: System) -> Set[bytes]:
+        """Return the digests of the texts that are decided."""
+        return self._digests.get(system, frozenset())
+
+    @cached_property
+    def _digests(self) -> Mapping[System, Set[bytes]]:
+        digests: dict[System, set[bytes]] = defaultdict(set)
+        for system, digest in self.by_key:
+            digests[system].add(digest)
+        return digests
+
+    def about(self, system: System) -> Iterator[Decision]:
+        """Yield the decisions about a system, in the order in which they were made."""
+        return (each for (of, _), each in self.by_key.items() if of == system)
+
+
+NO_DECISIONS = Decisions()
+
+
+def decisions_in(paths: Any, warn: Callable[[str], None]) -> Decisions:
+    """Read and merge decisions files.
+
+    Args:
+        paths: the path of a file, or several.
+        warn: receives a warning if the files disagree, or the last line of one is incomplete.
+
+    Raises:
+        SettingsError: these are not paths.
+        InputError: a file cannot be read, or a line in it is not a decision.
+    """
+    try:
+        several = [paths] if isinstance(paths, str | Path) else list(paths)
+        files = {str(path): Path(path) for path in several}
+    except TypeError as error:
+        raise SettingsError(
+            f"decisions is {paths!r}.", "decisions must be the path of a file, or a list of paths."
+        ) from error
+    found = merged([read_decisions(path) for path in files.values()])
+    if found.warnings:
+        warn("\n".join(found.warnings))
+    return found
+
+
+def merged(files: Sequence[DecisionFile]) -> Decisions:
+    """Merge the decisions of files.
+
+    In one file, the last decision about a text counts. If files disagree, a decision that settled
+    the conflict counts, provided that it was made last; otherwise none of them does.
+    """
+    sides: dict[Key, list[Decision]] = defaultdict(list)
+    skipped = set[Key]()
+    for file in files:
+        current, put_off = _current(file.decisions)
+        skipped |= put_off
+        for key, decision in current.items():
+            sides[key].append(decision)
+    by_key: dict[Key, Decision] = {}
+    conflicts: list[Conflict] = []
+    for key, decisions in sides.items():
+        found = _agreed(decisions)
+        if found is None:
+            conflicts.append(Conflict(tuple(decisions)))
+        else:
+            by_key[key] = found
+    return Decisions(
+        by_key,
+        frozenset(skipped - sides.keys()),
+        conflicts,
+        {str(file.path): file.sha256 for file in files},
+        [*filter(None, (file.warning for file in files)), *_about(conflicts, files)],
+    )
+
+
+def _current(decisions: Iterable[Decision]) -> tuple[dict[Key, Decision], set[Key]]:
+    """Return the decisions that count, and what was only put off."""
+    current: dict[Key, Decision] = {}
+    put_off = set[Key]()
+    for decision in decisions:
+        key = decision.key
+        match decision.choice:
+            case "skip":
+                put_off.add(key)
+            case "undo":
+                put_off.discard(key)
+                current.pop(key, None)
+            case _:
+                current[key] = decision
+    return current, put_off - current.keys()
+
+
+def _agreed(decisions: Sequence[Decision]) -> Decision | None:
+    """Return the decision that counts; None if they disagree."""
+    if len({(each.choice, each.code) for each in decisions}) == 1:
+        return decisions[0]
+    last = max(decisions, key=lambda each: each.at)
+    return last if last.settles else None
+
+
+def _about(conflicts: Sequence[Conflict], files: Sequence[DecisionFile]) -> Iterator[str]:
+    if not conflicts:
+        return
+    texts = "1 text has" if len(conflicts) == 1 else f"{len(conflicts):,} texts have"
+    merge = " ".join(f"--merge {file.path}" for file in files)
+    yield f"{texts} different decisions, and none of them is used:"
+    yield from (f"  {conflict}" for conflict in conflicts[:SHOWN])
+    if len(conflicts) > SHOWN:
+        yield f"  and {len(conflicts) - SHOWN:,} more"
+    yield f"Settle them: tender-pipeline review OUTPUT {merge}"

@@ -1,0 +1,159 @@
+"""Commands that read the decisions of a review."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pipeline
+from pipeline.errors import SettingsError
+from tests.cli.test_run import Command, command, table
+from tests.decisions.samples import chose, nothing_fits, write
+from tests.engine.model.training_data import history
+
+__all__ = ["command", "table"]
+
+
+def decisions_of(folder: Path) -> Path:
+    return write(
+        folder / "d.jsonl",
+        [
+            chose("Road marking", "5610", system="psc"),
+            nothing_fits("Office chairs", system="psc"),
+        ],
+    )
+
+
+def test_run_writes_decisions_into_the_same_columns(
+    command: Command,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = decisions_of(table.parent)
+    options = ["--systems", "psc", "--explain", "--top", "2", "--output", "out.csv"]
+    report = ["--report", "r.html"]
+    assert command("run", table, *options, *report, "--decisions", found) == 0
+    assert "decided" in capsys.readouterr().out
+    out = pd.read_csv("out.csv", dtype=str, keep_default_na=False)
+    assert out["psc_status"].tolist() == ["decided", "empty", "decided"]
+    assert out["psc_code"].tolist() == ["5610", "", ""]
+    assert out["psc_confidence"].tolist() == ["1.0", "", ""]
+    assert out["psc_why"][0] == "decided by Anna"
+    assert len(json.loads(out["psc_matches"][0])) == 2
+    assert json.loads(out["psc_matches"][2]) == []
+    manifest = json.loads(Path("out.csv.manifest.json").read_text())
+    assert list(manifest["settings"]["decisions"]) == [str(found)]
+    assert manifest["summary"]["systems"]["psc"]["decided"] == 2
+    assert manifest["summary"]["to_check"] == 0
+    assert "Decided: a person chose the code." in Path("r.html").read_text("utf-8")
+
+
+def test_conflicts_are_listed_and_neither_side_is_used(
+    command: Command,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    other = [chose("Office chairs", "7110", system="psc", by="Ben")]
+    files = [decisions_of(table.parent), write(table.with_name("e.jsonl"), other)]
+    options = [word for file in files for word in ("--decisions", file)]
+    assert command("run", table, "--systems", "psc", "--output", "out.csv", *options) == 0
+    assert "psc 'Office chairs': Anna: none fits; Ben: 7110" in capsys.readouterr().err
+    out = pd.read_csv("out.csv", dtype=str)
+    assert out["psc_status"].tolist()[::2] == ["decided", "ok"]
+
+
+def test_a_wrong_file_is_an_error_before_anything_is_written(
+    command: Command,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command("run", table, "--decisions", table) == 2
+    assert "line 1, is not a decision: it is not JSON" in capsys.readouterr().err
+    assert not Path("outputs").exists()
+
+
+def test_python_takes_the_same_decisions(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"description": ["Road marking", "Office chairs"]})
+    found = decisions_of(tmp_path)
+    result = pipeline.classify(frame, systems="psc", decisions=found)
+    assert result.to_pandas()["psc_status"].tolist() == ["decided", "decided"]
+    assert result.to_review().empty
+    assert result.summary.systems["psc"].median_confidence is None
+    found.write_bytes(found.read_bytes()[:-5])
+    with pytest.warns(UserWarning, match="is incomplete and is ignored"):
+        result = pipeline.classify(frame, systems="psc", decisions=[found])
+    assert result.to_pandas()["psc_status"].tolist()[0] == "decided"
+
+
+def reviewed(folder: Path) -> Path:
+    """Write decisions about 40 texts of three codes, and one more of each kind that is left out."""
+    texts, codes = history(40)
+    return write(
+        folder / "d.jsonl",
+        [
+            *(chose(text, code) for text, code in zip(texts, codes, strict=True)),
+            nothing_fits("something else"),
+            chose("many at once", "45233140", batch="1"),
+        ],
+    )
+
+
+TRAIN = ("train", "--system", "cpv", "--output", "model", "--only-history")
+
+
+def test_training_learns_from_decisions_alone(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*TRAIN, "--decisions", reviewed(tmp_path)) == 0
+    assert "cpv: learned 41 rows with 3 codes" in capsys.readouterr().out
+
+
+def test_decisions_correct_and_complete_a_history(
+    command: Command,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    texts, codes = history(40)
+    lines = [f"{text},{code}" for text, code in zip(texts, codes, strict=True)]
+    Path("h.csv").write_text("\n".join(["description,code", *lines]) + "\n")
+    found = [chose(texts[0], "66110000"), nothing_fits(texts[1]), chose("another one", "66110000")]
+    options = ("h.csv", "--decisions", write(tmp_path / "d.jsonl", found))
+    assert command(*TRAIN, *options) == 0
+    assert "cpv: learned 40 rows with 4 codes" in capsys.readouterr().out
+    assert "1 row without a code" in caplog.text
+
+
+def test_too_few_decisions_are_a_clear_error(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = write(tmp_path / "d.jsonl", [chose("road", "45233140")])
+    assert command(*TRAIN, "--decisions", few) == 2
+    assert f"{few} has 1 rows of 1 to learn from" in capsys.readouterr().err
+
+
+def test_evaluation_measures_with_the_decisions_that_were_made_one_by_one(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = reviewed(tmp_path)
+    lexical = ("--engine", "lexical")
+    assert command("evaluate", "--system", "cpv", "--decisions", found, *lexical) == 0
+    assert f"cpv, 40 rows of {found}\n" in capsys.readouterr().out
+    measured = pipeline.evaluate(decisions=found, system="cpv", subject="lexical")
+    assert measured.rows == 40
+
+
+def test_evaluation_takes_labels_of_one_kind(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = reviewed(tmp_path)
+    assert command("evaluate", "--system", "cpv") == 2
+    assert command("evaluate", found, "--system", "cpv", "--decisions", found) == 2
+    assert "or --decisions FILE" in capsys.readouterr().err
+    assert command("evaluate", "--system", "psc", "--decisions", found) == 2
+    assert "No decision about psc can be measured with" in capsys.readouterr().err
+    with pytest.raises(SettingsError, match="Give data or decisions"):
+        pipeline.evaluate(system="cpv")

@@ -1,0 +1,145 @@
+"""Decisions are on the disk when they are made, and survive what can happen to their file."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.decisions import DecisionLog, read_decisions
+from pipeline.errors import InputError, OutputError
+from tests.decisions.samples import chose, nothing_fits, write
+
+FIRST = chose("road", "45233140", model="engine 0.1.0", best="45233140", confidence=0.25)
+SECOND = nothing_fits("<b>chairs</b>\u202e", blind=True, batch="a", settles=True)
+
+
+def test_what_was_appended_is_read_back(tmp_path: Path) -> None:
+    with DecisionLog(tmp_path / "a.jsonl") as log:
+        log.append([FIRST])
+        log.append([SECOND])
+        assert read_decisions(log.path).decisions == (FIRST, SECOND)
+    with DecisionLog(tmp_path / "a.jsonl") as log:
+        assert log.before.decisions == (FIRST, SECOND)
+        log.append([chose("more", "45000000")])
+    found = read_decisions(tmp_path / "a.jsonl")
+    assert (len(found.decisions), found.torn, found.warning) == (3, False, None)
+
+
+def test_wherever_a_kill_cuts_a_line_off_only_that_decision_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    whole = SECOND.to_line()
+    for left in range(1, len(whole)):
+        path.write_bytes(FIRST.to_line() + whole[:left])
+        found = read_decisions(path)
+        assert found.decisions == (FIRST,)
+        assert found.torn
+    assert "is incomplete and is ignored" in (found.warning or "")
+
+
+def test_an_incomplete_line_is_removed_before_the_next_decision(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(FIRST.to_line() + SECOND.to_line()[:40])
+    with DecisionLog(path) as log:
+        assert log.before.torn
+        log.append([SECOND])
+    assert path.read_bytes() == FIRST.to_line() + SECOND.to_line()
+
+
+def test_each_append_is_synced_before_it_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    with DecisionLog(tmp_path / "a.jsonl") as log:
+        monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_size))
+        log.append([FIRST])
+    assert synced == [len(FIRST.to_line())]
+
+
+def test_a_full_disk_leaves_no_half_of_a_decision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with DecisionLog(tmp_path / "a.jsonl") as log:
+        log.append([FIRST])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(OutputError, match="No space left"):
+                log.append([SECOND, SECOND])
+        assert log.path.read_bytes() == FIRST.to_line()
+        log.append([SECOND])
+    assert read_decisions(tmp_path / "a.jsonl").decisions == (FIRST, SECOND)
+
+
+def test_two_reviews_do_not_write_the_same_file(tmp_path: Path) -> None:
+    with (
+        DecisionLog(tmp_path / "a.jsonl"),
+        pytest.raises(OutputError, match=r"Another review .* --decisions FILE"),
+    ):
+        DecisionLog(tmp_path / "a.jsonl")
+    DecisionLog(tmp_path / "a.jsonl").__exit__(None, None, None)
+
+
+def test_a_file_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="cannot be written: Is a directory"):
+        DecisionLog(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises((OutputError, InputError), match="pipe"):
+        DecisionLog(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"system": "ted"}, "its system is 'ted'"),
+        ({"choice": "maybe"}, "its choice is 'maybe'"),
+        ({"code": "road"}, "its code 'road' is not a cpv code"),
+        ({"code": 45}, "its code is missing or not text"),
+        ({"text": ""}, "its text is missing or not text"),
+        ({"by": None}, "its by is missing or not text"),
+        ({"at": "today"}, "its time is 'today'"),
+        ({"version": 2}, "its version is 2, and this tool reads 1"),
+        ({"text": "\ud800"}, "its text has an unpaired surrogate"),
+    ],
+)
+def test_a_line_that_is_not_a_decision_is_named(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    line = json.dumps(json.loads(FIRST.to_line()) | change)
+    (tmp_path / "a.jsonl").write_bytes(SECOND.to_line() + line.encode() + b"\n")
+    with pytest.raises(InputError, match="line 2, is not a decision") as caught:
+        read_decisions(tmp_path / "a.jsonl")
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("line", [b"id,text", b"[]", b"\xff\xfe", b"[" * 100_000])
+def test_a_file_of_another_kind_is_refused_and_stays_as_it_is(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "a.jsonl").write_bytes(line + b"\nhalf")
+    with pytest.raises(InputError, match="line 1, is not a decision: it is not"):
+        DecisionLog(tmp_path / "a.jsonl")
+    assert (tmp_path / "a.jsonl").read_bytes() == line + b"\nhalf"
+
+
+def test_codes_and_times_are_read_in_the_form_of_the_tables(tmp_path: Path) -> None:
+    line = {
+        **json.loads(FIRST.to_line()),
+        "code": "45233140-2",
+        "at": "2026-03-01T12:00:00+02:00",
+        "confidence": "high",
+        "new": 1,
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
+    (found,) = read_decisions(tmp_path / "a.jsonl").decisions
+    assert (found.code, found.at, found.confidence) == ("45233140", FIRST.at, None)
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_decisions(tmp_path / "none.jsonl")
+    write(tmp_path / "empty.jsonl", [])
+    assert read_decisions(tmp_path / "empty.jsonl").decisions == ()

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.answers import Decided, Match
+from pipeline.decisions import Decision, Decisions, decided, decisions_in, text_key
+from pipeline.errors import SettingsError
+from pipeline.paid.ledger import text_digest
+from tests.decisions.samples import chose, nothing_fits, write
+from tests.fakes import COST, ScriptedMatcher
+
+LATER = "2026-03-02T10:00:00.000+00:00"
+
+
+def merge(folder: Path, *files: list[Decision]) -> tuple[Decisions, list[str]]:
+    """Merge files with these decisions; return the warnings, too."""
+    said: list[str] = []
+    paths = [write(folder / f"{place}.jsonl", each) for place, each in enumerate(files)]
+    return decisions_in(paths, said.append), said
+
+
+def outcome(decisions: Decisions, text: str) -> str | None:
+    found = decisions.of("cpv", text)
+    return None if found is None else found.outcome
+
+
+def test_the_last_decision_in_a_file_counts_and_can_be_taken_back(tmp_path: Path) -> None:
+    history = [
+        chose("a", "45000000"),
+        chose("a", "45200000"),
+        chose("b", "45000000"),
+        chose("b", "", choice="undo"),
+        chose("c", "", choice="skip"),
+        chose("d", "", choice="skip"),
+        nothing_fits("d"),
+    ]
+    found, said = merge(tmp_path, history)
+    assert [outcome(found, each) for each in "abcd"] == ["45200000", None, None, "none fits"]
+    assert found.skipped == {("cpv", text_key("c"))}
+    assert [each.text for each in found.about("cpv")] == ["a", "d"]
+    assert not list(found.about("psc"))
+    assert said == []
+
+
+def test_files_that_agree_make_one_decision(tmp_path: Path) -> None:
+    found, said = merge(tmp_path, [chose("a", "45000000")], [chose("a", "45000000", by="Ben")])
+    assert outcome(found, "a") == "45000000"
+    assert (list(found.conflicts), said) == ([], [])
+    assert [len(sha256) for sha256 in found.files.values()] == [64, 64]
+
+
+def test_files_that_disagree_decide_nothing_and_are_listed(tmp_path: Path) -> None:
+    anna = [chose("a", "45000000"), chose("b", "45000000")]
+    ben = [nothing_fits("a", by="Ben"), chose("b", "45000000", by="Ben")]
+    found, (said,) = merge(tmp_path, anna, ben)
+    assert [outcome(found, each) for each in "ab"] == [None, "45000000"]
+    assert "1 text has different decisions, and none of them is used:" in said
+    assert "cpv 'a': Anna: 45000000; Ben: none fits" in said
+    paths = [tmp_path / f"{place}.jsonl" for place in range(2)]
+    assert f"tender-pipeline review OUTPUT --merge {paths[0]} --merge {paths[1]}" in said
+
+
+def test_a_settled_conflict_replaces_earlier_decisions_only(tmp_path: Path) -> None:
+    settled = chose("a", "45200000", at=LATER, settles=True)
+    before = chose("a", "45000000")
+    found, _ = merge(tmp_path, [before], [nothing_fits("a", by="Ben")], [settled])
+    assert outcome(found, "a") == "45200000"
+    after = nothing_fits("a", by="Ben", at="2026-03-03T10:00:00.000+00:00")
+    found, _ = merge(tmp_path, [before], [after], [settled])
+    assert len(found.conflicts) == 1
+
+
+def test_many_conflicts_are_counted(tmp_path: Path) -> None:
+    texts = [f"text {place}" for place in range(9)]
+    ben = [nothing_fits(each, by="Ben") for each in texts]
+    _, (said,) = merge(tmp_path, [chose(each, "45000000") for each in texts], ben)
+    assert "9 texts have different decisions" in said
+    assert "and 4 more" in said
+
+
+def test_a_wrong_argument_is_a_clear_error() -> None:
+    with pytest.raises(SettingsError, match="decisions is 3"):
+        decisions_in(3, print)
+
+
+def test_a_text_has_the_digest_that_the_ledger_knows_it_by() -> None:
+    assert text_key("Straße") == text_digest("Straße")
+
+
+def test_a_decision_takes_the_place_of_the_best_match_and_keeps_the_cost(tmp_path: Path) -> None:
+    decisions = [
+        chose("road", "45233000", by="Anna"),
+        nothing_fits("chairs"),
+        chose("refused", "45233140", title="unused"),
+        chose("gibberish", "99999999", title="A code that no table has"),
+        chose("gibberish", "7110", system="psc"),
+    ]
+    found, _ = merge(tmp_path, decisions)
+    matcher = decided(ScriptedMatcher(("cpv",)), found)
+    batches = [["road", "", "chairs"], ["refused"], ["gibberish"]]
+    road, empty, chairs, refused, unknown = (
+        each for answers in matcher.answers(batches) for each in answers["cpv"]
+    )
+    assert road == Decided(
+        (
+            Match("45233000", "Construction, foundation and surface works for highways, roads", 1),
+            Match("45233140", "Roadworks", 0.9),
+        ),
+        COST,
+        "decided by Anna",
+    )
+    assert empty is None
+    assert isinstance(chairs, Decided) and chairs.matches == ()
+    assert isinstance(refused, Decided) and refused.matches[0].title == "Roadworks"
+    assert isinstance(unknown, Decided)
+    assert unknown.matches[0] == Match("99999999", "A code that no table has", 1.0)
+
+
+def test_without_decisions_the_matcher_is_itself() -> None:
+    matcher = ScriptedMatcher(("cpv",))
+    assert decided(matcher, Decisions()) is matcher

@@ -1,0 +1,72 @@
+"""What people decided is not bought, and what was bought before is still accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from pipeline.classification import job
+from pipeline.classification.sink import FileSink
+from pipeline.classification.source import Source
+from pipeline.classification.summary import Summary
+from pipeline.decisions import Decisions, decisions_in
+from pipeline.paid.purchase import Purchase
+from pipeline.tables import open_reader
+from tests.decisions.samples import chose, nothing_fits, write
+from tests.paid.serving import Buyer, Service, buyer, serving
+
+TEXTS = ["road works", "", "office chairs", "road works", "school meals"]
+
+
+def run(the: Buyer, decisions: Decisions) -> Summary:
+    reader = open_reader(the.source, the.settings.text_columns)
+    with Purchase(the.service, the.settings, str(the.output), decisions=decisions) as purchase:
+        sink = FileSink(the.output, "csv", True, the.source)
+        return job.run(Source(reader, the.source), sink, the.settings, purchase)
+
+
+def planned(the: Buyer, decisions: Decisions) -> int:
+    with Purchase.to_plan(the.service, the.settings, "a plan", decisions) as purchase:
+        reader = open_reader(the.source, the.settings.text_columns)
+        return job.plan(Source(reader), the.settings, purchase).purchase.to_buy
+
+
+def statuses(the: Buyer, system: str) -> Sequence[str]:
+    return [row[f"{system}_status"] for row in the.rows()]
+
+
+def test_a_decided_text_is_neither_planned_nor_bought(tmp_path: Path, service: Service) -> None:
+    path = write(tmp_path / "d.jsonl", [chose("road works", "45233140"), nothing_fits("gone")])
+    decisions = decisions_in(path, print)
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key)
+        the.write(TEXTS)
+        assert planned(the, decisions) == 5
+        summary = run(the, decisions)
+    assert ("cpv", "road works") not in service.asked
+    assert sorted(service.asked).count(("psc", "road works")) == 1
+    assert len(service.asked) == 5
+    assert statuses(the, "cpv") == ["decided", "empty", "ok", "decided", "ok"]
+    assert the.rows()[0]["cpv_code"] == "45233140"
+    assert the.rows()[0]["cpv_cost_usd"] == "0"
+    assert summary.cost_usd == the.row_costs() == service.charged > 0
+    assert summary.failed == 0
+
+
+def test_an_answer_that_was_bought_before_the_decision_keeps_its_cost_in_its_row(
+    tmp_path: Path, service: Service
+) -> None:
+    """The first run stops at its limit of costs; the decision comes before the second one."""
+    decisions = decisions_in(write(tmp_path / "d.jsonl", [nothing_fits("road works")]), print)
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key, workers=1)
+        the.write(TEXTS)
+        assert run(the.but(max_cost=Decimal("0.00016")), Decisions()).parked is not None
+        assert service.asked[0] == ("cpv", "road works")
+        summary = run(the, decisions)
+    assert statuses(the, "cpv")[0] == "decided"
+    assert Decimal(the.rows()[0]["cpv_cost_usd"]) > 0
+    assert summary.paid is not None
+    assert summary.paid.unattributed_usd == 0
+    assert summary.cost_usd == the.row_costs() == service.charged
