@@ -37,6 +37,10 @@ COMMANDS = {
         "Show what was bought; settle, export, prune and verify it.",
     ),
     "plan": ("pipeline.cli.commands.run", "Show what a run would do and cost, and spend nothing."),
+    "review": (
+        "pipeline.cli.commands.review",
+        "Decide doubtful rows on a local page, by keyboard.",
+    ),
     "run": ("pipeline.cli.commands.run", "Classify a table and write it back with its codes."),
     "serve": (
         "pipeline.cli.commands.serve",

@@ -1,6 +1,6 @@
 """What people decided about the codes of texts: the file format, merging, and applying them."""
 
-from pipeline.decisions.decision import Choice, Decision, text_key
+from pipeline.decisions.decision import Choice, Decision, Key, text_key
 from pipeline.decisions.labels import CODE_COLUMN, TEXT_COLUMN, DecidedLabels, label_table
 from pipeline.decisions.log import DecisionLog
 from pipeline.decisions.matcher import decided
@@ -18,6 +18,7 @@ __all__ = [
     "DecisionFile",
     "DecisionLog",
     "Decisions",
+    "Key",
     "decided",
     "decisions_in",
     "label_table",

@@ -2,47 +2,65 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import PurePath
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-__all__ = ["FOLDER", "serve_static", "static"]
+__all__ = ["FOLDER", "StaticFiles", "serve_static", "static"]
 
 FOLDER = "/static"
 
 TYPES = {
-    "style.css": "text/css; charset=utf-8",
-    "copy.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
 
 A_YEAR = "public, max-age=31536000, immutable"
 """Changed content gets another name, so a cached file is never out of date."""
 
 
-def static(name: str) -> str:
-    """Return the address of a file."""
-    return f"{FOLDER}/{_addresses()[name]}"
+class StaticFiles:
+    """Some files of packages.
+
+    Args:
+        packages: for each file, the package that has it in its folder ``static``.
+    """
+
+    def __init__(self, packages: Mapping[str, str]) -> None:
+        self._packages = packages
+
+    def address(self, name: str) -> str:
+        """Return the address of a file."""
+        return f"{FOLDER}/{self._addresses[name]}"
+
+    def serve(self, request: Request) -> Response:
+        """Return a file, which browsers may cache for a year."""
+        for name, address in self._addresses.items():
+            if address == request.path_params["name"]:
+                kind = TYPES[PurePath(name).suffix]
+                return Response(self._contents[name], 200, {"Cache-Control": A_YEAR}, kind)
+        raise HTTPException(404)
+
+    @cached_property
+    def _contents(self) -> dict[str, bytes]:
+        return {
+            name: files(package).joinpath("static", name).read_bytes()
+            for name, package in self._packages.items()
+        }
+
+    @cached_property
+    def _addresses(self) -> dict[str, str]:
+        digests = {name: sha256(content).hexdigest() for name, content in self._contents.items()}
+        return {name: name.replace(".", f"-{digests[name][:12]}.") for name in digests}
 
 
-def serve_static(request: Request) -> Response:
-    """Return a file, which browsers may cache for a year."""
-    for name, address in _addresses().items():
-        if address == request.path_params["name"]:
-            return Response(_content(name), 200, {"Cache-Control": A_YEAR}, TYPES[name])
-    raise HTTPException(404)
+_OWN = StaticFiles(dict.fromkeys(("style.css", "copy.js", "icon.svg"), "pipeline.service.web"))
 
-
-@cache
-def _addresses() -> dict[str, str]:
-    digests = {name: sha256(_content(name)).hexdigest()[:12] for name in TYPES}
-    return {name: name.replace(".", f"-{digest}.") for name, digest in digests.items()}
-
-
-@cache
-def _content(name: str) -> bytes:
-    return files("pipeline.service.web").joinpath("static", name).read_bytes()
+static, serve_static = _OWN.address, _OWN.serve

@@ -1,0 +1,225 @@
+"""``tender-pipeline review``: decide doubtful rows on a local page."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import webbrowser
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.classification.provenance import read_manifest
+from pipeline.cli.options import singular_or_plural
+from pipeline.cli.output.console import say, warn
+from pipeline.cli.service_extra import service_package
+from pipeline.cli.signals import INTERRUPTED
+from pipeline.decisions import DecisionFile, DecisionLog, merged, read_decisions
+from pipeline.errors import SettingsError
+from pipeline.files.atomic import translated
+
+if TYPE_CHECKING:  # needs the packages of an extra
+    from pipeline.review.session import Review
+
+__all__ = ["review"]
+
+HOST = "127.0.0.1"
+
+LONGEST_NAME = 100
+"""Characters of a reviewer's name."""
+
+FORWARD = """\
+<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">\
+<title>Review</title><meta http-equiv="refresh" content="0; url={url}"><a href="{url}">Review</a>
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """The options of the command; see their help."""
+
+    output: Path
+    decisions: Path | None
+    merge: tuple[Path, ...]
+    reviewer: str | None
+    blind: bool
+    port: int
+    no_browser: bool
+    text_columns: tuple[str, ...]
+    column_prefix: str | None
+
+    @property
+    def saved_in(self) -> Path:
+        """The file of the decisions."""
+        return self.decisions or self.output.with_name(f"{self.output.name}.decisions.jsonl")
+
+    @property
+    def name(self) -> str:
+        """The reviewer's name.
+
+        Raises:
+            SettingsError: it is empty, too long or has control characters.
+        """
+        name = (_user() if self.reviewer is None else self.reviewer).strip()
+        if not name or not name.isprintable() or len(name) > LONGEST_NAME:
+            raise SettingsError(
+                f"The reviewer's name {name[:LONGEST_NAME]!r} is empty, too long or not one line.",
+                f"Give a name of at most {LONGEST_NAME} characters: --reviewer NAME.",
+            )
+        return name
+
+
+@click.command(
+    short_help="Decide doubtful rows on a local page, by keyboard.",
+    context_settings=singular_or_plural("text-column", "decisions"),
+)
+@click.argument("output", type=click.Path(path_type=Path))
+@click.option(
+    "--decisions",
+    type=click.Path(path_type=Path),
+    help="Where your decisions are saved.  [default: OUTPUT.decisions.jsonl]",
+)
+@click.option(
+    "--merge",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Take over the decisions in another person's file, and show you where you disagree; "
+    "repeat it for several.",
+)
+@click.option("--reviewer", help="Your name in the decisions.  [default: your user name]")
+@click.option(
+    "--blind", is_flag=True, help="Do not show which match is the best, or how sure it is."
+)
+@click.option(
+    "--port",
+    default=0,
+    type=click.IntRange(0, 65535),
+    help="The port of the page.  [default: a free one]",
+)
+@click.option("--no-browser", is_flag=True, help="Print the link, and do not open a browser.")
+@click.option(
+    "--text-column",
+    "text_columns",
+    multiple=True,
+    help="A column with the text; repeat it for several.  [default: as in the manifest]",
+)
+@click.option("--column-prefix", help="The prefix of the code columns.  [default: as run]")
+def review(**values: Any) -> int:
+    """Decide the codes of doubtful rows in OUTPUT, a table that run has written.
+
+    A page opens in your browser. It shows one text at a time with candidates; one key decides.
+    Every decision is saved at once, and the same command continues. The page is for this machine
+    and this browser only.
+
+    Write the decisions into the table with tender-pipeline run and --decisions.
+    """
+    options = _Options(**values)
+    name = options.name
+    service_package("server")
+    with _sitting(options, name) as sitting:
+        return _serve(sitting, options)
+
+
+@contextmanager
+def _sitting(options: _Options, name: str) -> Iterator[Review]:
+    from pipeline.review.queue import Queue
+    from pipeline.review.session import Review
+    from pipeline.review.table import open_enriched
+
+    others = [read_decisions(path) for path in options.merge]
+    table = open_enriched(options.output, options.text_columns, options.column_prefix)
+    with closing(Queue(table)) as queue, DecisionLog(options.saved_in) as log:
+        _warn([log.before, *others])
+        yield Review(table, queue, log, name, options.blind, others)
+
+
+def _warn(files: list[DecisionFile]) -> None:
+    """Print what is wrong with the files; conflicts come on the page."""
+    for file in files:
+        if file.warning:
+            warn(file.warning)
+    for conflict in merged(files).conflicts:
+        click.echo(f"Conflict: {conflict}", err=True)
+
+
+def _serve(sitting: Review, options: _Options) -> int:
+    """Serve the page until a signal, and print what to do with the decisions."""
+    from pipeline.review.access import START, Access
+    from pipeline.review.app import create_app
+    from pipeline.review.candidates import Candidates
+    from pipeline.service.server import Server, address, listening
+
+    with listening(HOST, options.port) as listener:
+        port = listener.getsockname()[1]
+        access = Access(port)
+        server = Server(create_app(sitting, access, port))
+        url = f"{address(listener)}{START}?token={access.token}"
+        say("\n".join([*_about(sitting), f"Open this link, which works once: {url}"]))
+        say("Press Ctrl-C to finish.")
+        Thread(target=Candidates(sitting.table).load, daemon=True).start()
+        with _browser(url, options):
+            server.run([listener])
+    say("\n".join(_closing(sitting, options)))
+    return INTERRUPTED if server.force_exit else 0
+
+
+def _about(sitting: Review) -> Iterator[str]:
+    from pipeline.review.filters import Filters
+
+    systems = ", ".join(
+        f"{system.upper()} {sitting.queue.progress(Filters(system=system)).left:,}"
+        for system in sitting.table.systems
+    )
+    progress = sitting.queue.progress(Filters())
+    yield f"{progress.left:,} texts need a look ({systems}); {progress.done:,} are decided"
+    if sitting.taken_over:
+        yield f"Taken over from others: {sitting.taken_over:,} decisions"
+    if sitting.conflicts:
+        yield f"Reviewers disagree about {len(sitting.conflicts):,} texts: they come first"
+    yield f"Decisions: {sitting.log.path}"
+
+
+def _closing(sitting: Review, options: _Options) -> Iterator[str]:
+    yield f"{sitting.made:,} decisions by {sitting.reviewer} saved in {sitting.log.path}"
+    source = read_manifest(options.output).get("input", {}).get("path") or "INPUT"
+    yield (
+        f"To write them into the table, add to the command of the run: "
+        f"tender-pipeline run {quote(source)} --decisions {quote(str(sitting.log.path))}"
+    )
+
+
+@contextmanager
+def _browser(url: str, options: _Options) -> Iterator[None]:
+    """Open a browser with a window, if there is one, for as long as the page is served.
+
+    The link goes through a file that only the user can read, because other users of the machine
+    can see the arguments of the browser's process.
+    """
+    with suppress(webbrowser.Error):
+        browser = None if options.no_browser else webbrowser.get()
+        if browser is not None and type(browser) is not webbrowser.GenericBrowser:
+            page = options.saved_in.resolve().with_name(f"{options.saved_in.name}.html")
+            try:
+                with translated(page, "--no-browser"):
+                    page.unlink(missing_ok=True)
+                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                    with os.fdopen(os.open(page, flags, 0o600), "w", encoding="utf-8") as file:
+                        file.write(FORWARD.format(url=url))
+                browser.open(page.as_uri())
+                yield
+            finally:
+                page.unlink(missing_ok=True)
+            return
+    yield
+
+
+def _user() -> str:
+    with suppress(OSError, KeyError, ImportError):
+        return getpass.getuser()
+    return ""

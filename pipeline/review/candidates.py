@@ -1,0 +1,122 @@
+"""What a reviewer can choose from: candidates, their place in the code tree, and the search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pipeline.answers import Match, System
+from pipeline.codes import CodeTable, find_code, load
+from pipeline.codes.levels import stem
+from pipeline.engine import Ranker, ranker
+from pipeline.engine.model.ranker import REPEATED
+from pipeline.review.queue import Item
+from pipeline.review.table import EnrichedTable
+
+__all__ = ["MOST", "Candidate", "Candidates", "marked"]
+
+MOST = 9
+"""Candidates on the page: each has a key."""
+
+WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A code that can be chosen.
+
+    Attributes:
+        code: the code.
+        title: its title.
+        confidence: how sure the matcher is; None if nobody ranked it.
+        above: the codes above it from the top, each short and with its title.
+    """
+
+    code: str
+    title: str
+    confidence: float | None
+    above: tuple[tuple[str, str], ...]
+
+
+class Candidates:
+    """Finds candidates for the texts of a table.
+
+    Args:
+        table: the table, whose run says which models to ask.
+    """
+
+    def __init__(self, table: EnrichedTable) -> None:
+        self._table = table
+
+    def load(self) -> None:
+        """Load what ranks and searches, so that the first text does not wait for it."""
+        for system in self._table.systems:
+            self._ranker(system).rank(["?"], 1)
+            self.search(system, "?")
+
+    def of(self, item: Item) -> list[Candidate]:
+        """Return the best codes for a text: those of the table first, then the engine's."""
+        ranked = {item.code: item.confidence} if item.code else {}
+        for code, _, sure in item.matches:
+            ranked.setdefault(code, sure)
+        if len(ranked) < MOST:
+            (matches,) = self._ranker(item.system).rank([item.text], MOST)
+            for match in matches:
+                ranked.setdefault(match.code, match.confidence)
+        codes = load(item.system)
+        return [
+            _candidate(codes, code, sure, item.titles.get(code, ""))
+            for code, sure in list(ranked.items())[:MOST]
+        ]
+
+    def words(self, item: Item) -> list[str]:
+        """Return the words of a text that speak for its best match, the strongest first."""
+        if not item.code or item.code not in load(item.system):
+            return []
+        (why,) = self._ranker(item.system).why([item.text], [item.code])
+        return [] if why == REPEATED else [word for word in why.split(", ") if word]
+
+    def search(self, system: System, words: str) -> list[Candidate]:
+        """Search the titles, in every language of the table; a code finds itself and those below.
+
+        Args:
+            system: whose codes to search.
+            words: what the reviewer typed.
+        """
+        codes = load(system)
+        code = find_code(codes, words)
+        if code is not None:
+            found = [code, *codes.children(code)]
+            return [_candidate(codes, each, None) for each in found if codes.assignable(each)][
+                :MOST
+            ]
+        matches: tuple[Match, ...]
+        (matches,) = ranker(system, "lexical").rank([words], MOST)
+        return [_candidate(codes, match.code, None) for match in matches]
+
+    def _ranker(self, system: System) -> Ranker:
+        return ranker(system, self._table.engine, self._table.models.get(system))
+
+
+def _candidate(codes: CodeTable, code: str, confidence: float | None, title: str = "") -> Candidate:
+    if code not in codes:
+        return Candidate(code, title, confidence, ())
+    above = tuple(
+        (stem(codes.system, each), codes.titles[each]) for each in reversed(codes.ancestors(code))
+    )
+    return Candidate(code, codes.titles[code], confidence, above)
+
+
+def marked(text: str, words: list[str]) -> Iterator[tuple[str, bool]]:
+    """Split a text into parts; yield each with whether it is one of the words."""
+    wanted = {word.casefold() for word in words}
+    start = 0
+    for match in WORD.finditer(text):
+        if match[0].casefold() in wanted:
+            if match.start() > start:
+                yield text[start : match.start()], False
+            yield match[0], True
+            start = match.end()
+    if start < len(text):
+        yield text[start:], False

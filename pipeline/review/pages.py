@@ -1,0 +1,187 @@
+"""Draws the pages of a review."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from pipeline.answers import chance
+from pipeline.charts import environment
+from pipeline.codes import load
+from pipeline.codes.levels import full_code
+from pipeline.errors import OutputError
+from pipeline.review.candidates import Candidate, Candidates, marked
+from pipeline.review.filters import LOOK, ORDERS, Filters
+from pipeline.review.queue import Item
+from pipeline.review.session import Review
+from pipeline.service.web.errors import PageError
+from pipeline.service.web.static_files import StaticFiles
+from pipeline.service.web.wording import count
+
+__all__ = ["STATIC", "Pages"]
+
+STATIC = StaticFiles(
+    {
+        "style.css": "pipeline.service.web",
+        "icon.svg": "pipeline.service.web",
+        "review.css": "pipeline.review",
+        "review.js": "pipeline.review",
+    }
+)
+
+SHOWN = 3_000
+"""Characters of a text that are shown at once; the rest unfolds."""
+
+MOST_SHOWN = 100_000
+"""Characters of a text that are shown at all: as many as the engine reads."""
+
+EXAMPLES = 8
+"""Texts that the page lists before many are accepted."""
+
+WORDS = {
+    403: ("This page is not open to you", "Open the link that the review printed."),
+    404: ("Page not found", "Go back to the review."),
+    405: ("This address does not take this request", "Go back to the review."),
+    413: ("The form is too large", "Go back and send less."),
+    415: ("The form has the wrong format", "Send it from the page itself."),
+    422: ("Nothing was decided", "Go back to the review."),
+    500: ("The review failed", "Nothing that was saved is lost. Start the review again."),
+}
+"""The heading and the advice of error pages."""
+
+
+class Pages:
+    """The pages of one review.
+
+    Args:
+        review: the sitting.
+        form_token: must be in every form.
+    """
+
+    def __init__(self, review: Review, form_token: str) -> None:
+        self._review = review
+        self._form_token = form_token
+        self._candidates = Candidates(review.table)
+
+    def show(self, request: Request) -> HTMLResponse:
+        """Show the text that the address names and that is not decided, or else the next one."""
+        query = request.query_params
+        filters = Filters.of(query)
+        with self._review.lock:
+            item = self._asked(query.get("item", "")) or self._review.queue.next(filters)
+            return self._render(
+                "review.html" if item else "done.html",
+                filters=filters,
+                progress=self._review.queue.progress(filters),
+                saved=self._review.saved,
+                nothing_to_undo="nothing" in query,
+                **self._choices(filters),
+                **(self._about(item, query.get("q", "").strip()) if item else {}),
+            )
+
+    def show_accept(self, request: Request) -> HTMLResponse:
+        """Show how many texts would get their best match, before that is done."""
+        filters = Filters.of(request.query_params)
+        with self._review.lock:
+            queue = self._review.queue
+            texts, rows = queue.acceptable_counts(filters)
+            examples = [*islice(queue.acceptable(filters), EXAMPLES)]
+        return self._render(
+            "accept.html",
+            filters=filters,
+            texts=texts,
+            rows=rows,
+            examples=examples,
+            changed="changed" in request.query_params,
+        )
+
+    def answer_error(self, _: Request, error: Exception) -> HTMLResponse:
+        """Return the page that an error is answered with."""
+        match error:
+            case OutputError():
+                return self._problem(500, "The decision was not saved", str(error))
+            case PageError(status=status, message=message):
+                return self._problem(status, message=message or "")
+            case HTTPException(status_code=status):
+                return self._problem(status)
+            case _:
+                return self._problem(500)
+
+    def _problem(self, status: int, heading: str = "", message: str = "") -> HTMLResponse:
+        known = WORDS.get(status, ("This did not work", "Go back and try again."))
+        words = {"heading": heading or known[0], "message": message or known[1]}
+        return self._render("problem.html", status, **words)
+
+    def _asked(self, number: str) -> Item | None:
+        known = number.isascii() and number.isdecimal() and len(number) < 19
+        return self._review.queue.open_item(int(number)) if known else None
+
+    def _about(self, item: Item, words: str) -> dict[str, Any]:
+        """Return what the page shows of a text: its parts, candidates or what was searched."""
+        blind = self._review.blind
+        candidates = self._found(item, words) if words else self._candidates.of(item)
+        best = item.code if not (blind or words) else ""
+        if blind and not words:
+            candidates.sort(key=lambda each: each.code)
+        why = [] if blind else self._candidates.words(item)
+        return {
+            "item": item,
+            "words": words[:200],
+            "candidates": candidates,
+            "best": best,
+            "spoke": why,
+            "text": list(marked(item.text[:SHOWN], why)),
+            "rest": list(marked(item.text[SHOWN:MOST_SHOWN], why)),
+            "rest_length": len(item.text[SHOWN:MOST_SHOWN]),
+            "cut_off": max(0, len(item.text) - MOST_SHOWN),
+            "conflict": self._review.conflict(item),
+        }
+
+    def _found(self, item: Item, words: str) -> list[Candidate]:
+        return self._candidates.search(item.system, words[:200])
+
+    def _choices(self, filters: Filters) -> dict[str, Any]:
+        """Return what can be chosen in the form of the filters."""
+        queue = self._review.queue
+        divisions: dict[str, str] = {}
+        if filters.system is not None:
+            titles = load(filters.system).titles
+            divisions = {
+                each: f"{each} {titles.get(full_code(filters.system, each), '')} ({number:,})"
+                for each, number in queue.divisions(filters.system).items()
+            }
+        statuses = {status: f"{number:,}" for status, number in queue.statuses().items()}
+        return {"divisions": divisions, "statuses": statuses, "orders": ORDERS, "look": LOOK}
+
+    def _render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        page = _templates().get_template(template)
+        text = page.render(review=self._review, form_token=self._form_token, **values)
+        return HTMLResponse(text, status)
+
+
+@cache
+def _templates() -> Environment:
+    templates = environment("pipeline.review")
+    templates.filters["count"] = count
+    templates.globals |= {"static": STATIC.address, "pieces": _pieces, "sure": _sure}
+    return templates
+
+
+def _pieces(parts: Sequence[tuple[str, bool]]) -> Markup:
+    """Return a text with the words that speak for its best match marked."""
+    return Markup("").join(
+        Markup("<mark>{}</mark>").format(part) if speaks else part for part, speaks in parts
+    )
+
+
+def _sure(confidence: float) -> str:
+    """Return a confidence as people say it; a service's may be on another scale."""
+    return chance(confidence) if 0 <= confidence <= 1 else f"{confidence:g}"

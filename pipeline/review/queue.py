@@ -1,0 +1,262 @@
+"""The texts of an enriched table by system, in a temporary database, so that any number fits."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, TypeAlias
+
+from pipeline.answers import System
+from pipeline.classification.write import SETTLED
+from pipeline.codes.levels import cut
+from pipeline.decisions import Key, text_key
+from pipeline.review.filters import Filters
+from pipeline.review.table import EnrichedTable
+
+__all__ = ["CONFLICT", "Item", "Progress", "Queue"]
+
+SCHEMA = """
+CREATE TABLE text (text_id INTEGER PRIMARY KEY, digest BLOB UNIQUE, text TEXT);
+CREATE TABLE item (
+    id INTEGER PRIMARY KEY, system TEXT, text_id INTEGER, status TEXT, look INTEGER, code TEXT,
+    title TEXT, confidence REAL, division TEXT, matches TEXT, first_row INTEGER,
+    rows INTEGER DEFAULT 1, put_off INTEGER DEFAULT 0, done INTEGER DEFAULT 0,
+    UNIQUE (text_id, system)
+);
+"""
+
+ADD_TEXT = "INSERT INTO text (digest, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
+TEXT_ID = "SELECT text_id FROM text WHERE digest = ?"
+ADD = """
+INSERT INTO item (
+    system, text_id, status, look, code, title, confidence, division, matches, first_row
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET rows = rows + 1
+"""
+JOINED = """
+SELECT id, system, text, status, code, title, confidence, first_row, rows, matches
+FROM item JOIN text USING (text_id) WHERE
+"""
+MOST_FREQUENT = """
+SELECT division, count(*) FROM item WHERE division > '' AND system = ?
+GROUP BY 1 ORDER BY 2 DESC LIMIT ?
+"""
+INDEX = "CREATE INDEX by_state ON item (look, done)"
+
+UNSEEN = ("empty", "pending")
+"""The statuses of rows that nobody can decide."""
+
+CONFLICT = "conflict"
+"""The status in a review of a text about which files of decisions disagree."""
+
+Listed: TypeAlias = tuple[str, str, float | None]
+"""A match in the table: code, title and confidence."""
+
+DIVISIONS = 200
+"""Divisions that can be chosen, the most frequent ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A text in one system, with the best match that the table has for it.
+
+    Attributes:
+        number: known to this review only.
+        system: the system.
+        text: the text.
+        status: the status in the table.
+        code, title: of the best match; "" without one.
+        confidence: of the best match; None without one.
+        first_row: the number of the first row with the text, from 1.
+        rows: how many rows have it.
+        matches: all matches in the table: code, title and confidence.
+    """
+
+    number: int
+    system: System
+    text: str
+    status: str
+    code: str
+    title: str
+    confidence: float | None
+    first_row: int
+    rows: int
+    matches: tuple[Listed, ...]
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles that the table has for its matches, by code."""
+        own = {self.code: self.title} if self.code else {}
+        return {code: title for code, title, _ in self.matches} | own
+
+    @property
+    def key(self) -> Key:
+        """What a decision about it is about."""
+        return self.system, text_key(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a review is, in texts."""
+
+    texts: int
+    done: int
+    put_off: int
+
+    @property
+    def left(self) -> int:
+        """Texts that are not decided."""
+        return self.texts - self.done
+
+
+class Queue:
+    """The texts of a table, each once for every system.
+
+    Its methods are not safe to call from several threads at once.
+
+    Args:
+        table: the enriched table, which is read here.
+
+    Raises:
+        InputError: the table is damaged.
+    """
+
+    def __init__(self, table: EnrichedTable) -> None:
+        # An unnamed database is in memory, and on the disk if it grows.
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._database.executescript(SCHEMA)
+        self._database.execute("BEGIN")
+        for row, (text, systems) in enumerate(table.rows(), start=1):
+            if text:
+                self._add(row, text, systems)
+        self._database.execute("COMMIT")
+        self._database.execute(INDEX)
+        self._steps = 0
+
+    def close(self) -> None:
+        """Delete the database."""
+        self._database.close()
+
+    def item(self, number: int) -> Item | None:
+        """Return a text by its number."""
+        return next(self._items("id = ?", number), None)
+
+    def open_item(self, number: int) -> Item | None:
+        """Return a text by its number, unless it is decided."""
+        return next(self._items("id = ? AND NOT done", number), None)
+
+    def find(self, system: System, text: str) -> Item | None:
+        """Return a text; None if the table does not have it."""
+        return next(self._items("system = ? AND digest = ?", system, text_key(text)), None)
+
+    def next(self, filters: Filters) -> Item | None:
+        """Return the next text that is not decided; None if all are."""
+        where, values = filters.where()
+        sort = f"{where} AND NOT done ORDER BY {filters.sort} LIMIT 1"
+        return next(self._items(sort, *values), None)
+
+    def acceptable(self, filters: Filters) -> Iterator[Item]:
+        """Yield the texts that are not decided and have a best match."""
+        where, values = filters.where()
+        return self._items(f"{where} AND NOT done AND code > '' ORDER BY {filters.sort}", *values)
+
+    def acceptable_counts(self, filters: Filters) -> tuple[int, int]:
+        """Return how many such texts there are, and how many rows have them."""
+        where, values = filters.where()
+        counts = "SELECT count(*), total(rows) FROM item WHERE"
+        texts, rows = self._one(f"{counts} {where} AND NOT done AND code > ''", *values)
+        return texts, int(rows)
+
+    def progress(self, filters: Filters) -> Progress:
+        """Return how far the review of some texts is."""
+        where, values = filters.where()
+        counts = "SELECT count(*), total(done), total(put_off > 0 AND NOT done) FROM item WHERE"
+        texts, done, put_off = self._one(f"{counts} {where}", *values)
+        return Progress(texts, int(done), int(put_off))
+
+    def statuses(self) -> dict[str, int]:
+        """Return the number of texts with each status."""
+        return dict(self._database.execute("SELECT status, count(*) FROM item GROUP BY 1"))
+
+    def divisions(self, system: str) -> dict[str, int]:
+        """Return the number of texts in each division of a system, the most frequent first."""
+        return dict(self._database.execute(MOST_FREQUENT, (system, DIVISIONS)))
+
+    def mark(self, item: Item, done: bool) -> None:
+        """Note that a text is decided, or is not any more."""
+        self._database.execute(
+            "UPDATE item SET done = ?, put_off = 0 WHERE id = ?", (done, item.number)
+        )
+
+    def put_off(self, item: Item) -> None:
+        """Move a text behind all others."""
+        self._steps += 1
+        self._database.execute(
+            "UPDATE item SET put_off = ? WHERE id = ?", (self._steps, item.number)
+        )
+
+    def mark_conflict(self, item: Item) -> None:
+        """Note that files of decisions disagree about a text, so that it needs a look."""
+        self._database.execute(
+            "UPDATE item SET status = ?, look = 1, done = 0 WHERE id = ?", (CONFLICT, item.number)
+        )
+
+    def _add(self, row: int, text: str, systems: Mapping[System, Mapping[str, Any]]) -> None:
+        digest = text_key(text)
+        self._database.execute(ADD_TEXT, (digest, text))
+        (text_id,) = self._one(TEXT_ID, digest)
+        for system, parts in systems.items():
+            status = str(parts["status"] or "")
+            if status in UNSEEN or not status:
+                continue
+            code = _cell(parts["code"])
+            self._database.execute(
+                ADD,
+                (
+                    system,
+                    text_id,
+                    status,
+                    status not in SETTLED,
+                    code,
+                    _cell(parts["title"]),
+                    _number(parts["confidence"]),
+                    cut(system, code, 2),
+                    json.dumps(_matches(parts.get("matches"))),
+                    row,
+                ),
+            )
+
+    def _items(self, where: str, *values: Any) -> Iterator[Item]:
+        for row in self._database.execute(f"{JOINED} {where}", values):
+            yield Item(*[*row[:-1], tuple((*each,) for each in json.loads(row[-1]))])
+
+    def _one(self, query: str, *values: Any) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = self._database.execute(query, values).fetchone()
+        return row
+
+
+def _cell(value: Any) -> str:
+    """Return a text of the table, without the apostrophe before a formula in CSV."""
+    text = "" if value is None else str(value)
+    return text[1:] if text[:1] == "'" else text
+
+
+def _number(value: Any) -> float | None:
+    with suppress(TypeError, ValueError):
+        number = float(value)
+        return number if isfinite(number) else None
+    return None
+
+
+def _matches(value: Any) -> list[Listed]:
+    """Return the matches of a row, which are JSON in a text file; a broken cell has none."""
+    with suppress(ValueError, TypeError, KeyError, RecursionError):
+        listed = json.loads(value) if isinstance(value, str) and value else value or []
+        return [
+            (str(each["code"]), str(each["title"]), _number(each["confidence"])) for each in listed
+        ]
+    return []

@@ -1,0 +1,162 @@
+"""Opens an enriched table for a review: its texts, its code columns and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.answers import SYSTEMS, System
+from pipeline.classification.provenance import TOOL, read_manifest
+from pipeline.engine.model import ModelFolder, opened
+from pipeline.errors import InputError, SettingsError
+from pipeline.settings import ENGINES, CsvOptions, EngineName, ExcelOptions
+from pipeline.tables import Reader, format_of, open_reader
+
+__all__ = ["EnrichedTable", "open_enriched"]
+
+PARTS = ("code", "title", "confidence", "status", "matches")
+"""The columns of a system that a review reads; the last one is there with ``--top``."""
+
+
+@dataclass(frozen=True)
+class EnrichedTable:
+    """The output of a run.
+
+    Attributes:
+        path: the file.
+        reader: reads it.
+        systems: the systems that it has codes of.
+        prefix: the prefix of the code columns.
+        model: what gave the codes, for the record.
+        engine: how the embedded engine ranks.
+        models: the learned models that replaced those of the package.
+    """
+
+    path: Path
+    reader: Reader
+    systems: tuple[System, ...]
+    prefix: str
+    model: str
+    engine: EngineName
+    models: Mapping[System, ModelFolder]
+
+    def rows(self) -> Iterator[tuple[str, Mapping[System, Mapping[str, Any]]]]:
+        """Yield the text of each row, and its code columns by system."""
+        for batch in self.reader.batches():
+            columns = batch.to_arrow()
+            found = {
+                system: {
+                    part: columns.column(name).to_pylist()
+                    for part in PARTS
+                    if (name := f"{self.prefix}{system}_{part}") in columns.schema.names
+                }
+                for system in self.systems
+            }
+            for row, text in enumerate(batch.texts):
+                yield (
+                    text,
+                    {
+                        system: {part: values[row] for part, values in parts.items()}
+                        for system, parts in found.items()
+                    },
+                )
+
+    def state(self) -> tuple[int, int, int] | None:
+        """Return what changes if the file is replaced or written; None if it is gone."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def open_enriched(
+    path: Path, text_columns: Sequence[str] = (), prefix: str | None = None
+) -> EnrichedTable:
+    """Open the output of a run, as its manifest describes it.
+
+    Args:
+        path: the file.
+        text_columns: the text columns; none for those of the manifest.
+        prefix: the prefix of the code columns; None for that of the manifest.
+
+    Raises:
+        SettingsError: the manifest is missing, and the arguments do not replace it.
+        InputError: the file cannot be read, or has no code columns.
+    """
+    manifest = read_manifest(path)
+    settings, files = _part(manifest, "settings"), _part(manifest, "files")
+    texts = [*text_columns] or settings.get("text_columns")
+    if not isinstance(texts, list):
+        if not path.exists():
+            raise InputError(f"{path} does not exist.", "Give the output of tender-pipeline run.")
+        raise SettingsError(
+            f"{path} has no manifest that names its text columns.",
+            "Give the output of tender-pipeline run, or name its columns: --text-column NAME.",
+        )
+    wanted = str(settings.get("column_prefix", "")) if prefix is None else prefix
+    reader = _opened(path, texts, files)
+    names = set(reader.schema.names)
+    systems = tuple(
+        each
+        for each in SYSTEMS
+        if {f"{wanted}{each}_{part}" for part in PARTS if part != "matches"} <= names
+    )
+    if not systems:
+        raise InputError(
+            f"{path} has no columns such as {wanted}cpv_code and {wanted}cpv_status.",
+            "Give the output of tender-pipeline run, in a format with columns; with "
+            "--column-prefix if it was run so.",
+        )
+    models = _models(settings, systems)
+    engine = settings.get("engine")
+    return EnrichedTable(
+        path,
+        reader,
+        systems,
+        wanted,
+        _made_by(manifest, models),
+        engine if engine in ENGINES else "learned",
+        models,
+    )
+
+
+def _opened(path: Path, text_columns: Sequence[str], files: Mapping[str, Any]) -> Reader:
+    """Open the file in the dialect that the run read its input with, if it wrote the same."""
+    output_format = files.get("output_format")
+    csv, excel = CsvOptions(), ExcelOptions()
+    if output_format and output_format == files.get("input_format"):
+        csv = CsvOptions(**_part(files, "csv"))
+        excel = ExcelOptions(header_row=_part(files, "excel").get("header_row"))
+    return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
+
+
+def _models(settings: Mapping[str, Any], systems: Sequence[System]) -> Mapping[System, ModelFolder]:
+    """Return the models of the run that are still there; the package's suggest codes for others."""
+    found: dict[System, ModelFolder] = {}
+    for folder, sha256 in _part(settings, "models").items():
+        try:
+            models = opened([folder], systems)
+        except SettingsError:
+            continue
+        found |= {system: model for system, model in models.items() if model.sha256 == sha256}
+    return found
+
+
+def _made_by(manifest: Mapping[str, Any], models: Mapping[System, ModelFolder]) -> str:
+    """Return what gave the codes, such as ``learned engine 0.1.0``."""
+    if not manifest:
+        return ""
+    if service := manifest.get("service"):
+        return str(service)
+    settings = _part(manifest, "settings")
+    version = _part(manifest, "versions").get(TOOL, "")
+    used = sorted({model.sha256[:12] for model in models.values()})
+    return ", ".join([f"{settings.get('engine')} engine {version}", *map("model {}".format, used)])
+
+
+def _part(some: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = some.get(key)
+    return value if isinstance(value, dict) else {}

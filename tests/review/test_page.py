@@ -1,0 +1,255 @@
+"""What a reviewer sees and does on the page."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.decisions.samples import chose, nothing_fits, write
+from tests.review.conftest import TEXTS, Open, enriched
+
+pytestmark = pytest.mark.anyio
+
+SPRUCE, NOISE, DIESEL = TEXTS[1], TEXTS[2], TEXTS[5]
+
+
+async def test_the_texts_that_need_a_look_come_once_each_with_their_candidates(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    assert sitting.text == SPRUCE
+    assert "0 of 3 texts decided" in sitting.page.text
+    assert "Row 2 and 1 more row." in sitting.page.text
+    assert len(sitting.codes) == len(set(sitting.codes)) == 9
+    best = next(each for each in sitting.page.each("button") if "autofocus" in each.attributes)
+    assert best.attributes["value"] == sitting.codes[0]
+    assert "less than 1 in 10" in best.text
+    assert [each.text for each in sitting.page.each("mark")]
+
+
+async def test_a_candidate_shows_its_place_in_the_code_tree(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    await sitting.go("/?q=45233140")
+    (roads,) = (each for each in sitting.page.each("button") if "45233140" in each.text)
+    for short in ("45 Construction work", "452 ", "4523 ", "45233 "):
+        assert short in roads.text
+
+
+async def test_each_decision_is_on_the_disk_before_the_next_text(sit: Open, table: Path) -> None:
+    sitting = sit()
+    await sitting.start()
+    best, second = sitting.codes[:2]
+    await sitting.choose(second)
+    assert sitting.outcomes == [second]
+    assert f"Saved: CPV {second}" in sitting.page.text
+    assert sitting.text == NOISE
+    assert sitting.codes == []
+    await sitting.choose("none")
+    assert sitting.text == DIESEL
+    await sitting.choose("skip")
+    assert sitting.text == DIESEL  # the only one that is left
+    await sitting.choose(sitting.codes[0])
+    assert "Nothing is left to review." in sitting.page.text
+    assert sitting.outcomes[:3] == [second, "none", "skip"]
+    first = sitting.decisions[0]
+    assert (first.system, first.text, first.by, first.best) == ("cpv", SPRUCE, "Anna", best)
+    assert first.model.startswith("learned engine ")
+    assert first.confidence is not None and not first.blind and not first.batch
+    assert first.at.endswith("+00:00")
+
+
+async def test_skipped_texts_come_last(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    seen = []
+    for _ in range(5):
+        seen.append(sitting.text)
+        await sitting.choose("skip")
+    assert seen == [SPRUCE, NOISE, DIESEL, SPRUCE, NOISE]
+
+
+async def test_undo_takes_back_the_last_decision_and_shows_its_text(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    await sitting.post("/undo")
+    assert "There is nothing to undo." in sitting.page.text
+    await sitting.choose("none")
+    await sitting.choose("none")
+    await sitting.post("/undo")
+    assert sitting.text == NOISE
+    await sitting.post("/undo")
+    assert sitting.text == SPRUCE
+    assert sitting.outcomes == ["none", "none", "undo", "undo"]
+    assert sitting.review.made == 0
+
+
+async def test_the_next_sitting_continues_and_can_undo_the_last_one(sit: Open) -> None:
+    first = sit()
+    await first.start()
+    for choice in ("skip", "none", "none"):
+        await first.choose(choice)
+    first.finish()
+    second = sit()
+    await second.start()
+    assert "2 of 3 texts decided" in second.page.text
+    assert second.text == SPRUCE
+    await second.post("/undo")
+    assert second.text == DIESEL
+
+
+async def test_search_finds_a_code_and_those_below_it(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    await sitting.go("/?q=09134")
+    assert sitting.text == SPRUCE
+    assert sitting.codes[0] == "09134000"
+    assert "09134200" in sitting.codes
+    await sitting.choose("09134200")
+    assert sitting.outcomes == ["09134200"]
+
+
+async def test_search_finds_codes_by_the_words_of_their_titles(sit: Open, tmp_path: Path) -> None:
+    sitting = sit(enriched(tmp_path, [SPRUCE], systems="psc", min_confidence=1.0))
+    await sitting.start()
+    await sitting.go("/?q=snow+removal")
+    assert sitting.codes[0] == "S218"
+    assert "codesfor“snowremoval”" in sitting.words
+    await sitting.go("/?q=%3Cscript%3E--")
+    assert "<script>--" not in sitting.response.text
+
+
+async def test_filters_choose_the_texts_and_stay(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    await sitting.go("/?status=no_match")
+    assert sitting.text == NOISE
+    await sitting.choose("none", status="no_match")
+    assert "Nothing is left to review here." in sitting.page.text
+    await sitting.go("/?status=ok")
+    assert sitting.text == TEXTS[0]
+    await sitting.go("/?below=1&order=unsure")
+    assert sitting.text == SPRUCE
+    await sitting.go("/?above=9")
+    assert "0 of 0 texts decided" in sitting.page.text
+    await sitting.go("/?system=cpv&division=16")
+    assert sitting.text == DIESEL
+    await sitting.go("/?system=ted&above=x&below=99&order=--&division=%27&status=%27%22")
+    assert "Nothing is left" in sitting.page.text
+
+
+async def test_accepting_all_shows_the_count_first_and_is_undone_at_once(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    await sitting.go("/accept")
+    assert "Accept the best match of 2 texts (3 rows)?" in sitting.page.text
+    await sitting.post("/accept", count=3)
+    assert "The number of texts has changed. Nothing was accepted" in sitting.page.text
+    assert not sitting.outcomes
+    await sitting.post("/accept", count=2)
+    assert "Saved: the best match of 2 texts." in sitting.page.text
+    assert sitting.text == NOISE
+    first, second = sitting.decisions
+    assert first.batch == second.batch != ""
+    await sitting.post("/undo")
+    assert "0 of 3 texts decided" in sitting.page.text
+    assert sitting.outcomes[2:] == ["undo", "undo"]
+
+
+async def test_blind_neither_selects_nor_ranks_nor_marks(sit: Open) -> None:
+    sitting = sit(blind=True)
+    await sitting.start()
+    assert sitting.codes == sorted(sitting.codes)
+    assert not list(sitting.page.each("mark"))
+    assert "in 10" not in " ".join(each.text for each in sitting.page.each("button"))
+    focused = [each.tag for each in sitting.page.each("*") if "autofocus" in each.attributes]
+    assert focused == ["h1"]
+    assert "/accept" not in sitting.response.text
+    await sitting.choose(sitting.codes[0])
+    assert sitting.decisions[0].blind
+
+
+async def test_other_peoples_decisions_are_taken_over_and_conflicts_are_settled(
+    sit: Open, tmp_path: Path
+) -> None:
+    write(tmp_path / "d.jsonl", [chose(SPRUCE, "03450000"), nothing_fits(NOISE)])
+    ben = write(
+        tmp_path / "ben.jsonl",
+        [
+            chose(SPRUCE, "39298910", by="Ben"),
+            nothing_fits(NOISE, by="Ben"),
+            chose(DIESEL, "09134200", by="Ben"),
+        ],
+    )
+    sitting = sit(merge=[ben])
+    await sitting.start()
+    assert sitting.review.taken_over == 1
+    assert sitting.text == SPRUCE
+    shown = sitting.page.text
+    assert "Reviewers disagree." in shown
+    assert "Anna:03450000" in sitting.words and "Ben:39298910" in sitting.words
+    await sitting.go("/?q=39298910")
+    await sitting.choose("39298910")
+    assert "Nothing is left to review." in sitting.page.text
+    assert sitting.decisions[-1].settles
+    sitting.finish()
+    assert not sit(merge=[ben]).review.conflicts
+
+
+async def test_a_table_that_changes_meanwhile_is_noticed(sit: Open, tmp_path: Path) -> None:
+    output = enriched(tmp_path)
+    sitting = sit(output)
+    await sitting.start()
+    assert "The table was changed" not in sitting.page.text
+    os.utime(output, (1, 1))
+    await sitting.choose("none")
+    assert "The table was changed since this review began." in sitting.page.text
+    assert sitting.outcomes == ["none"]
+
+
+async def test_a_decision_that_cannot_be_saved_is_said_and_not_counted(
+    sit: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    sitting = sit()
+    await sitting.start()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        response = await sitting.choose("none")
+    assert response.status_code == 500
+    assert "The decision was not saved" in sitting.page.text
+    assert "No space left on device" in sitting.page.text
+    await sitting.go("/")
+    assert sitting.text == SPRUCE
+    assert sitting.decisions == ()
+
+
+HOSTILE = [
+    "<script>alert(1)</script><img src=x onerror=alert(2)> snow ploughs",
+    '=HYPERLINK("http://evil.example","diesel")',
+    "\u202egnp.exe snow \u2066ploughs\u200f",
+    "{{ 7 * 7 }} </mark></div></main> diesel",
+    "diesel " * 15_000,
+]
+
+
+async def test_hostile_texts_are_shown_as_text(sit: Open, tmp_path: Path) -> None:
+    sitting = sit(
+        enriched(tmp_path, HOSTILE, systems="psc", min_confidence=1.0), reviewer="<b>Anna</b>"
+    )
+    await sitting.start()
+    for text in HOSTILE[:4]:
+        assert "".join(text.split()) in sitting.words
+        assert {each.tag for each in sitting.page.by_id("text").each("*")} <= {"p", "mark"}
+        assert "<script>alert" not in sitting.response.text
+        assert "<b>Anna" not in sitting.response.text
+        await sitting.choose("none")
+    assert "Show 97,000 more characters" in sitting.page.text
+    assert "4,999 more characters not shown." in sitting.page.text
+    await sitting.choose("none")
+    assert [each.text for each in sitting.decisions[:4]] == HOSTILE[:4]
+    assert len(sitting.decisions[4].text) == len(HOSTILE[4]) - 1

@@ -1,0 +1,78 @@
+"""Which files can be reviewed, and how they are read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pipeline
+from pipeline.decisions import decisions_in
+from pipeline.errors import InputError, SettingsError
+from pipeline.review.filters import Filters
+from pipeline.review.queue import Queue
+from pipeline.review.table import open_enriched
+from tests.decisions.samples import chose, write
+from tests.review.conftest import TEXTS, enriched
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl", "xlsx"])
+def test_every_format_with_columns_can_be_reviewed(tmp_path: Path, suffix: str) -> None:
+    output = tmp_path / f"out.{suffix}"
+    source = tmp_path / "in.csv"
+    pd.DataFrame({"what": TEXTS}).to_csv(source, index=False)
+    options = {"systems": "cpv", "text_columns": "what", "top": 3, "column_prefix": "x_"}
+    pipeline.classify(source, output=output, **options)  # type: ignore[arg-type]
+    queue = Queue(open_enriched(output))
+    item = queue.next(Filters())
+    assert item is not None
+    assert (item.text, item.rows, item.first_row, len(item.matches)) == (TEXTS[1], 2, 2, 3)
+    queue.close()
+
+
+def test_a_table_without_a_manifest_needs_its_text_column(tmp_path: Path) -> None:
+    output = enriched(tmp_path)
+    Path(f"{output}.manifest.json").unlink()
+    with pytest.raises(SettingsError, match="--text-column NAME"):
+        open_enriched(output)
+    assert open_enriched(output, ["description"]).systems == ("cpv",)
+
+
+@pytest.mark.parametrize("content", ["id,description\n1,road\n", "cpv_code,description\n,road\n"])
+def test_a_table_without_codes_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "in.csv").write_text(content)
+    with pytest.raises(InputError, match="no columns such as cpv_code and cpv_status"):
+        open_enriched(tmp_path / "in.csv", ["description"])
+    with pytest.raises(InputError, match="does not exist"):
+        open_enriched(tmp_path / "nothing.csv")
+
+
+def test_a_broken_manifest_and_broken_cells_do_not_stop_a_review(tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    rows = ["description,cpv_code,cpv_title,cpv_confidence,cpv_status,cpv_matches"]
+    rows += ["road,'=1,x,high,review,[", "snow,45000000,x,nan,review,{}", "ice,,,,,"]
+    output.write_text("\n".join(rows) + "\n")
+    manifest = {
+        "tool": "tender-pipeline",
+        "settings": {"text_columns": ["description"], "models": 3},
+    }
+    Path(f"{output}.manifest.json").write_text(json.dumps(manifest | {"files": []}))
+    queue = Queue(open_enriched(output))
+    assert queue.progress(Filters(status="all")).texts == 2
+    item = queue.next(Filters())
+    assert item is not None and (item.code, item.confidence) == ("=1", None)
+    queue.close()
+
+
+def test_decisions_survive_another_run_of_the_table(tmp_path: Path) -> None:
+    found = write(tmp_path / "d.jsonl", [chose(TEXTS[1], "03450000")])
+    output = enriched(tmp_path, ["a new first row", *TEXTS], decisions=found)
+    queue = Queue(open_enriched(output))
+    assert queue.find("cpv", TEXTS[1]) is not None
+    assert queue.statuses()["decided"] == 1
+    texts = {item.text for item in queue.acceptable(Filters())}
+    assert TEXTS[1] not in texts
+    assert decisions_in(found, print).of("cpv", TEXTS[1]) is not None
+    queue.close()
