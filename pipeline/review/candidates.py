@@ -31,12 +31,14 @@ class Candidate:
         title: its title.
         confidence: how sure the matcher is; None if nobody ranked it.
         above: the codes above it from the top, each short and with its title.
+        below: how many codes are right below it.
     """
 
     code: str
     title: str
     confidence: float | None
     above: tuple[tuple[str, str], ...]
+    below: int = 0
 
 
 class Candidates:
@@ -105,7 +107,7 @@ def _candidate(codes: CodeTable, code: str, confidence: float | None, title: str
     above = tuple(
         (stem(codes.system, each), codes.titles[each]) for each in reversed(codes.ancestors(code))
     )
-    return Candidate(code, codes.titles[code], confidence, above)
+    return Candidate(code, codes.titles[code], confidence, above, len(codes.children(code)))
 
 
 def marked(text: str, words: list[str]) -> Iterator[tuple[str, bool]]:

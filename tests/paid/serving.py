@@ -41,22 +41,29 @@ CPV_AND_PSC = Settings(systems=("cpv", "psc"))
 @contextmanager
 def serving(app: Any, protocol: Any = "auto") -> Iterator[str]:
     """Run an application in a thread on a free port of loopback; give its address."""
+    # Named, because asyncio sends at once only on sockets that say they are TCP.
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
+        with served(app, listening, protocol) as address:
+            yield address
+
+
+@contextmanager
+def served(app: Any, listening: socket.socket, protocol: Any = "auto") -> Iterator[str]:
+    """Run an application in a thread on a socket; give its address."""
     config = uvicorn.Config(
         app, http=protocol, log_config=None, lifespan="off", timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(config)
-    # Named, because asyncio sends at once only on sockets that say they are TCP.
-    with socket.socket(proto=socket.IPPROTO_TCP) as listening:
-        listening.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            while not server.started and thread.is_alive():
-                time.sleep(0.001)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            time.sleep(0.001)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def nobody_there() -> str:

@@ -111,6 +111,18 @@ async def test_search_finds_a_code_and_those_below_it(sit: Open) -> None:
     assert sitting.outcomes == ["09134200"]
 
 
+async def test_a_candidate_leads_to_the_codes_below_it(sit: Open) -> None:
+    sitting = sit()
+    await sitting.start()
+    await sitting.go("/?q=0913&order=table")
+    links = [each for each in sitting.page.each("a") if each.attributes.get("class") == "below"]
+    assert [each.attributes["data-shift"] for each in links][:1] == ["2"]
+    await sitting.go(links[0].attributes["href"].replace("&amp;", "&"))
+    assert sitting.text == SPRUCE
+    assert sitting.codes[0] in links[0].text
+    assert 'name="order" value="table"' in sitting.response.text
+
+
 async def test_search_finds_codes_by_the_words_of_their_titles(sit: Open, tmp_path: Path) -> None:
     sitting = sit(enriched(tmp_path, [SPRUCE], systems="psc", min_confidence=1.0))
     await sitting.start()

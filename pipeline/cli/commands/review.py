@@ -186,7 +186,8 @@ def _about(sitting: Review) -> Iterator[str]:
 
 
 def _closing(sitting: Review, options: _Options) -> Iterator[str]:
-    yield f"{sitting.made:,} decisions by {sitting.reviewer} saved in {sitting.log.path}"
+    made = "1 decision" if sitting.made == 1 else f"{sitting.made:,} decisions"
+    yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
     source = read_manifest(options.output).get("input", {}).get("path") or "INPUT"
     yield (
         f"To write them into the table, add to the command of the run: "

@@ -26,6 +26,11 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (!on()) return;
+  const digit = event.code.match(/^(?:Digit|Numpad)([1-9])$/);
+  if (event.shiftKey && digit !== null) {
+    document.querySelector(`[data-shift="${digit[1]}"]`)?.click();
+    return;
+  }
   const key = event.key === "/" ? "o" : event.key.length === 1 ? event.key.toLowerCase() : event.key;
   const found = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (found === null) return;

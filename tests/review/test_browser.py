@@ -1,0 +1,90 @@
+"""A review in a real browser, by keyboard alone, under the rules that axe-core can check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from pipeline.decisions import DecisionLog, read_decisions
+from pipeline.review.access import Access
+from pipeline.review.app import create_app
+from pipeline.review.queue import Queue
+from pipeline.review.session import Review
+from pipeline.review.table import open_enriched
+from pipeline.service.server import listening
+from tests.paid.serving import served
+from tests.review.conftest import TEXTS
+from tests.service.browser.conftest import browser, watched
+from tests.service.browser.test_accessibility import complaints
+
+__all__ = ["browser"]
+
+
+@pytest.fixture
+def page(browser: Browser, table: Path, tmp_path: Path) -> Iterator[Page]:
+    described = open_enriched(table)
+    with (
+        closing(Queue(described)) as queue,
+        DecisionLog(tmp_path / "d.jsonl") as log,
+        listening("127.0.0.1", 0) as listener,
+    ):
+        port = listener.getsockname()[1]
+        access = Access(port)
+        app = create_app(Review(described, queue, log, "Anna"), access, port)
+        with served(app, listener) as address:
+            context = browser.new_context(viewport={"width": 1100, "height": 900})
+            context.set_default_timeout(20_000)
+            opened = watched(context)
+            opened.goto(f"{address}/start?token={access.token}")
+            yield opened
+            context.close()
+
+
+def test_a_sitting_by_keyboard(page: Page, tmp_path: Path) -> None:
+    found = [*complaints(page)]
+    text = page.get_by_role("region", name="Text")
+    expect(text).to_have_text(TEXTS[1])
+    expect(page.get_by_role("button", name="1")).to_be_focused()
+
+    page.keyboard.press("o")
+    page.keyboard.type("09134")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="codes for “09134”")).to_be_visible()
+    found += complaints(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="codes for")).to_have_count(0)
+
+    page.keyboard.press("n")
+    expect(page.get_by_role("status")).to_have_text("Saved: CPV, no code fits.")
+    page.keyboard.press("u")
+    expect(text).to_have_text(TEXTS[1])
+    page.keyboard.press("s")
+    expect(page.get_by_role("status")).to_contain_text("Skipped")
+    expect(text).to_have_text(TEXTS[2])
+    page.keyboard.press("n")
+    expect(text).to_have_text(TEXTS[5])
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Saved: CPV")
+    expect(text).to_have_text(TEXTS[1])
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.keyboard.press("2")
+    expect(page.get_by_role("heading", name="Nothing is left to review.")).to_be_focused()
+    found += complaints(page)
+    page.keyboard.press("u")
+    expect(text).to_have_text(TEXTS[1])
+    page.get_by_text("Filters and order").click()
+    page.get_by_role("link", name="Accept the best match").click()
+    expect(page.get_by_role("heading", name="Accept the best match of 1 text")).to_be_visible()
+    found += complaints(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Single keys are on").click()
+    page.keyboard.press("n")
+    expect(page.get_by_role("button", name="Single keys are off")).to_be_visible()
+    assert not found, "\n".join(found)
+    outcomes = [each.choice for each in read_decisions(tmp_path / "d.jsonl").decisions]
+    assert outcomes == ["none", "undo", "skip", "none", "code", "code", "undo"]
