@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -13,21 +15,26 @@ import pytest
 from pipeline.decisions import read_decisions
 from tests.cli.test_run import Command, command
 from tests.forking import Process
-from tests.review.conftest import enriched
+from tests.review.conftest import TEXTS, enriched
 from tests.service.web.browsing import FORM
 
 __all__ = ["command"]
 
+LINK = re.compile(r"(http://127\.0\.0\.1:\d+)/start\?token=\S+")
 
-def started(output: Path, *more: object) -> tuple[Process, str]:
-    """Start a review; return it with the link that it prints."""
-    arguments = ["review", output, "--no-browser", "--reviewer", "Anna", *more]
-    process = Process(arguments, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
-        if link := re.search(r"http://127\.0\.0\.1:\d+/start\?token=\S+", line):
-            return process, link[0]
-    raise AssertionError("it ended without a link")
+
+@contextmanager
+def started(output: Path) -> Iterator[tuple[Process, httpx.Client, str]]:
+    """Start a review; give it, a browser and the first page."""
+    arguments = ["review", output, "--no-browser", "--reviewer", "Anna"]
+    with Process(arguments, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            link = next(found for line in process.stdout if (found := LINK.search(line)))
+            with httpx.Client(base_url=link[1], follow_redirects=True, timeout=60) as client:
+                yield process, client, client.get(link[0]).text
+        finally:
+            process.kill()
 
 
 def decide(client: httpx.Client, page: str, choice: str) -> httpx.Response:
@@ -38,32 +45,25 @@ def decide(client: httpx.Client, page: str, choice: str) -> httpx.Response:
 
 
 def test_a_killed_review_has_every_decision_that_the_page_confirmed(tmp_path: Path) -> None:
-    output = enriched(tmp_path)
-    process, link = started(output)
-    with (
-        process,
-        httpx.Client(base_url=link.partition("/start")[0], follow_redirects=True) as client,
-    ):
-        page = client.get(link).text
+    """PSC, because its index for the search is small."""
+    texts = [TEXTS[place] for place in (1, 2, 5)]
+    output = enriched(tmp_path, texts, systems="psc", min_confidence=1.0)
+    with started(output) as (process, client, page):
         for choice in ("none", "none"):
             page = decide(client, page, choice).text
         process.kill()
-        assert process.wait(20) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
     file = output.with_name("out.csv.decisions.jsonl")
     assert [each.choice for each in read_decisions(file).decisions] == ["none", "none"]
     file.write_bytes(file.read_bytes() + b'{"version": 1, "sys')  # a third was under way
 
-    process, link = started(output)
-    with (
-        process,
-        httpx.Client(base_url=link.partition("/start")[0], follow_redirects=True) as client,
-    ):
-        page = client.get(link).text
+    with started(output) as (process, client, page):
         assert "2 of 3 texts decided" in page
         assert "Nothing is left" in decide(client, page, "none").text
+        client.close()
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(20)
-    assert process.wait() == 0
+        out, _ = process.communicate(60)
+        assert process.wait(60) == 0
     assert "1 decision by Anna saved in" in out
     assert f"tender-pipeline run {tmp_path / 'in.csv'} --decisions {file}" in out
     assert len(read_decisions(file).decisions) == 3
@@ -87,7 +87,7 @@ def test_a_wrong_argument_is_one_clear_error(
     arguments: list[str],
     said: str,
 ) -> None:
-    output = enriched(tmp_path, ["road"])
+    output = enriched(tmp_path, ["road"], systems="psc")
     before = output.read_bytes()
     assert command("review", *arguments) == 2
     assert said in capsys.readouterr().err
