@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ from pipeline.tables import Batch, Reader, checked, sha256_of
 __all__ = ["CloudSink", "ExistingObject", "existing", "sink_at"]
 
 log = logging.getLogger(__name__)
+
+EMPTY = hashlib.sha256().hexdigest()
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,13 @@ class ExistingObject:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this tool wrote the object, and it has not changed since."""
-        return bool(self._written) and self.sha256 in self._written.values()
+        """Whether this tool wrote the object, and it has not changed since.
+
+        In Azure, an object is empty until its upload is complete, so a crash may leave it empty.
+        """
+        written = self._written
+        cut_off = {} if "version" in written else {"empty": EMPTY}
+        return bool(written) and self.sha256 in {**written, **cut_off}.values()
 
     @property
     def _written(self) -> Mapping[str, Any]:
@@ -136,7 +144,7 @@ class CloudSink:
         if found.version is not None and not self.overwrite:
             full = is_full_table(found.manifest)
             check_replaceable(self.path, found.is_ours, self.sample and full)
-        if found.manifest_text is not None and not found.manifest and not self.overwrite:
+        if found.manifest_text and not found.manifest and not self.overwrite:
             raise OutputError(
                 f"{manifest_path(self.path)} exists, and this tool did not write it.",
                 "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",

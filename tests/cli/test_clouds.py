@@ -131,6 +131,7 @@ def test_a_job_that_died_while_writing_is_done_again(
         assert command(*arguments, "--top", 2) == 2
         assert (storage.read(OUTPUT) == first) == is_old
     store.faults.clear()
+    storage.write(b"", OUTPUT)  # as Azure shows an upload that is not complete
     assert command(*arguments) == 0
     assert storage.read(OUTPUT) == first
 
