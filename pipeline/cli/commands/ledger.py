@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ from pipeline.cli.ledger_options import (
     progress,
     waiting,
 )
+from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import say
 from pipeline.cli.output.ledger import (
     attempt_figures,
@@ -56,6 +58,8 @@ from pipeline.paid.verify import extent, problems
 __all__ = ["ledger"]
 
 CONSISTENT, INCONSISTENT = 0, LedgerError.exit_code
+
+JOB_INDENT = 11
 
 PRINTED = 100
 """Problems that `verify` prints; a badly damaged ledger may have a million."""
@@ -128,7 +132,7 @@ def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path | No
         return 0
     closed = [f"job {number} closed" for number in numbers]
     lines = ["\n".join(open_job_lines(one)) for one in found] or ["no open jobs"]
-    say("\n\n".join([*closed, *lines]))
+    say(wrapped("\n\n".join([*closed, *lines]), sys.stdout, JOB_INDENT))
     return 0
 
 

@@ -55,18 +55,25 @@ def columns(stream: TextIO) -> int | None:
     return min(WIDTH, shutil.get_terminal_size().columns) if stream.isatty() else None
 
 
-def wrapped(text: str, stream: TextIO | None = None) -> str:
+def wrapped(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
     """Return a text whose lines fit into the terminal, if the stream is one.
 
     Args:
         text: the text.
         stream: where it goes; None for standard error.
+        indent: spaces before each further line of a long line.
     """
     width = columns(stream or sys.stderr)
     if width is None:
         return text
     return "\n".join(
-        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        textwrap.fill(
+            line,
+            width,
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
         for line in text.split("\n")
     )
 

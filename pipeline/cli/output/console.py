@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+from typing import TextIO
 
 import click
 
@@ -27,11 +28,23 @@ def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
         quiet: show errors only.
         as_json: show each line as a JSON object.
     """
-    shown = logging.StreamHandler(sys.stderr)
+    shown = _AboveTheBar(sys.stderr)
     text = _Wrapped() if sys.stderr.isatty() else _WithTimes()
     shown.setFormatter(JsonLines() if as_json else text)
     logging.basicConfig(handlers=[shown])
     log.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+class _AboveTheBar(logging.StreamHandler[TextIO]):
+    """Writes a line above the progress bar, which would otherwise share its line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        bars = sys.modules.get("tqdm")
+        if bars is None or not self.stream.isatty():
+            super().emit(record)
+            return
+        with bars.tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
 
 
 class _Wrapped(logging.Formatter):
