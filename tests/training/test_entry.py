@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -24,59 +27,81 @@ def frame(rows: int = 40) -> pd.DataFrame:
 ONLY: dict[str, Any] = {"system": "cpv", "code_column": "cpv_code", "only_history": True}
 
 
+@dataclass(frozen=True)
+class Made:
+    """A model of a frame with three useless rows.
+
+    Attributes:
+        model: what `pipeline.train` returned.
+        work: what the display of the progress was told: the total, and what was done.
+        printed: what appeared on standard output and standard error.
+    """
+
+    model: pipeline.TrainedModel
+    work: tuple[int, int]
+    printed: str
+
+
+def history_with_useless_rows() -> pd.DataFrame:
+    more = pd.DataFrame({"description": ["", "text", "text"], "cpv_code": ["03111000", None, "1"]})
+    return pd.concat([frame(), more])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    work = []
+
+    @contextmanager
+    def display(total: int) -> Iterator[Callable[[int], None]]:
+        done: list[int] = []
+        yield done.append
+        work.append((total, sum(done)))
+
+    output = tmp_path_factory.mktemp("training") / "model"
+    with StringIO() as printed, redirect_stdout(printed), redirect_stderr(printed):
+        model = pipeline.train(history_with_useless_rows(), output=output, progress=display, **ONLY)
+        return Made(model, work[0], printed.getvalue())
+
+
 def test_a_frame_makes_the_model_and_the_figures_of_the_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = pipeline.train(frame(), output=tmp_path / "model", **ONLY)
-    assert capsys.readouterr() == ("", "")
     path = tmp_path / "h.csv"
-    frame().to_csv(path, index=False)
+    history_with_useless_rows().to_csv(path, index=False)
     columns = ["--system", "cpv", "--code-column", "cpv_code", "--only-history"]
     other = ["--output", str(tmp_path / "other"), "--json"]
     command.main([str(path), *columns, *other], standalone_mode=False)
-    assert json.loads(capsys.readouterr().out) == made.figures
-    one, two = (tmp_path / folder / "model.json" for folder in ("model", "other"))
+    assert json.loads(capsys.readouterr().out) == made.model.figures
+    one, two = (folder / "model.json" for folder in (made.model.path, tmp_path / "other"))
     assert one.read_bytes() == two.read_bytes()  # with the checksums of the arrays
-    figures = made.systems["cpv"]
-    assert (figures.rows, figures.learned_rows, figures.held_out_rows) == (40, 40, 4)
-    assert figures.accuracy[10] == made.figures["held_back"]["right"]["10"]
-    assert repr(made).startswith("cpv: learned 40 rows with 3 codes")
+    figures = made.model.systems["cpv"]
+    assert (figures.rows, figures.learned_rows, figures.held_out_rows) == (43, 40, 4)
+    assert figures.accuracy[10] == made.model.figures["held_back"]["right"]["10"]
 
 
-def test_the_model_classifies_and_is_evaluated_without_naming_its_folder(tmp_path: Path) -> None:
-    made = pipeline.train(pa.Table.from_pandas(frame()), output=tmp_path / "model", **ONLY)
-    table = frame().drop(columns="cpv_code")
-    found = pipeline.classify(table, systems="cpv", models=made, min_confidence=0).to_pandas()
-    assert set(found["cpv_code"]) <= {"03111000", "45233140", "90910000"}
-    measured = pipeline.evaluate(found, system="cpv", code_column="cpv_code", subject=made)
+def test_the_model_classifies_and_is_evaluated_without_naming_its_folder(made: Made) -> None:
+    table = pa.table({"description": frame()["description"]})
+    found = pipeline.classify(table, systems="cpv", models=made.model, min_confidence=0).table
+    assert {*found["cpv_code"].to_pylist()} <= {"03111000", "45233140", "90910000"}
+    measured = pipeline.evaluate(
+        found.to_pandas(), system="cpv", code_column="cpv_code", subject=made.model
+    )
     assert measured.subjects[0].kind == "model"
     assert measured.rows == 40
 
 
-def test_a_progress_display_sees_the_whole_work(tmp_path: Path) -> None:
-    seen = []
-
-    @contextmanager
-    def display(total: int) -> Any:
-        done: list[int] = []
-        yield done.append
-        seen.append((total, sum(done)))
-
-    pipeline.train(frame(), output=tmp_path / "model", progress=display, **ONLY)
-    ((total, done),) = seen
+def test_a_progress_display_sees_the_whole_work(made: Made) -> None:
+    total, done = made.work
     assert total == done > 0
 
 
-def test_rows_that_are_skipped_are_named_and_not_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    more = pd.DataFrame({"description": ["", "text", "text"], "cpv_code": ["03111000", None, "1"]})
-    table = pd.concat([frame(), more])
-    made = pipeline.train(table, output=tmp_path / "model", **ONLY)
-    assert made.skipped[:2] == ["skipped: 1 row without text", "skipped: 1 row without a code"]
-    assert "(1)" in made.skipped[2]
-    assert made.skipped[0] in str(made)
-    assert capsys.readouterr() == ("", "")
+def test_rows_that_are_skipped_are_named_and_nothing_is_printed(made: Made) -> None:
+    skipped = made.model.skipped
+    assert skipped[:2] == ["skipped: 1 row without text", "skipped: 1 row without a code"]
+    assert "(1)" in skipped[2]
+    assert str(made.model).startswith(f"{skipped[0]}\n")
+    assert "\ncpv: learned 40 rows with 3 codes" in repr(made.model)
+    assert made.printed == ""
 
 
 @pytest.mark.parametrize(
