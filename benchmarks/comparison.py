@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -35,13 +36,14 @@ __all__ = [
 OURS = "tender-pipeline"
 
 STYLE = """
-svg { font-family: sans-serif; color-scheme: light dark; }
-text { fill: light-dark(#5d6875, #aab4bf); font-size: 12.5px; }
-.label, .value { fill: light-dark(#1b232d, #e8e5de); } .value { font-weight: 600; }
-.grid { stroke: light-dark(#e5e0d6, #2c343d); }
-.fill { fill: #0e8a86; } .b .fill { fill: #b5551c; } .mid, .light, .halo { display: none; }
-.whisker { fill: none; stroke: light-dark(#1b232d, #e8e5de); stroke-width: 1.4; }
+.turns { width: 100%; color: var(--color-foreground-primary); font: 12.5px sans-serif; }
+.turns text { fill: currentColor; } .turns .value { font-weight: 600; }
+.turns .grid { stroke: currentColor; opacity: .2; }
+.turns .fill { fill: #b5551c; } .turns .a .fill { fill: #0e8a86; }
+.turns .mid, .turns .light, .turns .halo { display: none; }
+.turns .whisker { fill: none; stroke: currentColor; stroke-width: 1.4; }
 """
+"""How a picture looks, by itself or in a page of the documentation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +157,12 @@ def machine() -> str:
 
 
 def picture(found: Mapping[str, Result], title: str) -> str:
-    """Draw the results as an SVG file."""
-    svg = str(_chart(found, title))
+    """Draw the results as an SVG file, which a page may also contain."""
+    name = re.sub(r"\W+", "-", title.lower())
+    drawn = str(_chart(found, title)).replace("bars-", f"{name}-")
+    whole = drawn.replace('viewBox="0 0 880', 'class="turns" viewBox="-24 0 906', 1)
     start = '<svg xmlns="http://www.w3.org/2000/svg" '
-    return svg.replace("<svg ", start, 1).replace(">", f"><style>{STYLE}</style>", 1) + "\n"
+    return whole.replace("<svg ", start, 1).replace(">", f"><style>{STYLE}</style>", 1) + "\n"
 
 
 def show(found: Mapping[str, Result], title: str, heading: str, output: Path) -> None:

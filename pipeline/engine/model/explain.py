@@ -83,7 +83,14 @@ def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
 
 
 def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
+    """Return the mean of the directions of some codes, weighted by their shares."""
     if not some.any():
         return np.zeros(scorer.directions.shape[1], np.float32)
-    centre: Floats = softmax(scores[None, some])[0] @ scorer.directions[some]
+    shares = softmax(scores[None, some])[0]
+    if 2 * len(shares) < len(scores):
+        few: Floats = shares @ scorer.directions[some]
+        return few
+    every = np.zeros(len(scores), np.float32)
+    every[some] = shares
+    centre: Floats = every @ scorer.directions  # without a copy of nearly all directions
     return centre

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 from zlib import crc32
@@ -14,7 +15,7 @@ from pipeline.engine.evidence import STOCK_NUMBER
 from pipeline.engine.model.arrays import Ints
 from pipeline.engine.model.sparse_rows import SparseRows, distinct, summed
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import cleaned
+from pipeline.engine.text.cleaning import KEPT, cleaned
 from pipeline.engine.text.letters import Words
 from pipeline.engine.text.negation import clauses
 from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
@@ -134,8 +135,12 @@ def hashed_features(hashes: Hashes, block: int) -> Ints:
     return found
 
 
+@lru_cache(maxsize=KEPT)
 def parts(text: str) -> Parts:
-    """Return the features that `count` counts and their tokens; a pair's weight is split in two."""
+    """Return the features that `count` counts and their tokens; a pair's weight is split in two.
+
+    They are cached for the systems that explain the same texts in turn.
+    """
     found = tokens(text)
     places = np.arange(len(found))
     weights = (HALF_AT_TOKEN / (HALF_AT_TOKEN + places)).astype(np.float32)

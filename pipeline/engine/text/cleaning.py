@@ -13,7 +13,7 @@ from pipeline.engine.text.bidding_words import PROCEDURE, SUPPORT
 from pipeline.engine.text.boilerplate import FORMULA, OPENING, POSTAL, REFERENCE, SUBJECT
 from pipeline.engine.text.letters import Words
 
-__all__ = ["MAX_CHARS", "cleaned", "meaning", "readable"]
+__all__ = ["KEPT", "MAX_CHARS", "cleaned", "meaning", "readable"]
 
 MAX_CHARS = 100_000
 """Characters of a text that are read, so that a huge cell costs little."""
