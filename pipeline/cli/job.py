@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.sink import FileSink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
+from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.run import exit_code, report, words_of
 from pipeline.cli.run_options import RunOptions
@@ -232,7 +234,7 @@ def _plan(this: Job) -> int:
     if this.options.as_json:
         say(json.dumps(found.to_dict()))
         return 0
-    say(f"{found.rows_line}\n{_offer(this.terms.service, found)}")
+    say(wrapped(f"{found.rows_line}\n{_offer(this.terms.service, found)}", sys.stdout))
     return 0
 
 
