@@ -1,17 +1,19 @@
-"""Runs a function over many items in several processes, reading only a few items ahead."""
+"""Runs a function over many items in several processes."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from pipeline.errors import EngineError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Executor, Future
 
-__all__ = ["AHEAD", "in_processes"]
+__all__ = ["AHEAD", "as_they_end", "in_processes"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -37,20 +39,52 @@ def in_processes(
     Raises:
         EngineError: a process died.
     """
-    # One process needs none of this.
-    from concurrent.futures.process import BrokenProcessPool
-
-    from loky import ProcessPoolExecutor
-
     waiting: deque[Future[Found]] = deque()
-    executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE)
-    try:
+    with _executor(jobs, worker) as executor:
         for item in items:
             waiting.append(executor.submit(work, item))
             if len(waiting) > AHEAD * jobs:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def as_they_end(
+    work: Callable[[Item], Found], items: Iterable[Item], jobs: int, worker: str
+) -> Iterator[Found]:
+    """Yield the result for each item as soon as it is there; an item is read when it can start.
+
+    Args:
+        work: the function; it and the items must be picklable.
+        items: the items.
+        jobs: the number of processes.
+        worker: what an error calls a process.
+
+    Raises:
+        EngineError: a process died.
+    """
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    left = iter(items)
+    with _executor(jobs, worker) as executor:
+        under_way = {executor.submit(work, item) for item in islice(left, jobs)}
+        while under_way:
+            ended, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+            under_way |= {executor.submit(work, item) for item in islice(left, len(ended))}
+            yield from (future.result() for future in ended)
+
+
+@contextmanager
+def _executor(jobs: int, worker: str) -> Iterator[Executor]:
+    """Start processes, and kill them at the end of a block."""
+    # One process needs none of this.
+    from concurrent.futures.process import BrokenProcessPool
+
+    from loky import ProcessPoolExecutor
+
+    executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE)
+    try:
+        yield executor
     except BrokenProcessPool as error:
         raise EngineError(
             f"{worker} died, probably because memory ran out.",

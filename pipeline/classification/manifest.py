@@ -88,7 +88,8 @@ def was_done(
     """Tell from the manifest of an output whether the same job has written it.
 
     It is the same job if the input's bytes, the settings, the formats, the service and the version
-    of this tool are the same, and if the output is complete.
+    of this tool are the same, and if the output is complete. The number of processes changes
+    nothing in an output.
 
     Args:
         found: the manifest.
@@ -99,7 +100,7 @@ def was_done(
     """
     wanted = {
         "input": fingerprint,
-        "settings": _recorded(settings),
+        "settings": {**_recorded(settings), "jobs": None},
         "files": {**asdict(files), "overwrite": None},
         "service": base_url,
         "version": VERSIONS[TOOL],
@@ -107,7 +108,7 @@ def was_done(
     try:
         done = {
             "input": found["input"]["sha256"],
-            "settings": found["settings"],
+            "settings": {**found["settings"], "jobs": None},
             "files": {**found["files"], "overwrite": None},
             "service": found["service"],
             "version": found["versions"][TOOL],

@@ -68,7 +68,7 @@ def _failed(error: BaseException) -> Any:
             code = INTERRUPTED
             complain_of_words(ended(INTERRUPTED), code)
         case SystemExit(code=code):
-            complain_of_words(ended(int(str(code))), int(str(code)))
+            complain_of_words(ended(int(str(code)), error), int(str(code)))
         case _:
             code = UNEXPECTED
             complain(_unexpected(error))

@@ -30,7 +30,7 @@ from pipeline.decisions import Decisions, decisions_in
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.files.cloud import CloudPath, Storage
 from pipeline.languages import LANGUAGES
-from pipeline.progress import FIELDS
+from pipeline.progress import FIELDS, Progress
 from pipeline.settings import Format, Settings, parse_systems
 from pipeline.tables import format_of, local_table, open_reader, output_format_of
 
@@ -172,8 +172,12 @@ def _run(this: Job, finished: Callable[[Summary], None]) -> int:
     return exit_code(summary, this.terms.settings)
 
 
-def classified(this: Job) -> Summary:
+def classified(this: Job, progress: Progress | None = None) -> Summary:
     """Run a job.
+
+    Args:
+        this: the job.
+        progress: shows how many rows have been written; None for the display of a command.
 
     Raises:
         PipelineError: see `pipeline.classification.job.run`.
@@ -188,7 +192,7 @@ def classified(this: Job) -> Summary:
     for system, model in terms.models.items():
         log.info("%s: learned model %s", system, model.path)
     page = _report(this)
-    reporter = job.Reporter(progress_display(), warn)
+    reporter = job.Reporter(progress or progress_display(), warn)
     if page:
         reporter = replace(reporter, observe=page.observe, record=page.record)
     with _purchase(this) as bought:

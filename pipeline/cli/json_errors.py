@@ -87,7 +87,7 @@ def _figures(error: BaseException) -> dict[str, Any] | None:
         case click.ClickException(exit_code=code):
             return {"error": error.format_message(), "hint": "", "exit_code": code}
         case SystemExit(code=int(code)) if code in ENDED:
-            return {"error": ended(code), "hint": AGAIN, "exit_code": code}
+            return {"error": ended(code, error), "hint": AGAIN, "exit_code": code}
         case KeyboardInterrupt() | click.Abort():
             return {"error": ended(INTERRUPTED), "hint": AGAIN, "exit_code": INTERRUPTED}
         case _:

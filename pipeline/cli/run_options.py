@@ -85,7 +85,11 @@ run_options = declared(
         type=float,
         help="Replace a match under this by the deepest code above it that reaches it.",
     ),
-    option("--jobs", default=1, help="Processes for the embedded engine."),
+    option(
+        "--jobs",
+        default=1,
+        help="Processes for the embedded engine: for several files at once, or for one.",
+    ),
     option(
         "--engine",
         type=click.Choice(ENGINES),

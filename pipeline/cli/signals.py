@@ -14,6 +14,7 @@ __all__ = [
     "HUNG_UP",
     "INTERRUPTED",
     "TERMINATED",
+    "Ended",
     "ended",
     "leaving_at_once",
     "listen",
@@ -24,9 +25,23 @@ HUNG_UP, INTERRUPTED, TERMINATED = 129, 130, 143
 ENDED = {HUNG_UP: "Hung up", INTERRUPTED: "Interrupted", TERMINATED: "Terminated"}
 
 
-def ended(code: int) -> str:
+class Ended(SystemExit):
+    """A signal ended a run that had done some of its work.
+
+    Args:
+        code: the exit code.
+        done: what was done, for people.
+    """
+
+    def __init__(self, code: int, done: str) -> None:
+        super().__init__(code)
+        self.done = done
+
+
+def ended(code: int, stop: BaseException | None = None) -> str:
     """Return the message for a process that a signal ended with this exit code."""
-    return f"{ENDED[code]}; no output was written."
+    done = stop.done if isinstance(stop, Ended) else "no output was written"
+    return f"{ENDED[code]}; {done}."
 
 
 def listen() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipeline.errors import OutputError
 
-__all__ = ["check_place", "only_writer", "replace_text", "sync", "translated"]
+__all__ = ["check_place", "only_writer", "remove_draft", "replace_text", "sync", "translated"]
 
 LONGEST_NAME = 255
 """The longest file name on common file systems, bytes."""
@@ -91,6 +91,13 @@ def only_writer(place: Path) -> Iterator[Path]:
             if _locked(descriptor) and _is_open_as(descriptor, temporary):
                 temporary.unlink()
             os.close(descriptor)
+
+
+def remove_draft(place: Path) -> None:
+    """Remove the unfinished output of a process that was killed, unless another run writes it."""
+    if _temporary(place).exists():
+        with suppress(OutputError, OSError), only_writer(place):
+            pass
 
 
 def _lock(temporary: Path, place: Path, opened: list[int]) -> None:

@@ -54,8 +54,10 @@ class Brake:
                 task.cancel()
 
         timer = None
-        if max_duration is not None:
-            seconds = max_duration.total_seconds()
+        seconds = None if max_duration is None else max_duration.total_seconds()
+        if seconds == 0:
+            pool.stop_for_time(seconds)  # before it sends anything
+        elif seconds is not None:
             timer = loop.call_later(seconds, pool.stop_for_time, seconds)
         with self._lock:
             self._heed = lambda: loop.call_soon_threadsafe(heed)

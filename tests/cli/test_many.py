@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cli import many
+from pipeline.cli import file_jobs
 from pipeline.cli.job import classified
 from tests.cli.test_run import Command, command
 
@@ -150,15 +150,18 @@ def test_a_killed_run_continues_after_the_last_file(
 ) -> None:
     whole = classified
 
-    def killed(job: Any) -> Any:
+    def killed(job: Any, progress: Any) -> Any:
         if "2023" in str(job.source.path):
             raise SystemExit(143)
-        return whole(job)
+        return whole(job, progress)
 
-    monkeypatch.setattr(many, "classified", killed)
+    monkeypatch.setattr(file_jobs, "classified", killed)
     assert command("run", "data", "--systems", "psc", "--engine", "lexical") == 143
-    assert "1 of 3 files are done; the same command continues." in capsys.readouterr().err
-    monkeypatch.setattr(many, "classified", whole)
+    assert (
+        "Terminated; 1 of 3 files are done, and the same command continues.\n"
+        in capsys.readouterr().err
+    )
+    monkeypatch.setattr(file_jobs, "classified", whole)
     assert states(run(command, capsys, "data")[1]) == ["skipped", "done", "done"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline.errors import OutputError
 from pipeline.files import atomic
-from pipeline.files.atomic import only_writer
+from pipeline.files.atomic import only_writer, remove_draft
 
 
 def test_an_interrupt_at_any_instruction_leaves_no_litter(tmp_path: Path) -> None:
@@ -56,3 +56,13 @@ def test_a_refused_writer_leaves_the_other_writers_file(tmp_path: Path) -> None:
             pass
         assert temporary.exists()
     assert not temporary.exists()
+
+
+def test_what_a_killed_writer_left_is_removed_unless_another_one_writes(tmp_path: Path) -> None:
+    with only_writer(tmp_path / "out.csv") as temporary:
+        remove_draft(tmp_path / "out.csv")
+        assert temporary.exists()
+    temporary.write_text("half a table")
+    remove_draft(tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == []
+    remove_draft(tmp_path / "out.csv")

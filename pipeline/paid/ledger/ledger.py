@@ -121,6 +121,12 @@ class Ledger:
         number, opened_at = found
         return self._job(number, opened_at, counting, rows_of=number)
 
+    def find_job(self, identity: str) -> Job | None:
+        """Return the open job with an identity; None if there is none."""
+        for number, opened_at in self._database.rows(OPENED, self.base_url, identity):
+            return self._job(number, opened_at, EVERYTHING, rows_of=number)
+        return None
+
     def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> Job:
         """Return a plan, which sees what the job with an identity sees.
 

@@ -1,0 +1,280 @@
+"""Runs the job of each of several files: one after another, or several at once."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.classification.cloud_sink import existing
+from pipeline.classification.manifest import was_done
+from pipeline.classification.summary import Summary
+from pipeline.cli.inputs import InputFile
+from pipeline.cli.job import Terms, classified, files_of, opened_job
+from pipeline.cli.output.complaints import complain
+from pipeline.cli.output.console import log_to_stderr
+from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code
+from pipeline.cli.run_options import RunOptions
+from pipeline.cli.signals import TERMINATED
+from pipeline.errors import LedgerError, PipelineError
+from pipeline.files.atomic import remove_draft
+from pipeline.files.cloud import AnyPath, Storage
+from pipeline.money import ZERO, total
+from pipeline.paid import identity
+from pipeline.processes import as_they_end
+from pipeline.progress import Advance, Progress
+from pipeline.settings import Format
+from pipeline.tables import format_of, local_table, output_format_of, sha256_of
+
+__all__ = ["WORDS", "Outcome", "of_file", "outcomes", "severity"]
+
+SEVERITY = (COMPLETE, WITH_FAILED_ROWS, 2)
+"""The exit codes of files from the best to the worst; all others end the run."""
+
+WORDS = {
+    "done": "done",
+    "skipped": "done before",
+    "failed": "failed",
+    "stopped": "stopped (resumable)",
+    "not_started": "not started",
+}
+"""What becomes of files, for people."""
+
+log = logging.getLogger("pipeline")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a file.
+
+    Attributes:
+        file: the file.
+        state: ``skipped`` if it was done before.
+        exit_code: its exit code.
+        cost_usd: what its job has cost, with what it may have cost.
+        summary: what this run did with it; None if nothing was written.
+        error: why it failed.
+    """
+
+    file: InputFile
+    state: Literal["done", "skipped", "failed", "stopped"]
+    exit_code: int
+    cost_usd: Decimal = ZERO
+    summary: Summary | None = None
+    error: PipelineError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as JSON types."""
+        failed = self.error and {"error": self.error.message, "hint": self.error.hint}
+        return {
+            "input": str(self.file.path),
+            "output": str(self.file.output),
+            "state": self.state,
+            "exit_code": self.exit_code,
+            **(failed or {}),
+            "summary": self.summary and self.summary.to_dict(),
+        }
+
+
+def outcomes(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
+    """Yield what becomes of each file, until the run must stop.
+
+    With the embedded engine, several files are classified at once if there are at least as many as
+    processes; the largest begin. Else each file in turn gets all processes. A paid service has one
+    buyer, whose ledger and rate limit hold for all files: there they take turns.
+
+    Raises:
+        LedgerError: the ledger cannot be used.
+        EngineError: a process died.
+    """
+    jobs = terms.settings.jobs
+    at_once = terms.service is None and 1 < jobs <= len(files)
+    found = _at_once(files, options, terms) if at_once else _in_turn(files, options, terms)
+    for outcome in found:
+        yield outcome
+        if outcome.exit_code not in SEVERITY:
+            return
+
+
+def severity(code: int) -> int:
+    """Return how bad the exit code of a file is; higher is worse."""
+    return SEVERITY.index(code) if code in SEVERITY else len(SEVERITY)
+
+
+def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
+    started, spent = time.monotonic(), ZERO
+    for number, file in enumerate(files, 1):
+        log.info("File %d of %d", number, len(files))
+        left = _left(terms, spent, time.monotonic() - started)
+        outcome = _outcome(of_file(options, file), file, left)
+        yield outcome
+        spent = total([spent, outcome.cost_usd])
+
+
+def _at_once(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
+    settings = replace(terms.settings, jobs=1)
+    alone = replace(terms, settings=settings, storage=Storage(options.endpoint_url))
+    work = partial(_in_worker, options, alone, os.getpid())
+    begun: dict[AnyPath, InputFile] = {}
+
+    def beginning() -> Iterator[InputFile]:
+        for file in sorted(files, key=_size, reverse=True):
+            begun[file.path] = file
+            yield file
+
+    try:
+        ended = as_they_end(work, beginning(), terms.settings.jobs, "A process of the run")
+        for number, outcome in enumerate(ended, 1):
+            file, state = begun.pop(outcome.file.path), WORDS[outcome.state]
+            log.info("%d of %d files: %s %s", number, len(files), file.path, state)
+            yield outcome
+    finally:
+        for file in begun.values():  # its process was killed
+            if isinstance(file.output, Path):
+                remove_draft(file.output.resolve())
+
+
+def _in_worker(options: RunOptions, terms: Terms, parent: int, file: InputFile) -> Outcome:
+    """Run the job of a file in a process of its own; the parent answers an interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    log_to_stderr(options.quiet, options.log_format == "json")
+
+    @contextmanager
+    def while_parent_lives(rows: int) -> Iterator[Advance]:  # noqa: ARG001 - see Progress
+        def check(_: int) -> None:
+            if os.getppid() != parent:
+                raise SystemExit(TERMINATED)
+
+        check(0)
+        yield check
+
+    return _outcome(of_file(options, file), file, terms, while_parent_lives)
+
+
+def _size(file: InputFile) -> int:
+    path = file.path
+    return path.stat().st_size if isinstance(path, Path) and path.is_file() else 0
+
+
+def of_file(options: RunOptions, file: InputFile) -> RunOptions:
+    """Return the options for the job of one file."""
+    return replace(options, input_paths=(file.path,), output=file.output)
+
+
+def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
+    """Return the terms with what is left of the limits of cost and time, which hold for all files.
+
+    Args:
+        terms: the terms of the run.
+        spent: what the files so far have cost, US dollars.
+        seconds: how long they took.
+    """
+    service = terms.service
+    if service is None:
+        return terms
+    cost, duration = service.max_cost, service.max_duration
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the user knows them already
+        left = replace(
+            service,
+            max_cost=cost and max(ZERO, total([cost, spent.copy_negate()])),
+            max_duration=duration and max(timedelta(0), duration - timedelta(seconds=seconds)),
+        )
+    return replace(terms, service=left)
+
+
+def _outcome(
+    options: RunOptions, file: InputFile, terms: Terms, progress: Progress | None = None
+) -> Outcome:
+    try:
+        done = _done_before(options, file, terms)
+        if done is not None:
+            return done
+        with opened_job(options, terms) as this:
+            summary = classified(this, progress)
+    except LedgerError:
+        raise
+    except PipelineError as error:
+        complain(error)
+        return Outcome(file, "failed", error.exit_code, _cost_so_far(file, terms), error=error)
+    if summary.parked:
+        return Outcome(file, "stopped", summary.parked.exit_code, _cost(summary), summary)
+    return Outcome(file, "done", exit_code(summary, terms.settings), _cost(summary), summary)
+
+
+def _done_before(options: RunOptions, file: InputFile, terms: Terms) -> Outcome | None:
+    service = terms.service
+    if service is not None and service.retry_failed:
+        return None
+    output = existing(file.output, terms.storage)
+    found = output.manifest
+    known = _fingerprint(file.path, found, options, terms.storage) if found else None
+    if known is None:
+        return None
+    fingerprint, input_format = known
+    output_format = output_format_of(file.output, options.output_format, input_format)
+    files = files_of(input_format, output_format, options)
+    base_url = None if service is None else service.base_url
+    same = was_done(found, fingerprint, terms.settings, files, base_url)
+    if not same or found.get("output", {}).get("sha256") != output.sha256:
+        return None
+    paid = found["summary"]["paid"] or {}
+    if service is not None:
+        from pipeline.paid.leftover import close_finished
+
+        if close_finished(service, _identity(file, terms), paid):
+            log.info("%s: its job was still open in the ledger, and is closed now", file.path)
+    cost = total(Decimal(paid.get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
+    failed = found["exit_state"] != "complete"
+    log.info("%s: done before, the same input and settings", file.path)
+    return Outcome(file, "skipped", WITH_FAILED_ROWS if failed else COMPLETE, cost)
+
+
+def _fingerprint(
+    path: AnyPath, found: Mapping[str, Any], options: RunOptions, storage: Storage
+) -> tuple[str, Format] | None:
+    """Return the SHA-256 and the format of an input; None if it is missing or surely another.
+
+    An object is not read: if its version is that in the manifest, so is everything else.
+    """
+    stated = options.input_format
+    if isinstance(path, Path):
+        if not path.is_file():
+            return None
+        with local_table(path, storage) as (table, _):
+            return sha256_of(table), format_of(table, stated)
+    match found:
+        case {
+            "input": {"path": place, "version": version, "sha256": str(digest)},
+            "files": {"input_format": input_format},
+        } if place == str(path) and version == storage.version(path):
+            return digest, stated or input_format
+    return None
+
+
+def _cost_so_far(file: InputFile, terms: Terms) -> Decimal:
+    """Return what the job of a failed file has cost; it may have bought before it failed."""
+    if terms.service is None:
+        return ZERO
+    from pipeline.paid.leftover import spent_on
+
+    return spent_on(terms.service, _identity(file, terms))
+
+
+def _identity(file: InputFile, terms: Terms) -> str:
+    return identity.of_files(terms.settings, file.path, file.output)
+
+
+def _cost(summary: Summary) -> Decimal:
+    paid = summary.paid
+    return total([paid.confirmed_usd, paid.at_risk_usd]) if paid else ZERO

@@ -1,0 +1,112 @@
+"""Several files are bought one after another, under limits that hold for all of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipeline.classification import job
+from pipeline.cli import file_jobs
+from pipeline.errors import OutputError
+from tests.cli.test_run import Command, command
+from tests.paid.serving import Service, serving
+
+__all__ = ["command"]
+
+Result = tuple[int, Any]
+
+
+class Folder:
+    """A folder of three files with a text each, bought with the command line."""
+
+    def __init__(
+        self, command: Command, capsys: pytest.CaptureFixture[str], address: str, key: str
+    ) -> None:
+        self._command, self._capsys = command, capsys
+        Path("key").write_text(key)
+        paid = ["--base-url", address, "--rate", "none", "--ledger", "l.db", "--workers", "1"]
+        self._paid = [*paid, "--api-key-file", "key"]
+        Path("data").mkdir()
+        for name in ("a", "b", "c"):
+            Path(f"data/{name}.csv").write_text(f"description\n{name} text\n")
+
+    def run(self, *more: str) -> Result:
+        options = ["--output", "out", "--systems", "cpv", *self._paid, "--json", *more]
+        code = self._command("run", "data", *options)
+        return code, json.loads(self._capsys.readouterr().out.splitlines()[-1])
+
+    def ledger(self, statement: str) -> list[Any]:
+        with sqlite3.connect("l.db") as connection:
+            found = connection.execute(statement).fetchall()
+        connection.close()
+        return found
+
+    @property
+    def open_jobs(self) -> int:
+        return int(self.ledger("SELECT count(*) FROM jobs WHERE closed_at IS NULL")[0][0])
+
+
+@pytest.fixture
+def folder(
+    command: Command, service: Service, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Folder]:
+    with serving(service.app()) as address:
+        yield Folder(command, capsys, address, service.account.key)
+
+
+def states(figures: Any) -> list[str]:
+    return [file["state"] for file in figures["files"]]
+
+
+def test_the_time_is_that_of_all_files(
+    folder: Folder, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = count()
+    clock = SimpleNamespace(monotonic=lambda: 3600.0 * max(0, next(hours) - 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(file_jobs, "time", clock)
+        code, figures = folder.run("--max-duration", "90min")
+    assert (code, states(figures)) == (7, ["done", "done", "stopped"])
+    expected = "The time of all files is up (--max-duration)."
+    assert figures["files"][2]["summary"]["parked"]["message"] == expected
+    assert len(service.asked) == 2, "nothing is sent once the time is up"
+    code, figures = folder.run("--max-duration", "90min")
+    assert (code, states(figures)) == (0, ["skipped", "skipped", "done"])
+
+
+def test_a_job_that_a_kill_left_open_is_closed_when_its_output_is_recognised(
+    folder: Folder, service: Service
+) -> None:
+    assert folder.run()[0] == 0
+    assert folder.open_jobs == 0
+    folder.ledger("UPDATE jobs SET closed_at = NULL")
+    code, figures = folder.run()
+    assert (code, states(figures)) == (0, ["skipped"] * 3)
+    assert folder.open_jobs == 0
+    assert len(service.asked) == 3
+
+    folder.ledger("UPDATE jobs SET closed_at = NULL")
+    place = Path("out/a.csv.manifest.json")
+    place.write_text(place.read_text().replace('"attempts": 1', '"attempts": 2'))
+    assert states(folder.run()[1]) == ["skipped"] * 3
+    assert folder.open_jobs == 1, "the job has sent something else since"
+
+
+def test_what_a_failed_file_has_cost_counts_towards_the_limit(
+    folder: Folder, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("The disk is full.", "Free some space.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job, "write", full)
+        code, figures = folder.run("--max-cost", "0.00016")
+    assert (code, states(figures)) == (5, ["failed", "stopped"])
+    assert len(service.asked) == 1
