@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePath, PurePosixPath
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from pipeline.errors import InputError, PipelineError
 from pipeline.files.regular import open_regular
@@ -26,12 +26,22 @@ def is_archive(path: PurePath) -> bool:
     return path.suffix.lower() == ".zip"
 
 
+SMALL = 2**30
+MOST_TIMES = 200
+"""A table over 1 GiB that is so many times as large as in its archive is not unpacked. Tables of
+text shrink to a fifth or a tenth; only a "zip bomb" shrinks to a thousandth."""
+
+SPARE = 2**28
+"""Bytes of the disk that stay free."""
+
+
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
     """Copy the table of an archive to a temporary file; errors name the archive.
 
     Raises:
-        InputError: the archive is damaged, or does not hold exactly one table.
+        InputError: the archive is damaged, does not hold exactly one table, or holds one that is
+            too large.
     """
     with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
         copy = _copied(path, Path(folder))
@@ -72,10 +82,28 @@ def _copied(path: Path, folder: Path) -> Path:
             raise InputError(
                 f"{path} has {found}.", "Unpack it, and give the path of a table or of the folder."
             )
+        _check_size(path, archive.getinfo(tables[0]), folder)
         copy = folder / PurePosixPath(tables[0]).name
         with archive.open(tables[0]) as packed, copy.open("wb") as target:
             shutil.copyfileobj(packed, target)
         return copy
+
+
+def _check_size(path: Path, table: ZipInfo, folder: Path) -> None:
+    """Refuse a table that would fill the disk; no more bytes than its stated size are unpacked."""
+    size, packed = table.file_size, max(1, table.compress_size)
+    holds = f"{path} holds {table.filename!r} with {size:,} bytes"
+    if size > SMALL and size > MOST_TIMES * packed:
+        raise InputError(
+            f"{holds}, {size // packed:,} times as many as in the archive.",
+            f"If that is right, unpack it yourself; over {MOST_TIMES} times looks like an attack.",
+        )
+    free = shutil.disk_usage(folder).free
+    if size > free - SPARE:
+        raise InputError(
+            f"{holds}, and {folder.parent} has {free:,} bytes free.",
+            "Free some space, name a larger folder in the variable TMPDIR, or unpack it yourself.",
+        )
 
 
 def _tables(archive: ZipFile) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from functools import partial
 from pathlib import Path
-from zipfile import ZipFile
+from types import SimpleNamespace
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from pipeline.errors import InputError
-from pipeline.tables import is_archive, unpacked
+from pipeline.tables import archives, is_archive, unpacked
 from tests.cli.test_run import Command, command
 
 __all__ = ["command"]
@@ -61,4 +64,45 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
     path = archive(tmp_path / "t.zip", t__DOT__csv="a\n" * 99)
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(InputError, match="cannot be unpacked"), unpacked(path):
+        pass
+
+
+def test_a_table_that_would_fill_the_disk_is_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        file.writestr("t.csv", b"0" * 100_000)
+    folders: list[Path] = []
+    monkeypatch.setattr(archives, "SPARE", 0)
+
+    def usage(folder: Path, free: int) -> SimpleNamespace:
+        folders.append(folder)
+        return SimpleNamespace(free=free)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", partial(usage, free=99_999))
+        with pytest.raises(InputError, match=r"100,000 bytes, and .* has 99,999 bytes free"):
+            unpack(path)
+        assert not folders[0].exists()
+        patch.setattr(shutil, "disk_usage", partial(usage, free=100_000))
+        unpack(path)
+    monkeypatch.setattr(archives, "SMALL", 99_999)
+    with pytest.raises(InputError, match=r"100,000 bytes, \d+ times as many") as caught:
+        unpack(path)
+    assert caught.value.hint.startswith("If that is right, unpack it yourself")
+
+
+def test_no_more_is_unpacked_than_an_archive_states(tmp_path: Path) -> None:
+    path = tmp_path / "t.zip"
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        file.writestr("t.csv", b"0" * 100_000)
+    stated, honest = (size.to_bytes(4, "little") for size in (50, 100_000))
+    path.write_bytes(path.read_bytes().replace(honest, stated))
+    with pytest.raises(InputError, match=r"cannot be unpacked: Bad CRC-32"):
+        unpack(path)
+
+
+def unpack(path: Path) -> None:
+    with unpacked(path):
         pass
