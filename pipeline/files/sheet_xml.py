@@ -172,7 +172,9 @@ class SheetXml(_Texts):
 
     def ends(self, text: str) -> None:
         """Keep a cell that is not empty."""
-        if self._formula and not self._valued:
+        # Tools that do not compute write no value, or an empty one that is not marked as text.
+        valued = self._valued and (text or self._kind == "str")
+        if self._formula and not valued:
             self._row[self._column] = Cell("formula", "", self._style)
         elif text := self._shared_text(text) if self._kind == "s" else text:
             self._row[self._column] = Cell(KINDS.get(self._kind, "text"), text, self._style)

@@ -32,14 +32,16 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[str]:
     """
     pieces: list[str] = []
     size = 0
+    number = 1
     for text in _decoded(path, dialect):
         first, *more = text.split(dialect.line_end)
         pieces.append(first)
         size += len(first)
         if size > RECORD_CHARS:
-            raise _endless(path, dialect)
+            raise _endless(path, number, dialect)
         if more:
             yield "".join(pieces) + dialect.line_end
+            number += len(more)
             pieces = [more.pop()]
             size = len(pieces[0])
             for line in more:
@@ -49,10 +51,10 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[str]:
         yield last
 
 
-def _endless(path: Path, dialect: Dialect) -> InputError:
+def _endless(path: Path, number: int, dialect: Dialect) -> InputError:
     end = "carriage return" if dialect.line_end == "\r" else "line feed"
     return InputError(
-        f"{path} has a line of more than {RECORD_CHARS:,} characters without a {end}.",
+        f"{path}, line {number}: it has more than {RECORD_CHARS:,} characters without a {end}.",
         "Check that it is CSV, and state its line ends: --line-end lf, crlf or cr.",
     )
 

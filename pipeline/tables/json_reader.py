@@ -191,6 +191,7 @@ def _lines(path: Path) -> Iterator[bytes]:
     """Yield every line with its line end, which the last line may lack."""
     pieces: list[bytes] = []
     size = 0
+    number = 1
     with open_input(path) as stream:
         while chunk := stream.read(CHUNK_BYTES):
             first, *more = chunk.split(b"\n")
@@ -198,10 +199,11 @@ def _lines(path: Path) -> Iterator[bytes]:
             size += len(first)
             if size > RECORD_BYTES:
                 raise InputError(
-                    f"{path} has a line of more than {RECORD_BYTES:,} bytes.", HINT_RECORD
+                    f"{path}, line {number}: it has more than {RECORD_BYTES:,} bytes.", HINT_RECORD
                 )
             if more:
                 yield b"".join(pieces) + b"\n"
+                number += len(more)
                 pieces = [more.pop()]
                 size = len(pieces[0])
                 for line in more:

@@ -43,7 +43,8 @@ def parsed(text: str) -> dict[str, Any]:
     try:
         record = DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at character {error.pos + 1}") from error
+        what = error.msg.removesuffix(" at")
+        raise ValueError(f"{what} at character {error.pos + 1}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(record, dict):

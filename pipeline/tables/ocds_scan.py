@@ -38,14 +38,22 @@ def elements(path: Path) -> Iterator[tuple[bytes, bytes]]:
     """
     scan = _Scan(path)
     size = CHUNK_BYTES
+    number = 1
+    empty = True
     with open_input(path) as stream:
         while chunk := stream.read(size):
             size *= 2  # unless an element ends: long strings would be scanned again and again
+            empty = empty and not chunk.strip()
             for each in scan.feed(chunk):
                 size = CHUNK_BYTES
+                number += 1
                 yield each
             if scan.held > ELEMENT_BYTES:
-                raise InputError(f"{path} has a release over {ELEMENT_BYTES:,} bytes.", HINT)
+                raise InputError(
+                    f"{path}, release {number}: it has more than {ELEMENT_BYTES:,} bytes.", HINT
+                )
+    if empty:
+        raise InputError(f"{path} is empty.", HINT)
     yield scan.rest(), b""
 
 

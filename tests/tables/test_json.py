@@ -211,8 +211,8 @@ def test_a_record_without_end_does_not_fill_the_memory(
 ) -> None:
     monkeypatch.setattr("pipeline.tables.json_reader.RECORD_BYTES", 1000)
     monkeypatch.setattr("pipeline.tables.json_reader.CHUNK_BYTES", 300)
-    with pytest.raises(InputError, match="a line of more than 1,000 bytes"):
-        reader_of(tmp_path, b'{"a": "' + b"x" * 2000)
+    with pytest.raises(InputError, match="line 3: it has more than 1,000 bytes"):
+        reader_of(tmp_path, b'{"a": "1"}\n{"a": "2"}\n{"a": "' + b"x" * 2000)
 
 
 def test_lone_surrogates_stay_in_json_lines_and_are_an_error_elsewhere(tmp_path: Path) -> None:

@@ -281,6 +281,7 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
         (b'{"ocid": "\xff", "tender": {}}', "release 1: it is not UTF-8", ""),
         (b'{\n "a": 1\n}', "release 1: it has no ocid", ""),
         (b'{"ocid": "1', "it is cut off", "complete"),
+        (b" \n", "is empty", "complete"),
     ],
 )
 def test_bad_data_are_errors_that_name_file_and_release(
@@ -299,9 +300,9 @@ def test_a_release_without_end_does_not_fill_the_memory(
 ) -> None:
     monkeypatch.setattr("pipeline.tables.ocds_scan.ELEMENT_BYTES", 1000)
     monkeypatch.setattr("pipeline.tables.ocds_scan.CHUNK_BYTES", 300)
-    (tmp_path / "t.json").write_bytes(b'{"ocid": "' + b"x" * 5000)
-    with pytest.raises(InputError, match="a release over 1,000 bytes"):
-        open_reader(tmp_path / "t.json", ["description"], None, "ocds")
+    (tmp_path / "t.json").write_bytes(b'{"ocid": "1", "tag": []} {"ocid": "' + b"x" * 5000)
+    with pytest.raises(InputError, match="release 2: it has more than 1,000 bytes"):
+        list(open_reader(tmp_path / "t.json", ["description"], None, "ocds").batches())
 
 
 def test_other_tables_cannot_become_ocds(tmp_path: Path) -> None:

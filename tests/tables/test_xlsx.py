@@ -283,10 +283,14 @@ def test_a_sheet_that_is_not_there_is_an_error(
     assert hint in caught.value.hint
 
 
-def test_a_formula_without_a_value_is_an_error_that_names_the_cell(tmp_path: Path) -> None:
-    cells = '<c r="AB7"><f>A1</f></c>'
+@pytest.mark.parametrize(
+    "cell", ["<c r='AB7'><f>A1</f></c>", "<c r='AB7'><f>A1</f><v></v></c>"], ids=["none", "empty"]
+)
+def test_a_formula_without_a_value_is_an_error_that_names_the_cell(
+    tmp_path: Path, cell: str
+) -> None:
     head = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
-    rows = f'{head}<row r="7">{cells}</row>'
+    rows = f'{head}<row r="7">{cell}</row>'
     sheet = f'<worksheet xmlns="{SHEET}"><sheetData>{rows}</sheetData></worksheet>'
     with ZipFile(tmp_path / "t.xlsx", "w") as file:
         for name, content in {**PARTS, "xl/worksheets/sheet1.xml": sheet}.items():
