@@ -46,18 +46,24 @@ def rows(frame: Any) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_submitted_job_has_the_columns_of_run(
-    folder: Path, expected: list[dict[str, Any]]
+@pytest.mark.parametrize("number", [1, 2], ids=["spark-submit", "connect"])
+def test_the_job_of_the_page_has_the_columns_of_run(
+    number: int, folder: Path, expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    """The page's own job, in a process of its own."""
-    (folder / "job.py").write_text(blocks(page("how-to/spark"), "python")[0], "utf-8")
-    submit, *arguments = blocks(page("how-to/spark"), "sh")[1].replace("'", "").split()
-    command = [str(Path(sys.executable).with_name(submit)), *arguments]
+    """The page's own job, in a process of its own, with each of the page's commands."""
+    (tmp_path / "tenders.parquet").symlink_to(folder / "tenders.parquet")
+    (tmp_path / "job.py").write_text(blocks(page("how-to/spark"), "python")[0], "utf-8")
+    command = blocks(page("how-to/spark"), "sh")[number]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        command, cwd=folder, env=os.environ | environment(), capture_output=True, text=True
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env=os.environ | environment() | {"PATH": path},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert rows_of(folder / "coded.parquet") == expected
+    assert rows_of(tmp_path / "coded.parquet") == expected
 
 
 def test_rows_in_any_partition_have_the_columns_of_run_through_connect(
