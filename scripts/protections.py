@@ -110,8 +110,8 @@ PROTECTIONS = (
     ),
     Protection(
         "the lock of a job stands beside the ledger",
-        'folder = file.with_name(f"{file.name}.locks")',
-        "folder = __import__('pipeline.files.directories').folders.state_folder()",
+        'return file.with_name(f"{file.name}.locks")',
+        "from pipeline.files.directories import state_folder; return state_folder() / 'locks'",
         "tests/paid/test_locks.py"
         "::test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job",
     ),
@@ -648,8 +648,8 @@ PROTECTIONS = (
     ),
     Protection(
         "every response has the security headers",
-        "    app.add_middleware(SecurityHeaders)",
-        "    pass",
+        "    app.add_middleware(SecurityHeaders)\n    app.add_middleware(EncodedSlashes)",
+        "    app.add_middleware(EncodedSlashes)",
         "tests/service/web/test_headers.py::test_every_response_says_what_browsers_may_do_with_it",
     ),
     Protection(

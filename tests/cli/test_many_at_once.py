@@ -81,7 +81,7 @@ def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
         largest, next_one = islice(files, 2)
         begun.extend([largest.path.name, next_one.path.name])
         yield file_jobs.Outcome(largest, "done", 0)
-        place = next_one.output.resolve()
+        place = Path(str(next_one.output)).resolve()
         place.parent.mkdir()
         with only_writer(place) as temporary:
             pass
