@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse
 
 from pipeline.answers import chance
 from pipeline.charts import environment
-from pipeline.codes import load
+from pipeline.codes import find_code, load
 from pipeline.codes.levels import full_code
 from pipeline.errors import OutputError
 from pipeline.review.candidates import Candidate, Candidates, marked
@@ -135,6 +135,7 @@ class Pages:
         return {
             "item": item,
             "words": words[:200],
+            "searched": find_code(load(item.system), words[:200]) or "",
             "candidates": candidates,
             "best": best,
             "spoke": why,
