@@ -18,11 +18,11 @@ from pipeline.review.session import Review
 from pipeline.review.table import open_enriched
 from pipeline.service.server import listening
 from tests.paid.serving import served
-from tests.review.conftest import TEXTS
-from tests.service.browser.conftest import browser, watched
+from tests.review.conftest import TEXTS, table
+from tests.service.browser.conftest import watched
 from tests.service.browser.test_accessibility import complaints
 
-__all__ = ["browser"]
+__all__ = ["table"]
 
 
 @pytest.fixture
