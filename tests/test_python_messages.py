@@ -19,7 +19,7 @@ from pipeline.python_messages import ARGUMENTS, OPTION, in_python, python_words
 PACKAGE = Path(pipeline.__file__).parent
 
 ONLY_THERE = {"bodies", "input_format", "json", "no_header", "output_format", "page"}
-ONLY_THERE |= {"endpoint_url", "report", "yes"}
+ONLY_THERE |= {"endpoint_url", "merge", "report", "yes"}
 """Options that are not an argument each."""
 
 

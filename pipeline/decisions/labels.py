@@ -63,7 +63,7 @@ def label_table(decisions: Decisions, system: System) -> pa.Table:
         raise InputError(
             f"No decision about {system} can be measured with: of {len(about):,}, {without:,} "
             f"found that no code fits, and {len(about) - without:,} were made with others at once.",
-            "Review some texts one by one: tender-pipeline review OUTPUT --blind.",
+            "Review some texts one by one, in the blind mode of tender-pipeline review.",
         )
     columns = {
         TEXT_COLUMN: [each.text for each in usable],

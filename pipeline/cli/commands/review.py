@@ -49,7 +49,7 @@ class _Options:
     merge: tuple[Path, ...]
     reviewer: str | None
     blind: bool
-    port: int
+    port: int | None
     no_browser: bool
     text_columns: tuple[str, ...]
     column_prefix: str | None
@@ -98,7 +98,6 @@ class _Options:
 )
 @click.option(
     "--port",
-    default=0,
     type=click.IntRange(0, 65535),
     help="The port of the page.  [default: a free one]",
 )
@@ -155,7 +154,7 @@ def _serve(sitting: Review, options: _Options) -> int:
     from pipeline.review.candidates import Candidates
     from pipeline.service.server import Server, address, listening
 
-    with listening(HOST, options.port) as listener:
+    with listening(HOST, options.port or 0) as listener:
         port = listener.getsockname()[1]
         access = Access(port)
         server = Server(create_app(sitting, access, port))
