@@ -31,11 +31,11 @@ from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool
 from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import (
     allowances,
-    held_slots,
     known_limits,
     pause_left,
     resumed_budget,
     resumed_throttle,
+    seconds_needed,
 )
 from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
@@ -158,19 +158,10 @@ class Purchase:
         low = prices.low if prices else TYPICAL_LOW
         high = dearest(prices.high if prices else None)
         pause = pause_left(self._ledger, self._limits, self._service) if to_buy else 0.0
-        seconds = pause + self._seconds(to_buy)
+        seconds = pause + seconds_needed(self._ledger, self._limits, self._service, to_buy)
         distinct = sum(count.distinct for count in counts)
         left = {each.period: each.left for each in allowances(self._ledger, self._service)}
         return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause, left)
-
-    def _seconds(self, to_buy: int) -> float:
-        """Return how long some calls take at the limit, after what earlier runs used of it."""
-        limit = self._service.limit
-        if limit is None:
-            return 0.0
-        free = max(0, limit.slots - held_slots(self._ledger, self._limits, self._service))
-        at_once = free if self._service.burst or to_buy <= free else 0
-        return max(0, to_buy - at_once) / limit.slots * limit.hold
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note the job's table in the ledger; see `Job.describe`."""
@@ -192,8 +183,7 @@ class Purchase:
         """
         if not estimate.to_buy:
             return None
-        parked = self._locked_and_bought(batches, estimate)
-        if parked:
+        if parked := self._locked_and_bought(batches, estimate):
             with suppress(LedgerError):  # the note is for people; the reason is more important
                 self._job.note_stop(parked.message)
         return parked
@@ -278,9 +268,8 @@ class Purchase:
                 max_price=service.max_price,
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
             )
-            shown = shown_while(pool, throttle, budget, advance)
             with brake.watching(pool, service.max_duration):
-                async with shown:
+                async with shown_while(pool, throttle, budget, advance):
                     await pool.run(orders, service.workers)
         return pool.parked
 

@@ -16,11 +16,11 @@ from pipeline.rate import AUTHENTICATED, Rate, duration
 
 __all__ = [
     "allowances",
-    "held_slots",
     "known_limits",
     "pause_left",
     "resumed_budget",
     "resumed_throttle",
+    "seconds_needed",
 ]
 
 log = logging.getLogger(__name__)
@@ -105,11 +105,16 @@ def pause_left(ledger: Ledger, limits: Limits, service: PaidService) -> float:
     return max(0.0, _by_this_clock(lesson, now).paused_until - now) if lesson else 0.0
 
 
-def held_slots(ledger: Ledger, limits: Limits, service: PaidService) -> int:
-    """Return how many slots the attempts of earlier runs still hold."""
+def seconds_needed(ledger: Ledger, limits: Limits, service: PaidService, calls: int) -> float:
+    """Return how long some calls take at the limit, after what earlier runs used of it."""
+    limit = service.limit
+    if limit is None:
+        return 0.0
     now = time.time()
-    past = _past(ledger, limits, service, now)
-    return sum(end > now for end in _ends(past, service.limit, now))
+    held = sum(end > now for end in _ends(_past(ledger, limits, service, now), limit, now))
+    free = max(0, limit.slots - held)
+    at_once = free if service.burst or calls <= free else 0
+    return max(0, calls - at_once) / limit.slots * limit.hold
 
 
 def _past(ledger: Ledger, limits: Limits, service: PaidService, now: float) -> list[PastAttempt]:

@@ -11,10 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from urllib.request import Request, urlopen
 
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from moto.s3.models import s3_backends
-from werkzeug.serving import make_server
-
 __all__ = ["Fault", "ObjectStore", "serving"]
 
 Spoiled: TypeAlias = Literal["denied", "throttled", "cut", "bad key"]
@@ -45,14 +41,15 @@ class ObjectStore:
     """The server, as a WSGI application in front of moto.
 
     Attributes:
+        app: moto's application.
         faults: what to spoil.
         requests: the method and path of each request.
     """
 
+    app: Any
     url: str = ""
     faults: list[Fault] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-    app: Any = field(default_factory=lambda: DomainDispatcherApplication(create_backend_app))
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         request = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
@@ -80,6 +77,8 @@ class ObjectStore:
 
     def reset(self, bucket: str) -> None:
         """Delete everything, and make an empty bucket."""
+        from moto.s3.models import s3_backends
+
         self.faults.clear()
         s3_backends.reset()
         self.call("PUT", f"/{bucket}")
@@ -104,8 +103,15 @@ def _half(body: bytes) -> Iterator[bytes]:
 
 @contextmanager
 def serving() -> Iterator[ObjectStore]:
-    """Serve on a free port until the block ends."""
-    store = ObjectStore()
+    """Serve on a free port until the block ends.
+
+    Raises:
+        ImportError: the extra ``engines`` is not installed.
+    """
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import make_server
+
+    store = ObjectStore(DomainDispatcherApplication(create_backend_app))
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     server = make_server("127.0.0.1", 0, store, threaded=True)
     store.url = f"http://127.0.0.1:{server.server_port}"
