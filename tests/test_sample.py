@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pipeline
+from pipeline.cli.output.run import words_of
 from pipeline.codes import load
 from pipeline.settings import SURE
 
@@ -48,6 +49,14 @@ def test_the_share_of_right_divisions(
     with capsys.disabled():
         print(f"\nright CPV divisions on the sample: {len(right)} of {len(judged)} ({share:.1%})")
     assert share >= FLOOR
+
+
+def test_the_readme_shows_what_a_run_prints(result: pipeline.Result) -> None:
+    readme = (SAMPLES.parent / "README.md").read_text("utf-8").splitlines()
+    printed = words_of(result.summary).splitlines()
+    steady = [line for line in printed if " rows/s)" not in line]
+    assert len(steady) == len(pipeline.SYSTEMS) + 2
+    assert [line for line in readme if line in steady] == steady
 
 
 def test_both_copies_of_the_sample_give_the_same_codes(result: pipeline.Result) -> None:
