@@ -13,8 +13,6 @@ from pipeline.cli.signals import ENDED, INTERRUPTED, ended, leaving_at_once, lis
 
 __all__ = ["main"]
 
-UNEXPECTED = 1
-
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
 
 ALLOCATIONS = 50_000
@@ -52,31 +50,36 @@ def _without_debug(args: Sequence[str]) -> tuple[list[str], bool]:
     return [*rest, *args[end:]], variable or len(rest) < end
 
 
-def _failed(error: BaseException) -> Any:
+def _failed(error: BaseException) -> int:
     """Print why the command failed, and return its exit code."""
     import click
 
-    from pipeline.cli.output.complaints import complain, complain_of_usage, complain_of_words
+    from pipeline.cli.output.complaints import (
+        complain,
+        complain_of_usage,
+        complain_of_words,
+        exit_code_of,
+    )
     from pipeline.errors import PipelineError
 
+    code = exit_code_of(error)
     match error:
-        case PipelineError(exit_code=code):
+        case PipelineError():
             complain(error)
-        case click.ClickException(exit_code=code):
+        case click.ClickException():
             complain_of_usage(error)
         case click.Abort() | KeyboardInterrupt():
-            code = INTERRUPTED
             complain_of_words(ended(INTERRUPTED), code)
-        case SystemExit(code=code):
-            complain_of_words(ended(int(str(code)), error), int(str(code)))
+        case SystemExit():
+            complain_of_words(ended(code, error), code)
         case _:
-            code = UNEXPECTED
             complain(_unexpected(error))
     return code
 
 
 def _unexpected(error: BaseException) -> Any:
     """Return the error to print for one that nobody foresaw."""
+    from pipeline.cli.output.complaints import UNEXPECTED
     from pipeline.errors import PipelineError
 
     what = f"{type(error).__name__}: {error}".rstrip(": ")

@@ -12,12 +12,25 @@ from typing import TextIO
 import click
 
 from pipeline.cli.output.json_log import is_json, json_line, wanted
+from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.paid.result import Parked
 
-__all__ = ["USAGE", "columns", "complain", "complain_of_usage", "complain_of_words", "wrapped"]
+__all__ = [
+    "UNEXPECTED",
+    "USAGE",
+    "columns",
+    "complain",
+    "complain_of_usage",
+    "complain_of_words",
+    "exit_code_of",
+    "wrapped",
+]
 
 WIDTH = 80
+
+UNEXPECTED = 1
+"""The exit code for an error that nobody foresaw."""
 
 USAGE = "See all options: tender-pipeline run --help."
 
@@ -43,6 +56,19 @@ def complain_of_usage(error: click.ClickException) -> None:
 def complain_of_words(text: str, exit_code: int) -> None:
     """Print why the process ended."""
     _print("", text, event="ended", exit_code=exit_code)
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Return the exit code of a command that an error ended."""
+    match error:
+        case PipelineError(exit_code=code) | SystemExit(code=int(code)):
+            return code
+        case click.Abort() | KeyboardInterrupt():
+            return INTERRUPTED
+        case click.ClickException(exit_code=code):
+            return code
+        case _:
+            return UNEXPECTED
 
 
 def as_json() -> bool:

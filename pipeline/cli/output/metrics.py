@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import click
-
 from pipeline.charts.page_file import PageFile
 from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.summary import Summary
+from pipeline.cli.output.complaints import exit_code_of
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
-from pipeline.cli.signals import INTERRUPTED
-from pipeline.errors import OutputError, PipelineError, SettingsError
+from pipeline.errors import OutputError, SettingsError
 from pipeline.files.regular import read_text
 from pipeline.money import plain
 
@@ -81,7 +79,7 @@ def measured(path: Path, overwrite: bool, work: Callable[[Finished], int]) -> in
     try:
         run.exit_code = work(run.summaries.append)
     except BaseException as error:
-        run.exit_code = _exit_code(error)
+        run.exit_code = exit_code_of(error)
         raise
     finally:
         try:
@@ -160,16 +158,3 @@ def _last_success(path: Path) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     return found and found[1]
-
-
-def _exit_code(error: BaseException) -> int:
-    """Return the exit code that the command line makes of an error."""
-    match error:
-        case PipelineError(exit_code=code) | SystemExit(code=int(code)):
-            return code
-        case KeyboardInterrupt() | click.Abort():
-            return INTERRUPTED
-        case click.ClickException(exit_code=code):
-            return code
-        case _:
-            return 1
