@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import os
@@ -51,6 +52,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collectstart(collector: pytest.Collector) -> None:
     """Let each worker import its share of all tests first, and so compile it for the others."""
+    gc.disable()
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or collector.path != TESTS or collector.config.args != [TESTS.name]:
         return
@@ -74,6 +76,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [
         item for share in shares for item in (*share, *islice(others, max(0, size - len(share))))
     ]
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected out of the garbage collector's rounds, which it makes long."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -18,7 +18,7 @@ RECIPE = """
 [network]
 count = 1
 dimensions = 16
-epochs = 2
+epochs = 1
 batch = 512
 feature_rate = 0.5
 dropout = 0.5
@@ -119,7 +119,7 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
         ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),
         ("[network]", "[network", "is not a valid recipe"),
         ("count = 1", "count = 0", "the count of networks is zero"),
-        ("epochs = 2", 'epochs = "2"', "epochs is not a whole number"),
+        ("epochs = 1", 'epochs = "1"', "epochs is not a whole number"),
         ("dropout = 0.5", "dropout = [0.5]", "dropout is not a number"),
         ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
         ('learns_from = "naics"', 'learns_from = "cpv"', "unspsc learns from cpv"),

@@ -38,7 +38,7 @@ def error_of(path: Path, data: bytes, **options: Any) -> InputError:
     return caught.value
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(file=csv_files(), steps=STEPS)
 def test_every_cell_is_read_as_it_was_written(file: CsvFile, steps: tuple[int, int, int]) -> None:
     with folder() as place, small_steps(*steps):

@@ -59,7 +59,7 @@ def parsed(text: str, options: CsvOptions) -> list[list[str]]:
     return [row for row in reader if len(row) > 1]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(pair=files_with_new_cells(), steps=STEPS)
 def test_our_cells_are_appended_and_all_else_stays_byte_for_byte(
     pair: tuple[CsvFile, list[list[str]]], steps: tuple[int, int, int]
