@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+settings.register_profile("usual", deadline=None, max_examples=60)
+settings.register_profile("long", deadline=None, max_examples=1_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 # The workers compile the tests at the same time; what one has compiled, the others read.
 sys.dont_write_bytecode = False

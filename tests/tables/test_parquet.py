@@ -49,7 +49,7 @@ def codecs(path: Path) -> list[list[str]]:
     return [[g.column(place).compression for place in range(g.num_columns)] for g in groups]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     table=arrow_tables(),
     codec=st.sampled_from(CODECS),

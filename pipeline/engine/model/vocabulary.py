@@ -69,15 +69,14 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
         most: the maximum number of features to keep.
     """
     texts = sum(len(part.rows) for part in parts)
-    seen = np.zeros(BLOCKS << BITS, np.int64)
-    for part in parts:
-        seen[part.present] += np.bincount(part.rows.columns, minlength=len(part.present))
-    features = np.flatnonzero(seen >= at_least)
-    if len(features) > most:
-        often = np.argsort(-seen[features], kind="stable")[:most]
-        features = np.sort(features[often])
-    rarity = np.log1p(texts / (seen[features] + 0.5))
-    return Vocabulary(features.astype(np.uint32), rarity.astype(np.float32))
+    features, places = distinct(np.concatenate([part.present for part in parts]))
+    seen = [np.bincount(part.rows.columns, minlength=len(part.present)) for part in parts]
+    times = _sums(np.concatenate(seen), places, len(features))
+    often = np.flatnonzero(times >= at_least)
+    if len(often) > most:
+        often = np.sort(often[np.argsort(-times[often], kind="stable")[:most]])
+    rarity = np.log1p(texts / (times[often] + 0.5))
+    return Vocabulary(features[often].astype(np.uint32), rarity.astype(np.float32))
 
 
 def _sums(values: Floats, group: Ints, groups: int) -> Floats:

@@ -13,7 +13,8 @@ from tests.service.browser.test_journey import TEXT, call
 
 RULES: dict[Literal["light", "dark"], dict[str, list[str]]] = {
     "light": {"resultTypes": ["violations"]},
-    "dark": {"resultTypes": ["violations"], "runOnly": ["cat.color"]},  # the theme changes nothing else, and every rule takes time
+    # The theme changes nothing else, and every rule takes time.
+    "dark": {"resultTypes": ["violations"], "runOnly": ["cat.color"]},
 }
 
 AXE = Axe()
