@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import pytest
 
-from pipeline.answers import Matched, System
+from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.codes import load
 from pipeline.engine import Engine, engine, ranker
 from pipeline.errors import EngineError
@@ -108,3 +109,18 @@ def test_a_worker_that_dies_is_an_error_that_names_the_way_out() -> None:
     with pytest.raises(EngineError, match="A worker process of the engine died") as caught:
         list(Engine(["naics"], jobs=2).answers([["wheat"], [Fatal("x")], ["steel"]]))
     assert caught.value.hint == "Run again with fewer processes: --jobs 1."
+
+
+def test_answering_leaves_nothing_for_the_garbage_collector() -> None:
+    engine, texts = (
+        Engine(SYSTEMS),
+        [f"road works in the north of town {number}" for number in "12"],
+    )
+    list(engine.answers([texts]))  # loads the models
+    gc.collect()
+    gc.disable()
+    try:
+        list(engine.answers([["grit for roads", "school meals"]]))
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

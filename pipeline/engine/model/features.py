@@ -76,6 +76,7 @@ def count(texts: Sequence[str]) -> Counts:
     vocabulary.default_factory = vocabulary.__len__
     numbered = map(vocabulary.__getitem__, chain.from_iterable(found))
     ids = np.fromiter(numbered, np.int64, ends[-1])
+    vocabulary.default_factory = None  # else it refers to itself, and only the collector frees it
     row = np.repeat(np.arange(len(texts)), np.diff(ends))
     weights = HALF_AT_TOKEN / (HALF_AT_TOKEN + np.arange(len(ids)) - ends[row])
 
