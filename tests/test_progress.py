@@ -23,6 +23,16 @@ def test_log_lines_come_now_and_then_with_rate_and_time_left(
     ]
 
 
+def test_more_than_was_announced_leaves_no_time(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 11.0])
+    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), progress.log_lines(100) as advance:
+        advance(110)
+    assert caplog.messages == ["110 of 100 rows, 10 rows/s, 0 s left"]
+
+
 def test_a_log_line_waits_for_the_first_row(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,13 +70,14 @@ def train(tasks: Sequence[Task], recipe: Recipe, advance: Advance, jobs: int = 1
 def work(tasks: Sequence[Task], recipe: Recipe) -> int:
     """Return about how many texts `train` reads, over all networks and epochs."""
     stages = [False, True] if any(task.learns_held_back for task in tasks) else [False]
-    each = sum(
-        len(task.examples(whole)) + round(task.phrase_shares.sum())
+    epochs = sum(settings.epochs for settings in recipe.networks)
+    first = recipe.networks[0].epochs  # of the network that labels texts in other languages
+    return sum(
+        (len(task.examples(whole)) + round(task.phrase_shares.sum()))
+        * (epochs + (first if task.learns_from else 0))
         for task in tasks
         for whole in stages
     )
-    epochs = sum(settings.epochs for settings in recipe.networks)
-    return int(each * epochs)
 
 
 def _fitted(
