@@ -64,6 +64,8 @@ class Outcome:
         cost_usd: what its job has cost, with what it may have cost.
         summary: what this run did with it; None if nothing was written.
         error: why it failed.
+        started: when the job began, in seconds since 1970.
+        ended: when it ended.
     """
 
     file: InputFile
@@ -72,6 +74,8 @@ class Outcome:
     cost_usd: Decimal = ZERO
     summary: Summary | None = None
     error: PipelineError | None = None
+    started: float = 0.0
+    ended: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as JSON types."""
@@ -195,6 +199,14 @@ def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
 
 def _outcome(
     options: RunOptions, file: InputFile, terms: Terms, progress: Progress | None = None
+) -> Outcome:
+    started = time.time()
+    outcome = _tried(options, file, terms, progress)
+    return replace(outcome, started=started, ended=time.time())
+
+
+def _tried(
+    options: RunOptions, file: InputFile, terms: Terms, progress: Progress | None
 ) -> Outcome:
     try:
         done = _done_before(options, file, terms)

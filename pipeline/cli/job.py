@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import progress_display, say, warn
+from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import exit_code, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
@@ -44,7 +45,7 @@ __all__ = ["Job", "Terms", "classified", "files_of", "opened_job", "plan_job", "
 log = logging.getLogger("pipeline")
 
 
-def run_job(options: RunOptions, terms: Terms, finished: Callable[[Summary], None]) -> int:
+def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
     """Run the job, pass on what it did, and return the exit code."""
     with opened_job(options, terms) as this:
         return _run(this, finished)
@@ -158,9 +159,9 @@ def _sink(
     )
 
 
-def _run(this: Job, finished: Callable[[Summary], None]) -> int:
+def _run(this: Job, finished: Finished) -> int:
     summary = classified(this)
-    finished(summary)
+    finished(summary, ())
     options = this.options
     report(
         summary,

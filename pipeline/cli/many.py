@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipeline.classification.summary import Summary, combined
@@ -13,6 +13,7 @@ from pipeline.cli.file_jobs import WORDS, Outcome, of_file, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import Terms, opened_job, plan_job, planned, run_job
 from pipeline.cli.output.console import on_terminal, say
+from pipeline.cli.output.metrics import Finished, MeasuredJob
 from pipeline.cli.output.run import COMPLETE, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
@@ -26,12 +27,12 @@ __all__ = ["plan_all", "run_all"]
 log = logging.getLogger("pipeline")
 
 
-def run_all(options: RunOptions, finished: Callable[[Summary], None] = lambda _: None) -> int:
+def run_all(options: RunOptions, finished: Finished = lambda *_: None) -> int:
     """Run the job, or one for each file if there are several; return the worst exit code.
 
     Args:
         options: the options.
-        finished: receives what was done; not called if nothing was.
+        finished: receives what was done; not called if a single file failed.
     """
     terms = Terms.of(options)
     if not are_several(options.input_paths, terms.storage):
@@ -43,16 +44,21 @@ def run_all(options: RunOptions, finished: Callable[[Summary], None] = lambda _:
     try:
         found.extend(outcomes(files, options, terms))  # keeps those before an interrupt
     except (KeyboardInterrupt, SystemExit) as stop:
+        finished(None, _measured(found))
         raise _stopped(stop, found, len(files)) from stop
     order = {file: number for number, file in enumerate(files)}
     found.sort(key=lambda outcome: order[outcome.file])  # several at once end in any order
     summaries = [outcome.summary for outcome in found if outcome.summary]
     seconds = time.monotonic() - started
     whole = replace(combined(summaries), output=folder, seconds=seconds) if summaries else None
-    if whole is not None:
-        finished(whole)
+    finished(whole, _measured(found))
     _report(found, len(files), whole, options)
     return max((outcome.exit_code for outcome in found), key=severity)
+
+
+def _measured(found: Sequence[Outcome]) -> list[MeasuredJob]:
+    ran = (outcome for outcome in found if outcome.state != "skipped")
+    return [MeasuredJob(o.file.path.name, o.started, o.ended, o.exit_code, o.summary) for o in ran]
 
 
 def _stopped(stop: BaseException, found: Sequence[Outcome], files: int) -> BaseException:

@@ -175,6 +175,12 @@ run_options = declared(
         type=click.Path(path_type=Path),
         help="Write the figures of the run for Prometheus: FILE.prom.",
     ),
+    option(
+        "--opentelemetry",
+        is_flag=True,
+        help="Export a trace and the figures of the run to the collector that OpenTelemetry's "
+        "environment variables name.",
+    ),
     option("--partial", is_flag=True, help="If the run stops early, write the table so far."),
     yes,
 )
@@ -197,6 +203,7 @@ class RunOptions(PaidOptions, DialectOptions):
         log_format: the format of the log on standard error.
         report: where to write a page about the run; None for none.
         metrics_file: where to write the figures of the run for Prometheus; None for none.
+        opentelemetry: export the figures of the run with OpenTelemetry.
         partial: write the table so far if the run stops early.
         decisions: files of decisions.
     """
@@ -225,6 +232,7 @@ class RunOptions(PaidOptions, DialectOptions):
     log_format: Literal["text", "json"]
     report: Path | None
     metrics_file: Path | None
+    opentelemetry: bool
     partial: bool
     decisions: tuple[str, ...]
 

@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.classification import job
 from pipeline.cli.output.metrics import METRICS, measured
+from pipeline.cli.output.metrics_file import MetricsFile
 from pipeline.errors import OutputError
 from tests.cli.test_run import Command, command
 
@@ -144,13 +145,13 @@ def test_metrics_that_cannot_be_written_change_no_exit_code(
         (tmp_path / "gone").write_text("a file in place of the folder")
         return 3
 
-    assert measured(path, False, work) == 3
+    assert measured("t.csv", [MetricsFile.at(path, False)], work) == 3
     assert "nightly.prom cannot be written" in caplog.text
 
 
 def test_a_name_is_escaped(tmp_path: Path) -> None:
     path = tmp_path / 'a"b\\c.prom'
-    measured(path, False, lambda _: 0)
+    measured("t.csv", [MetricsFile.at(path, False)], lambda _: 0)
     assert r'{name="a\"b\\c"} 0' in path.read_text()
 
 

@@ -69,7 +69,7 @@ def test_the_time_is_that_of_all_files(
     folder: Folder, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hours = count()
-    clock = SimpleNamespace(monotonic=lambda: 3600.0 * max(0, next(hours) - 1))
+    clock = SimpleNamespace(monotonic=lambda: 3600.0 * max(0, next(hours) - 1), time=lambda: 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(file_jobs, "time", clock)
         code, figures = folder.run("--max-duration", "90min")

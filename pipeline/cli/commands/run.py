@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -15,6 +15,10 @@ from pipeline.cli.output.console import log_to_stderr
 from pipeline.cli.run_options import RunOptions, run_options
 from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.signals import leaving_at_once
+from pipeline.errors import SettingsError
+
+if TYPE_CHECKING:  # --help needs no figures
+    from pipeline.cli.output.metrics import Destination
 
 __all__ = ["plan", "run"]
 
@@ -75,6 +79,7 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--column-prefix",
             "--report",
             "--metrics-file",
+            "--opentelemetry",
             "--json",
             "--quiet",
             "--log-format",
@@ -129,12 +134,31 @@ def run(**values: Any) -> int:
     """
     with leaving_at_once():
         from pipeline.cli.many import run_all
+        from pipeline.cli.output.metrics import measured
     options = _started(values)
-    if options.metrics_file is None:
+    destinations = list(_destinations(options))
+    if not destinations:
         return run_all(options)
-    from pipeline.cli.output.metrics import measured  # imports the templates' engine
+    paths = options.input_paths
+    name = paths[0].name if len(paths) == 1 else f"{len(paths)} inputs"
+    return measured(name, destinations, partial(run_all, options))
 
-    return measured(options.metrics_file, options.overwrite, partial(run_all, options))
+
+def _destinations(options: RunOptions) -> Iterator[Destination]:
+    """Yield where the figures of the run go."""
+    if options.metrics_file is not None:
+        from pipeline.cli.output.metrics_file import MetricsFile  # imports the templates' engine
+
+        yield MetricsFile.at(options.metrics_file, options.overwrite)
+    if options.opentelemetry:
+        try:
+            from pipeline.cli.output.telemetry import Telemetry
+        except ImportError as error:
+            raise SettingsError(
+                f"--opentelemetry needs the package {error.name}, which is not installed.",
+                "Install it: pip install 'tender-pipeline[opentelemetry]'.",
+            ) from error
+        yield Telemetry.from_environment()
 
 
 def _plan_command(**values: Any) -> int:

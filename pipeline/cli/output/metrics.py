@@ -1,34 +1,29 @@
-"""Writes the figures of a run for Prometheus, whatever becomes of the run.
-
-node_exporter's textfile collector reads them: a file in the text format, whose name ends in .prom.
-"""
+"""The figures of a run, whatever becomes of it: one list, for every place that they go to."""
 
 from __future__ import annotations
 
-import logging
-import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Protocol
 
-from pipeline.charts.page_file import PageFile
 from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import exit_code_of
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
-from pipeline.errors import OutputError, SettingsError
-from pipeline.files.regular import read_text
 from pipeline.money import plain
 
-__all__ = ["METRICS", "Finished", "measured"]
-
-MARK = "# Metrics of tender-pipeline run."
-
-OPTION = "--metrics-file"
-
-SUFFIX = ".prom"
-"""node_exporter reads no other files."""
+__all__ = [
+    "METRICS",
+    "Destination",
+    "Finished",
+    "MeasuredJob",
+    "MeasuredRun",
+    "Sample",
+    "figures",
+    "measured",
+    "succeeded",
+]
 
 METRICS = {
     "info": "The version of tender-pipeline.",
@@ -45,116 +40,122 @@ METRICS = {
 }
 """The meaning of each metric; the names begin with `tender_pipeline_`."""
 
-LAST_SUCCESS = re.compile(r"^tender_pipeline_last_success_timestamp_seconds\{.*\} (\S+)$", re.M)
-
-Finished = Callable[[Summary], None]
-"""Receives what a run did."""
-
 Sample = tuple[str, dict[str, str], str]
 """A metric, its further labels and its value."""
 
-log = logging.getLogger("pipeline")
 
-
-def measured(path: Path, overwrite: bool, work: Callable[[Finished], int]) -> int:
-    """Do the work of a run, and write its metrics even if it fails.
-
-    Args:
-        path: where the metrics go.
-        overwrite: whether a file that this tool did not write may be replaced.
-        work: returns the exit code; it passes on what the run did.
-
-    Raises:
-        SettingsError: the name of the file does not end in .prom.
-        OutputError: the file cannot be written there; nothing was done.
-    """
-    if path.suffix != SUFFIX:
-        raise SettingsError(
-            f"{path} does not end in {SUFFIX}, so node_exporter would not read it.",
-            f"Name it so: {OPTION} FILE{SUFFIX}.",
-        )
-    file = PageFile(path, MARK, OPTION, f"FILE{SUFFIX}")
-    file.check(overwrite)
-    run = _Run(path.stem, time.monotonic(), _last_success(path))
-    try:
-        run.exit_code = work(run.summaries.append)
-    except BaseException as error:
-        run.exit_code = exit_code_of(error)
-        raise
-    finally:
-        try:
-            file.write(run.text())
-        except OutputError as error:  # the exit code is about the table
-            log.warning("%s", error)
-    return run.exit_code
-
-
-@dataclass(slots=True)
-class _Run:
-    """A run so far.
+@dataclass(frozen=True, slots=True)
+class MeasuredJob:
+    """One of the jobs of a run with several input files.
 
     Attributes:
-        name: tells the series of this file from those of others.
-        started: when it began, on the monotonic clock.
-        last_success: when a run before succeeded, as the file has it; None if none did.
+        name: the name of the input file.
+        started: when it began, in seconds since 1970.
+        ended: when it ended.
         exit_code: its exit code.
-        summaries: what it did; empty if it failed before.
+        summary: what it did; None if it failed before.
     """
 
     name: str
     started: float
-    last_success: str | None
+    ended: float
+    exit_code: int
+    summary: Summary | None
+
+
+Finished = Callable[[Summary | None, Sequence[MeasuredJob]], None]
+"""Receives what a run did, and its jobs if it had several input files."""
+
+
+@dataclass(slots=True)
+class MeasuredRun:
+    """A run and its figures.
+
+    Attributes:
+        name: the name of the input file, or how many there are.
+        started: when it began, in seconds since 1970.
+        ended: when it ended.
+        seconds: how long it took, on the monotonic clock.
+        exit_code: its exit code.
+        summary: what it did; None if it failed before.
+        jobs: its jobs, if it had several input files.
+    """
+
+    name: str
+    started: float
+    ended: float = 0.0
+    seconds: float = 0.0
     exit_code: int = 1
-    summaries: list[Summary] = field(default_factory=list)
+    summary: Summary | None = None
+    jobs: list[MeasuredJob] = field(default_factory=list)
 
-    def text(self) -> str:
-        """Return the file."""
-        by_metric: dict[str, list[str]] = {}
-        for metric, labels, value in self._samples():
-            pairs = {"name": self.name, **labels}.items()
-            shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in pairs)
-            line = f"tender_pipeline_{metric}{{{shown}}} {value}"
-            by_metric.setdefault(metric, []).append(line)
-        parts = (
-            f"# HELP tender_pipeline_{metric} {METRICS[metric]}\n"
-            f"# TYPE tender_pipeline_{metric} gauge\n" + "\n".join(lines)
-            for metric, lines in by_metric.items()
-        )
-        return "\n".join([MARK, *parts, ""])
+    def finish(self, summary: Summary | None, jobs: Sequence[MeasuredJob]) -> None:
+        """Record what the run did; see `Finished`."""
+        self.summary = summary
+        self.jobs.extend(jobs)
 
-    def _samples(self) -> Iterator[Sample]:
-        now = f"{time.time():.3f}"
-        success = now if self.exit_code in (COMPLETE, WITH_FAILED_ROWS) else self.last_success
+    def samples(self, last_success: str | None = None) -> Iterator[Sample]:
+        """Yield the figures.
+
+        Args:
+            last_success: when an earlier run succeeded, if that is known.
+        """
+        now = f"{self.ended:.3f}"
+        success = now if succeeded(self.exit_code) else last_success
         yield "info", {"version": VERSIONS["tender-pipeline"]}, "1"
         yield "last_run_timestamp_seconds", {}, now
         if success is not None:
             yield "last_success_timestamp_seconds", {}, success
-        yield "last_run_duration_seconds", {}, f"{time.monotonic() - self.started:.3f}"
+        yield "last_run_duration_seconds", {}, f"{self.seconds:.3f}"
         yield "last_run_exit_code", {}, str(self.exit_code)
-        for summary in self.summaries:
-            yield from _figures(summary)
+        if self.summary is not None:
+            yield from figures(self.summary)
 
 
-def _figures(summary: Summary) -> Iterator[Sample]:
+class Destination(Protocol):
+    """Where the figures of a run go."""
+
+    def write(self, run: MeasuredRun) -> None:
+        """Write the figures; if that fails, only warn, because the exit code is about the table."""
+        ...
+
+
+def measured(
+    name: str, destinations: Sequence[Destination], work: Callable[[Finished], int]
+) -> int:
+    """Do the work of a run, and write its figures even if it fails.
+
+    Args:
+        name: the name of the input file, or how many there are.
+        destinations: where the figures go.
+        work: returns the exit code; it passes on what the run did.
+    """
+    run, begun = MeasuredRun(name, time.time()), time.monotonic()
+    try:
+        run.exit_code = work(run.finish)
+    except BaseException as error:
+        run.exit_code = exit_code_of(error)
+        raise
+    finally:
+        run.ended, run.seconds = time.time(), time.monotonic() - begun
+        for destination in destinations:
+            destination.write(run)
+    return run.exit_code
+
+
+def succeeded(exit_code: int) -> bool:
+    """Return whether a run with this exit code wrote its whole output."""
+    return exit_code in (COMPLETE, WITH_FAILED_ROWS)
+
+
+def figures(summary: Summary) -> Iterator[Sample]:
+    """Yield what a job did."""
     yield "rows", {}, str(summary.rows)
     yield "rows_to_check", {}, str(summary.to_check)
-    for system, figures in summary.systems.items():
-        for status, rows in sorted(figures.statuses.items()):
+    for system, of_system in summary.systems.items():
+        for status, rows in sorted(of_system.statuses.items()):
             yield "row_statuses", {"system": system, "status": status}, str(rows)
     yield "cost_usd", {}, plain(summary.cost_usd)
     if summary.paid is not None:
         yield "attempts", {}, str(summary.paid.attempts)
         yield "at_risk_usd", {}, plain(summary.paid.at_risk_usd)
-
-
-def _escaped(text: str) -> str:
-    """Return the value of a label as the format requires it."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _last_success(path: Path) -> str | None:
-    try:
-        found = LAST_SUCCESS.search(read_text(path))
-    except (OSError, UnicodeDecodeError):
-        return None
-    return found and found[1]
