@@ -121,13 +121,17 @@ def test_the_script_retries_what_may_succeed_later_and_alerts_for_the_rest(
     assert summary.read_text() == "a summary\n"
 
 
-def test_a_folder_that_is_not_there_ends_the_script(tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["sh", str(EXAMPLES / "nightly.sh"), str(tmp_path / "nowhere")],
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 2
+def test_a_folder_that_cannot_be_used_ends_the_script_and_alerts(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "nowhere", tmp_path / "file"):
+        done = subprocess.run(
+            ["sh", str(EXAMPLES / "nightly.sh"), str(folder)],
+            capture_output=True,
+            env={"PATH": "/usr/bin:/bin", "ALERT": "cat"},
+            check=False,
+        )
+        assert done.returncode == 2
+        assert f"the folder {folder} is missing or read-only" in done.stdout.decode()
 
 
 def test_the_container_copies_what_there_is() -> None:

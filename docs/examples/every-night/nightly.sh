@@ -10,8 +10,16 @@
 #   PAUSE  seconds between two tries (default: 900)
 #   ALERT  a command that gets the message for a person on standard input (default: the system log)
 set -u
-cd "${1:-/srv/tenders}" || exit 2
-mkdir -p reports || exit 2
+folder=${1:-/srv/tenders}
+
+alert() {
+    sh -c "${ALERT:-logger -p user.err -t tenders}"
+}
+
+if ! { cd "$folder" && mkdir -p reports && [ -w reports ]; }; then
+    echo "tenders: nothing was run, because the folder $folder is missing or read-only" | alert
+    exit 2
+fi
 night=reports/$(date +%F)
 
 try=1
@@ -34,7 +42,7 @@ case $code in
             echo "tenders: exit code $code"
             cat "$night.txt"
             tail -n 20 "$night.log"
-        } | sh -c "${ALERT:-logger -p user.err -t tenders}"
+        } | alert
         ;;
 esac
 exit "$code"
