@@ -275,7 +275,7 @@ def plan(night: Night) -> Plan:
 def test_a_key_that_would_cross_a_network_unencrypted_is_warned_of(
     night: Night, plan: Plan
 ) -> None:
-    warning = "Warning: the API key goes to http://service.example unencrypted. Use https."
+    warning = " WARNING the API key goes to http://service.example unencrypted. Use https."
     assert warning in plan("http://service.example")
     for safe in ("https://service.example", "http://localhost:9"):
         assert "Warning" not in plan(safe)

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import log_to_stderr, notice, progress_display, warn
+from pipeline.errors import OutputError
+from pipeline.paid.result import Parked
 from pipeline.progress import bar, log_lines, silent
 
 
@@ -44,6 +47,27 @@ def test_lines_of_the_log_have_utc_times_and_levels_in_a_file(
     log_to_stderr()
     logging.getLogger("pipeline.test").warning("the disk is full")
     assert re.fullmatch(line, stream.getvalue())
+
+
+def test_warnings_notices_and_errors_have_times_in_a_file_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stream := io.StringIO())
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    log_to_stderr()
+    warn("odd")
+    notice("50 calls to buy")
+    complain(OutputError("The disk is full.", "Free some space."))
+    complain(Parked(5, "Stopped after 5 s (--max-duration).", "Run it again."))
+    lines = [line.partition("Z ")[2] or line for line in stream.getvalue().splitlines()]
+    assert lines == [
+        "WARNING odd",
+        "INFO 50 calls to buy",
+        "ERROR The disk is full.",
+        "Free some space.",
+        "ERROR Stopped after 5 s (--max-duration).",
+        "Run it again.",
+    ]
 
 
 def test_quiet_shows_errors_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_the_format_is_that_of_the_input_unless_it_is_stated(
 def test_a_run_that_fails_sends_nothing(tmp_path: Path, table: Path, line: str) -> None:
     code, out, err = shell(line, tmp_path)
     assert (code, out) == (2, "")
-    assert "Error: " in err and "Traceback" not in err
+    assert " ERROR " in err and "Traceback" not in err
 
 
 def test_what_fails_in_the_middle_of_writing_sends_nothing(
@@ -133,7 +133,7 @@ def test_what_fails_in_the_middle_of_writing_sends_nothing(
 
 def test_an_error_calls_standard_input_by_its_name(tmp_path: Path) -> None:
     _, _, err = shell(f"{RUN} - <<< $'text\\nroads'", tmp_path)
-    assert "Error: Standard input has no column 'description'." in err
+    assert " ERROR Standard input has no column 'description'." in err
     assert "tender-pipeline-" not in err
 
 
@@ -159,7 +159,7 @@ def test_a_table_that_cannot_be_sent_is_an_error(
 ) -> None:
     code, _, err = shell(f"{RUN} {PSC} tenders.csv --output - {place}", tmp_path)
     assert code == 2
-    assert f"Error: {said}" in err
+    assert f" ERROR {said}" in err
     assert "Traceback" not in err and "Exception ignored" not in err
 
 

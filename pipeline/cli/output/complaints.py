@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from pipeline.cli.output.json_log import is_json, json_line, wanted
+from pipeline.cli.output.json_log import is_json, is_timed, json_line, timed_line, wanted
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.paid.result import Parked
@@ -29,6 +29,8 @@ __all__ = [
 
 WIDTH = 80
 
+ERROR = "Error:"
+
 UNEXPECTED = 1
 """The exit code for an error that nobody foresaw."""
 
@@ -37,7 +39,7 @@ USAGE = "See all options: tender-pipeline run --help."
 
 def complain(error: PipelineError | Parked) -> None:
     """Print an error of the package, or why a run stopped."""
-    head, event = "Error:", "error"
+    head, event = ERROR, "error"
     if isinstance(error, Parked):
         event = "stopped"
         head = "" if error.message.startswith("Stopped") else "Stopped (resumable):"
@@ -109,6 +111,8 @@ def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: in
     if as_json():
         fields = {"event": event, "hint": hint or None, "exit_code": exit_code}
         text = json_line("error", message, None, **fields)
+    elif is_timed():
+        text = timed_line(f"{head.removeprefix(ERROR)} {message}".strip() + (hint and f"\n{hint}"))
     else:
         lines = wrapped(f"{head} {message}".strip() + (f"\n{hint}" if hint else ""))
         text = lines.replace(head, _coloured(head), 1) if head else lines

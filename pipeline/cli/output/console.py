@@ -6,13 +6,12 @@ import errno
 import logging
 import os
 import sys
-import time
 from typing import TextIO
 
 import click
 
 from pipeline.cli.output.complaints import wrapped
-from pipeline.cli.output.json_log import JsonLines, is_json
+from pipeline.cli.output.json_log import JsonLines, TimedLines, is_json, is_timed
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 
@@ -29,7 +28,7 @@ def log_to_stderr(quiet: bool = False, as_json: bool = False) -> None:
         as_json: show each line as a JSON object.
     """
     shown = _AboveTheBar(sys.stderr)
-    text = _Wrapped() if sys.stderr.isatty() else _WithTimes()
+    text = _Wrapped() if sys.stderr.isatty() else TimedLines()
     shown.setFormatter(JsonLines() if as_json else text)
     logging.basicConfig(handlers=[shown])
     log.setLevel(logging.ERROR if quiet else logging.INFO)
@@ -54,18 +53,9 @@ class _Wrapped(logging.Formatter):
         return wrapped(super().format(record))
 
 
-class _WithTimes(logging.Formatter):
-    """Begins each line with the time, as ``2026-01-31T02:15:00Z``, and the level."""
-
-    converter = staticmethod(time.gmtime)
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
-
-
 def notice(text: str) -> None:
     """Print a line that is not an error to standard error, unless it shows errors only."""
-    if is_json():
+    if is_json() or is_timed():
         log.info(text, extra={FIELDS: {"event": "notice"}})
     elif log.isEnabledFor(logging.WARNING):
         click.echo(wrapped(text), err=True)
@@ -73,7 +63,7 @@ def notice(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a warning to standard error, unless it shows errors only."""
-    if is_json():
+    if is_json() or is_timed():
         log.warning(text, extra={FIELDS: {"event": "warning"}})
     else:
         notice(f"Warning: {text}")

@@ -1,17 +1,18 @@
-"""The log as JSON: one object a line, for programs that collect logs."""
+"""The formats of the log: JSON, one object a line, or text that begins with time and level."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from pipeline.progress import FIELDS
 
-__all__ = ["JsonLines", "is_json", "json_line", "wanted"]
+__all__ = ["JsonLines", "TimedLines", "is_json", "is_timed", "json_line", "timed_line", "wanted"]
 
 VARIABLE = "TENDER_PIPELINE_LOG_FORMAT"
 
@@ -27,6 +28,21 @@ class JsonLines(logging.Formatter):
         return json_line(record.levelname.lower(), record.getMessage(), record.created, **fields)
 
 
+class TimedLines(logging.Formatter):
+    """Begins each line with the time, as ``2026-01-31T02:15:00Z``, and the level."""
+
+    converter = staticmethod(time.gmtime)
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+
+
+def timed_line(text: str) -> str:
+    """Return an error as a line of the log."""
+    fields = {"levelname": "ERROR", "msg": text}
+    return TimedLines().format(logging.makeLogRecord(fields))
+
+
 def json_line(level: str, message: str, at: float | None = None, **fields: Any) -> str:
     """Return a line of the log.
 
@@ -36,15 +52,24 @@ def json_line(level: str, message: str, at: float | None = None, **fields: Any) 
         at: when it happened, seconds since 1970; None for now.
         fields: ``event``, which names the kind of line, and what belongs to it.
     """
-    when = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
-    time = when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    moment = datetime.now(UTC) if at is None else datetime.fromtimestamp(at, UTC)
+    when = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     event = {"event": fields.pop("event", "log")}
-    return json.dumps({"time": time, "level": level, **event, "message": message, **fields})
+    return json.dumps({"time": when, "level": level, **event, "message": message, **fields})
 
 
 def is_json() -> bool:
     """Tell whether the log is written as JSON."""
-    return any(isinstance(each.formatter, JsonLines) for each in logging.getLogger().handlers)
+    return _has_format(JsonLines)
+
+
+def is_timed() -> bool:
+    """Tell whether the lines of the log begin with times."""
+    return _has_format(TimedLines)
+
+
+def _has_format(kind: type[logging.Formatter]) -> bool:
+    return any(isinstance(each.formatter, kind) for each in logging.getLogger().handlers)
 
 
 def wanted(args: Sequence[str]) -> bool:
