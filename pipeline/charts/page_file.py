@@ -37,7 +37,7 @@ class PageFile:
         Raises:
             OutputError: its place is unusable, or holds a file that this tool did not write.
         """
-        check_place(self.path.resolve())
+        check_place(self.path.resolve(), option=self._named)
         if self.path.is_dir():
             raise OutputError(f"{self.path} is a folder.", f"Give the file a name: {self._named}.")
         if self.path.exists() and not overwrite and not self._is_ours():

@@ -40,8 +40,12 @@ def translated(path: Path, option: str = "--output PATH") -> Iterator[None]:
         ) from error
 
 
-def check_place(*places: Path) -> None:
+def check_place(*places: Path, option: str = "--output PATH") -> None:
     """Check names, folders and permissions of outputs before any work is done.
+
+    Args:
+        places: the outputs.
+        option: the option that names another place, for messages.
 
     Raises:
         OutputError: a file cannot be written there.
@@ -49,13 +53,13 @@ def check_place(*places: Path) -> None:
     for place in places:
         if len(os.fsencode(_temporary(place).name)) > LONGEST_NAME:
             raise OutputError(
-                f"The name {place.name!r} is too long.", "Choose a shorter one: --output PATH."
+                f"The name {place.name!r} is too long.", f"Choose a shorter one: {option}."
             )
         folder = next(folder for folder in place.parents if folder.exists())
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(
                 f"Nothing can be written in {folder}.",
-                "Check that it is a writable folder, or write elsewhere: --output PATH.",
+                f"Check that it is a writable folder, or write elsewhere: {option}.",
             )
 
 

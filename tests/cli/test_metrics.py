@@ -122,7 +122,7 @@ def test_several_files_are_counted_together(command: Command) -> None:
         ("nightly.txt", "nightly.txt does not end in .prom"),
         ("mine.prom", "mine.prom exists, and this tool did not write it."),
         ("folder.prom", "folder.prom is a folder."),
-        ("t.csv/x.prom", "Nothing can be written in"),
+        ("t.csv/x.prom", "or write elsewhere: --metrics-file FILE.prom."),
     ],
 )
 def test_a_wrong_place_is_refused_before_the_work(
