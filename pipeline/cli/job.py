@@ -165,7 +165,7 @@ def _run(this: Job, finished: Finished) -> int:
     options = this.options
     report(
         summary,
-        json.dumps(summary.to_dict()) if options.as_json else words_of(summary),
+        json.dumps(summary.to_dict()) if options.as_json else words_of(summary, options.report),
         as_json=options.as_json,
         quiet=options.quiet,
         beside_the_table=options.to_standard_output,
@@ -198,6 +198,8 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
         reporter = replace(reporter, observe=page.observe, record=page.record)
     with _purchase(this) as bought:
         summary = job.run(this.source, this.sink, terms.settings, bought, reporter)
+    if not summary.rows and summary.parked is None:
+        log.warning("%s has no rows, so the output has none.", this.options.input_paths[0])
     if page and page.write(summary):
         log.info("report: %s", this.options.report)
     return summary

@@ -56,6 +56,14 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_table_without_rows_is_warned_of(
+    command: Command, table: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table.write_text("ref,description\n")
+    assert command("run", table, "--systems", "psc") == 0
+    assert f"{table} has no rows, so the output has none." in caplog.text
+
+
 def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, table: Path) -> None:
     assert command("run", table) == 0
     assert Path("outputs/tenders.classified.csv").is_file()

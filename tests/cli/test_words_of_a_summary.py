@@ -21,6 +21,7 @@ SUMMARY = Summary(17, {"cpv": FIGURES}, Decimal(0), 1.0, Path("out.csv"), to_che
 def test_it_ends_with_what_to_do_next() -> None:
     last = words_of(SUMMARY).splitlines()[-1]
     assert last == "to check: 12 rows have a status that is not ok; --report FILE.html shows them"
+    assert words_of(SUMMARY, Path("r.html")).endswith("a status that is not ok; r.html shows them")
     assert "to check: 1 row has" in words_of(replace(SUMMARY, to_check=1))
     assert words_of(replace(SUMMARY, to_check=0)) == str(SUMMARY)
     parked = replace(SUMMARY, parked=Parked(5, "No money.", "Top it up."))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import click
 
@@ -51,12 +52,19 @@ def report(
             log.warning("%s", error.message)
 
 
-def words_of(summary: Summary) -> str:
-    """Return a summary for people, as wide as their terminal, with what to do next."""
+def words_of(summary: Summary, page: Path | None = None) -> str:
+    """Return a summary for people, as wide as their terminal, with what to do next.
+
+    Args:
+        summary: the summary.
+        page: the report of the run; None if there is none.
+    """
     text = summary.text(columns(sys.stdout))
     if summary.to_check and summary.parked is None:
         rows = "1 row has" if summary.to_check == 1 else f"{summary.to_check:,} rows have"
-        text += f"\nto check: {rows} a status that is not ok; --report FILE.html shows them"
+        text += (
+            f"\nto check: {rows} a status that is not ok; {page or '--report FILE.html'} shows them"
+        )
     return wrapped(text, sys.stdout)
 
 
