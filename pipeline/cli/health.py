@@ -20,12 +20,20 @@ from pipeline.classification.provenance import VERSIONS
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 
-if TYPE_CHECKING:  # imported only if there is a service
+if TYPE_CHECKING:  # imported only if they are needed
     import httpx
 
+    from pipeline.cli.output.metrics import Destination
     from pipeline.paid.service import PaidService
 
-__all__ = ["Finding", "check_engine", "check_installation", "check_ledger", "check_service"]
+__all__ = [
+    "Finding",
+    "check_engine",
+    "check_installation",
+    "check_ledger",
+    "check_metrics",
+    "check_service",
+]
 
 Verdict = Literal["ok", "warning", "error"]
 
@@ -36,6 +44,8 @@ CLOCK_OFF_S = 30.0
 """How far the clock may be from the service's before the plan's times are misleading."""
 
 PATIENCE_S = 10.0
+
+METHOD_NOT_ALLOWED = 405
 
 SENTENCE = "Road resurfacing works"
 
@@ -91,6 +101,17 @@ def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[F
 def check_ledger(path: Path) -> Finding:
     """Check that a ledger, if there is one, can be read and has no impossible values."""
     return _checked("ledger", lambda: _ledger(path))
+
+
+def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Finding]:
+    """Check where the figures of a run go, if they go anywhere."""
+    try:
+        places = ", ".join(map(str, open_all()))
+    except PipelineError as error:
+        yield Finding("metrics", "error", error.message, error.hint)
+    else:
+        if places:
+            yield Finding("metrics", "ok", f"go to {places}")
 
 
 def check_service(service: PaidService) -> Iterator[Finding]:
@@ -189,18 +210,21 @@ def _connection(service: PaidService) -> Iterator[Finding]:
     import aiohttp
     import httpx
 
+    from pipeline.paid.client.client import cause
     from pipeline.paid.client.urls import match_url
 
     url = match_url(service.base_url, "cpv")
     try:
         response, seconds = asyncio.run(_asked(url))
     except (aiohttp.ClientError, httpx.HTTPError, TimeoutError, OSError) as error:
-        reason = str(error) or type(error).__name__
         hint = "Check --base-url, the network, the proxy and the service's certificate."
-        yield Finding("service", "error", f"{service.base_url} does not answer: {reason}", hint)
+        said = f"{service.base_url} does not answer ({cause(error)[0]})"
+        yield Finding("service", "error", said, hint)
         return
-    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms (HTTP {response.status_code})"
-    if response.status_code in (301, 302, 307, 308):
+    status = response.status_code
+    expected = ", as expected: GET buys nothing" if status == METHOD_NOT_ALLOWED else ""
+    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms (HTTP {status}{expected})"
+    if status in (301, 302, 307, 308):
         hint = "Use the address that it redirects to as --base-url."
         yield Finding("service", "error", f"{found} and redirects", hint)
     else:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from pipeline.cli import health
 from pipeline.cli.commands.doctor import doctor
+from pipeline.cli.output.metrics_file import MetricsFile
 from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import canonical, key_fingerprint
 from pipeline.paid.ledger import locks
@@ -117,7 +118,17 @@ def test_a_wrong_clock_and_a_redirection_are_named(service: Service) -> None:
 def test_a_service_that_is_not_there_is_an_error(service: Service) -> None:
     code, found = checked("--base-url", "http://127.0.0.1:9")
     assert code == SettingsError.exit_code
-    assert "http://127.0.0.1:9 does not answer" in found["service"]["found"]
+    assert found["service"]["found"] == "http://127.0.0.1:9 does not answer (connection refused)"
+
+
+def test_places_of_metrics_are_checked(service: Service) -> None:
+    code, found = checked("--metrics-file", "t.txt")
+    assert code == SettingsError.exit_code
+    assert found["metrics"]["verdict"] == "error"
+    assert "t.txt does not end in .prom" in found["metrics"]["found"]
+    (usable,) = health.check_metrics(lambda: [MetricsFile.at(Path("t.prom"), False)])
+    assert (usable.verdict, usable.found) == ("ok", "go to t.prom")
+    assert list(health.check_metrics(list)) == []
 
 
 def test_another_buyer_is_a_warning(service: Service) -> None:

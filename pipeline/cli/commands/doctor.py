@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.commands.run import run
+from pipeline.cli.commands.run import destinations, run
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
@@ -28,6 +28,7 @@ def _doctor(**values: Any) -> int:
         check_engine,
         check_installation,
         check_ledger,
+        check_metrics,
         check_service,
     )
 
@@ -38,6 +39,7 @@ def _doctor(**values: Any) -> int:
         yield from check_installation()
         yield from check_engine(parse_systems(options.systems), options.models)
         yield check_ledger(options.ledger or ledger_place(None))
+        yield from check_metrics(lambda: list(destinations(options)))
         if service := options.service():
             yield from check_service(service)
 
@@ -63,8 +65,8 @@ doctor = click.Command(
     short_help="Check what a run needs on this machine, and say what to do.",
     help="""Check what a run with these options needs on this machine, and say what to do.
 
-    It checks the installation, the folders, the models, the ledger and, with --base-url, the key,
-    the locks, the connection and the clock. It sends the service one GET request without the key,
-    which buys nothing. The exit code is 2 if a run would fail.
+    It checks the installation, the folders, the models, the ledger, where the metrics go and, with
+    --base-url, the key, the locks, the connection and the clock. It sends the service one GET
+    request without the key, which buys nothing. The exit code is 2 if a run would fail.
     """,
 )

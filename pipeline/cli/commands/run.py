@@ -20,7 +20,7 @@ from pipeline.errors import SettingsError
 if TYPE_CHECKING:  # --help needs no figures
     from pipeline.cli.output.metrics import Destination
 
-__all__ = ["plan", "run"]
+__all__ = ["destinations", "plan", "run"]
 
 
 class _JobCommand(JsonErrors, OptionGroups):
@@ -136,15 +136,15 @@ def run(**values: Any) -> int:
         from pipeline.cli.many import run_all
         from pipeline.cli.output.metrics import measured
     options = _started(values)
-    destinations = list(_destinations(options))
-    if not destinations:
+    places = list(destinations(options))
+    if not places:
         return run_all(options)
     paths = options.input_paths
     name = paths[0].name if len(paths) == 1 else f"{len(paths)} inputs"
-    return measured(name, destinations, partial(run_all, options))
+    return measured(name, places, partial(run_all, options))
 
 
-def _destinations(options: RunOptions) -> Iterator[Destination]:
+def destinations(options: RunOptions) -> Iterator[Destination]:
     """Yield where the figures of the run go."""
     if options.metrics_file is not None:
         from pipeline.cli.output.metrics_file import MetricsFile  # imports the templates' engine

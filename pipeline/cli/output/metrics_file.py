@@ -62,6 +62,9 @@ class MetricsFile:
         file.check(overwrite)
         return cls(file, _last_success(path))
 
+    def __str__(self) -> str:
+        return str(self.file.path)
+
     def write(self, run: MeasuredRun) -> None:
         """Write the figures of a run, or warn that they cannot be written."""
         try:

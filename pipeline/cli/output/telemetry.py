@@ -74,6 +74,10 @@ class Telemetry:
         wanted = (name for name in signals if os.environ.get(f"OTEL_{name}_EXPORTER") != "none")
         return cls({signal: _host(signal) for signal in wanted})
 
+    def __str__(self) -> str:
+        hosts = " and ".join(dict.fromkeys(self.hosts.values()))
+        return f"the OpenTelemetry collector {hosts}" if hosts else "no collector (OTEL_*)"
+
     def write(self, run: MeasuredRun) -> None:
         """Send the figures of a run, or warn that they cannot be sent."""
         sending = {"TRACES": _send_spans, "METRICS": _send_metrics}

@@ -20,7 +20,7 @@ from pipeline.paid.client.responses import MAX_BODY
 from pipeline.paid.client.transport import OverHttpx, Response, Transport, decompressed
 from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
-__all__ = ["Client"]
+__all__ = ["Client", "cause"]
 
 KEPT_HEADERS: Final = (b"content-type", b"date", b"location", b"retry-after")
 JSON: Final = json.JSONEncoder(ensure_ascii=False)
@@ -36,6 +36,19 @@ NOBODY_THERE: Final = {
     socket.EAI_AGAIN: "the name cannot be looked up",
 }
 """Why no connection was made, by the system's error number."""
+
+
+def cause(error: BaseException) -> tuple[str, bool]:
+    """Return the innermost cause of a failed exchange, and whether nothing answered at all.
+
+    Only the system's text is quoted, which contains no URL.
+    """
+    while error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, OSError) and (reason := NOBODY_THERE.get(error.errno or 0)):
+        return reason, True
+    text = error.strerror if isinstance(error, OSError) else None
+    return (f"{type(error).__name__}: {text}" if text else type(error).__name__), False
 
 
 class Client:
@@ -96,14 +109,11 @@ class Client:
             return body.failed("CONNECTION_ERROR", self._detail(error))
 
     def _detail(self, error: BaseException) -> str:
-        """Name the innermost cause; quote only the system's text, which contains no URL."""
         proxy = isinstance(error, aiohttp.ClientProxyConnectionError)
-        while error.__cause__ is not None:
-            error = error.__cause__
-        if isinstance(error, OSError) and (reason := NOBODY_THERE.get(error.errno or 0)):
+        reason, nobody_there = cause(error)
+        if nobody_there:
             return f"nothing answers at {'the proxy' if proxy else self._base_url} ({reason})"
-        text = error.strerror if isinstance(error, OSError) else None
-        return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return reason
 
     async def _exchange(self, address: httpx.URL, body: _Body) -> Received:
         headers = [*self._headers, ("Content-Length", str(len(body.content)))]
