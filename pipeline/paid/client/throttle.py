@@ -228,8 +228,8 @@ class Throttle:
             self._use(max(1, int(self._slots * LOWERED)))
             log.warning(
                 f"The service refused an attempt although the limit of {self._rate} was kept. "
-                f"Does somebody else use the key? {self._slots} of {self._rate.slots} slots "
-                "remain in use."
+                "Is the limit lower, or does somebody else use the key? "
+                f"{self._slots} of {self._rate.slots} slots remain in use."
             )
         self._quiet_since = self._paused_until
 
