@@ -23,7 +23,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -87,9 +87,7 @@ class Week:
         )
         # The program itself would not pass on signals.
         self._library = re.findall("^LD_PRELOAD=(.*)$", shown.stdout, re.MULTILINE)[0]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]  # the same every night: calls are known by the URL
+        self._port = _free_port()  # the same every night: calls are known by the URL
         self._texts = made_texts(sum(night.new_rows for night in NIGHTS), seed=7)
         self._rows: list[str] = []
         (folder / "bin").mkdir()
@@ -152,8 +150,10 @@ class Week:
             assert process.stdout is not None
             line = process.stdout.readline()
             assert line.startswith(b"Serving on "), line
-            yield
-            process.terminate()
+            try:
+                yield
+            finally:
+                process.terminate()  # else leaving the block would wait for it forever
 
     def _run(self, day: date) -> int:
         env = {**self._env(day, "02:15:00"), "TRIES": "2", "PAUSE": "1"}
@@ -238,6 +238,15 @@ class Week:
         command = [str(self.folder / "bin" / "tender-pipeline"), *arguments]
         env = self._env(MONDAY + timedelta(len(NIGHTS)), "09:00:00")
         subprocess.run(command, cwd=self.folder, env=env, check=True, stdout=subprocess.DEVNULL)
+
+
+def _free_port() -> int:
+    """Return a free port that no outgoing connection takes while the service is down."""
+    for port in range(20_000, 32_768):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise OSError("No port from 20000 to 32767 is free.")
 
 
 def main() -> None:
