@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
-from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.answers import SYSTEMS
@@ -29,7 +26,7 @@ from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.progress import Progress, display_for, stoppable
-from pipeline.python_messages import in_python, python_words
+from pipeline.python_messages import in_python, warn_in_python
 from pipeline.settings import CsvOptions, EngineName, ExcelOptions, Settings, parse_systems
 
 __all__ = [
@@ -46,8 +43,6 @@ __all__ = [
 
 Forecast = Plan
 """The old name of `Plan`."""
-
-PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 def classify(
@@ -197,7 +192,7 @@ def plan(
     """
     try:
         settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
-        reviewed = decisions_in(decisions, _warn)
+        reviewed = decisions_in(decisions, warn_in_python)
         with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
             purchase: AbstractContextManager[Purchase | Free] = (
                 nullcontext(Free(Classifier.of(settings, {}).matcher))
@@ -207,7 +202,7 @@ def plan(
                 )
             )
             with purchase as planned:
-                return job.plan(source, settings, planned, _warn)
+                return job.plan(source, settings, planned, warn_in_python)
     except PipelineError as error:
         raise in_python(error) from None
 
@@ -235,13 +230,13 @@ def _classify(
     hashes = {str(model.path): model.sha256 for model in folders.values()}
     if roll_up is not None and back_off is not None:
         raise SettingsError("roll_up and back_off are the same argument.", "Give roll_up only.")
-    reviewed = decisions_in(decisions, _warn)
+    reviewed = decisions_in(decisions, warn_in_python)
     options |= {"models": hashes, "decisions": reviewed.files}
     settings = _settings(**options, roll_up=back_off if roll_up is None else roll_up)
     display = display_for(progress)
     if service is not None:
         settings = settings.for_service()
-    reporter = job.Reporter(stoppable(display, interruption), _warn)
+    reporter = job.Reporter(stoppable(display, interruption), warn_in_python)
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
         purchase: AbstractContextManager[Purchase | Free] = (
             nullcontext(Free(Classifier.of(settings, folders).matcher, reviewed))
@@ -263,15 +258,6 @@ def _classify(
         too_few.result = result
         raise too_few
     return result
-
-
-def _warn(text: str) -> None:
-    """Issue a warning that names the line of the user's call."""
-    ours = 0
-    frame = inspect.currentframe()
-    while frame and frame.f_code.co_filename.startswith(PACKAGE):
-        ours, frame = ours + 1, frame.f_back
-    warnings.warn(python_words(text), stacklevel=ours + 1)
 
 
 def _raise_if_parked(summary: Summary, partial: bool) -> None:

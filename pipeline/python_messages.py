@@ -1,16 +1,22 @@
-"""Rewords errors for Python users: they name arguments instead of command line options.
+"""Rewords errors and warnings for Python users: they name arguments, not command line options.
 
-The package words its errors for the command line. The public functions pass them through here.
+The package words its messages for the command line. The public functions pass them through here.
 """
 
 from __future__ import annotations
 
+import inspect
+import os
 import re
+import warnings
+from pathlib import Path
 from typing import TypeVar
 
 from pipeline.errors import PipelineError
 
-__all__ = ["in_python", "python_words"]
+__all__ = ["in_python", "python_words", "warn_in_python"]
+
+PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 Error = TypeVar("Error", bound=PipelineError)
 
@@ -68,6 +74,15 @@ def python_words(text: str) -> str:
     for pattern, replacement in PHRASES:
         text = re.sub(pattern, replacement, text)
     return OPTION.sub(_argument, BESIDE.sub("", text))
+
+
+def warn_in_python(text: str) -> None:
+    """Issue a warning, reworded, that names the line of the user's call."""
+    ours = 0
+    frame = inspect.currentframe()
+    while frame and frame.f_code.co_filename.startswith(PACKAGE):
+        ours, frame = ours + 1, frame.f_back
+    warnings.warn(python_words(text), stacklevel=ours + 1)
 
 
 def _argument(found: re.Match[str]) -> str:

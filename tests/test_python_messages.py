@@ -37,7 +37,7 @@ def worded() -> Iterator[str]:
 def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
     options = (pipeline.PaidService, pipeline.CsvOptions, pipeline.ExcelOptions)
     known = {field.name for kind in options for field in fields(kind)}
-    for function in (pipeline.classify, pipeline.plan, pipeline.evaluate):
+    for function in (pipeline.classify, pipeline.plan, pipeline.evaluate, pipeline.train):
         known |= {*inspect.signature(function).parameters}
     texts = list(worded())
     assert len(texts) > 30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,7 +26,7 @@ from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.progress import display_for
-from pipeline.python_messages import in_python
+from pipeline.python_messages import in_python, warn_in_python
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import Reader
 from pipeline.tables.texts import find_columns
@@ -92,7 +91,7 @@ def evaluate(
         shown = display_for(progress)
         check_flag("suspects", suspects)
         references = reference_columns
-        reviewed = decisions_in(decisions, warnings.warn)
+        reviewed = decisions_in(decisions, warn_in_python)
         if bool(reviewed.files) == (data is not None):
             raise SettingsError(
                 "The labels are missing, or given twice.", "Give data or decisions."

@@ -10,17 +10,25 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
 from pipeline.checks import check_flag, whole_number
 from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
+from pipeline.decisions import decisions_in
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.progress import Progress, display_for
-from pipeline.python_messages import in_python
+from pipeline.python_messages import in_python, warn_in_python
 from pipeline.settings import CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader, find_column
-from pipeline.training.run import TrainingSettings, check_output, from_history, from_recipe
+from pipeline.training.run import (
+    TrainingSettings,
+    check_output,
+    check_recipe_alone,
+    checked_system,
+    from_history,
+    from_recipe,
+)
 from pipeline.training.trained_model import TrainedModel
 
 __all__ = ["train"]
@@ -40,15 +48,16 @@ def train(
     csv: CsvOptions | None = None,
     excel: ExcelOptions | None = None,
     progress: bool | Literal["auto"] | Progress = "auto",
+    decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
 ) -> TrainedModel:
-    """Train the engine on a history of tenders whose codes are known.
+    """Train the engine on tenders whose codes are known: a history, or what people decided.
 
     A first model learns without a tenth of the rows and is measured on them; then the model is
     trained on all rows. It goes into a folder, which is complete or does not exist.
 
     Args:
         data: a pandas or Polars frame, a pyarrow table, anything that speaks Arrow's C stream, or
-            the path of a file; see `classify`.
+            the path of a file; see `classify`. None to learn from ``decisions`` alone.
         output: the folder for the model; an older model there is replaced.
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
         text_columns: the column (or columns, joined by ". ") that hold the text.
@@ -62,6 +71,8 @@ def train(
         excel: the sheet and the header row of a workbook, if they are found wrongly.
         progress: True shows a bar, "auto" shows one in a notebook; to write your own display, see
             `pipeline.progress.Progress`.
+        decisions: the file of a review, or several: what people decided replaces the codes of the
+            history's rows, and adds to them.
 
     Returns:
         The folder and the figures; pass it as ``models`` to `classify`, or as ``subject`` to
@@ -69,57 +80,53 @@ def train(
 
     Raises:
         SettingsError: an argument is wrong.
-        InputError: the table cannot be read, lacks a column, or has too few rows to learn from.
+        InputError: the table or the decisions cannot be read, the table lacks a column, or there
+            are too few rows to learn from.
         OutputError: the folder holds something else, or cannot be written.
     """
     try:
         shown = display_for(progress)
         folder = _path("output", output)
         check_flag("overwrite", overwrite)
+        reviewed = decisions_in(decisions, warn_in_python)
         if recipe is not None:
-            _check_alone(data, system, only_history)
+            check_recipe_alone(data, system, only_history, reviewed)
             jobs = whole_number("jobs", jobs, 1)
             check_output(folder, overwrite)
             return from_recipe(_path("recipe", recipe), folder, shown, jobs, overwrite)
-        if data is None or system is None:
-            raise SettingsError(
-                "There is no history." if data is None else "The system of the codes is not given.",
-                f"Give a history and its system ({', '.join(SYSTEMS)}), or a recipe.",
-            )
+        system = checked_system(system, data, reviewed)
         settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
         check_output(folder, overwrite)
-        name = str(data) if isinstance(data, str | PathLike) else "The table"
-        with _opened(data, text_columns, code_column, csv, excel) as reader:
-            return from_history(reader, name, settings, shown, lambda line: None)  # noqa: ARG005
+        with _opened(data, text_columns, code_column, csv, excel) as (reader, name):
+            return from_history(reader, name, settings, shown, _unheard, reviewed)
     except PipelineError as error:
         raise in_python(error) from None
 
 
 @contextmanager
 def _opened(
-    data: Data, text_columns: Any, code_column: str, csv: Any, excel: ExcelOptions | None
-) -> Iterator[Reader]:
+    data: Data | None, text_columns: Any, code_column: str, csv: Any, excel: ExcelOptions | None
+) -> Iterator[tuple[Reader | None, str | None]]:
+    """Open the history; yield its reader and its name, or nothing without a history."""
+    if data is None:
+        yield None, None
+        return
+    name = str(data) if isinstance(data, str | PathLike) else "The table"
     asked = Settings(text_columns=text_columns)
     data = arrow_if_polars(data, asked.text_columns[0])
     if isinstance(data, pd.DataFrame):
         find_column([*map(str, data.columns)], code_column, "The frame", "--code-column")
-        yield frame_reader(data, asked.text_columns, [code_column])
+        yield frame_reader(data, asked.text_columns, [code_column]), name
         return
     with open_table(data, asked, csv=csv, excel=excel) as (source, _):
-        yield source.reader
+        yield source.reader, name
+
+
+def _unheard(line: str) -> None:
+    """Ignore a line about skipped rows: the returned model has it."""
 
 
 def _path(name: str, value: Any) -> Path:
     if not isinstance(value, str | PathLike):
         raise SettingsError(f"{name} is {value!r}.", f"{name} must be a path.")
     return Path(value)
-
-
-def _check_alone(data: object, system: object, only_history: object) -> None:
-    if data is not None:
-        raise SettingsError("Both a history and a recipe are given.", "Give one of them.")
-    if system is not None or only_history:
-        raise SettingsError(
-            "A recipe says itself which systems to train on which data.",
-            "Leave system and only_history out.",
-        )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.answers import System
+from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.codes import load, retirements
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
@@ -33,7 +33,14 @@ from pipeline.training.recipe import read_recipe
 from pipeline.training.text import skipped_rows
 from pipeline.training.trained_model import TrainedModel, TrainedSystem
 
-__all__ = ["TrainingSettings", "check_output", "from_history", "from_recipe"]
+__all__ = [
+    "TrainingSettings",
+    "check_output",
+    "check_recipe_alone",
+    "checked_system",
+    "from_history",
+    "from_recipe",
+]
 
 FEWEST = 20
 """The fewest rows to learn from; with fewer, none can be held out to measure the model."""
@@ -85,9 +92,44 @@ def check_output(output: Path, overwrite: bool) -> None:
     check_place(output.resolve())
 
 
+def check_recipe_alone(
+    history: object, system: object, only_history: object, decisions: Decisions
+) -> None:
+    """Check that nothing is given beside a recipe that the recipe says itself.
+
+    Raises:
+        SettingsError: something is.
+    """
+    if history is not None:
+        raise SettingsError("Both a history and a recipe are given.", "Give one of them.")
+    if system is not None or only_history or decisions.files:
+        raise SettingsError(
+            "A recipe names the systems to train, and their data.",
+            "Leave --system, --only-history and --decisions out.",
+        )
+
+
+def checked_system(system: System | None, history: object, decisions: Decisions) -> System:
+    """Return the system to train, after checking that there is something to learn from.
+
+    Raises:
+        SettingsError: there is neither a history nor a file of decisions, or no system.
+    """
+    if history is None and not decisions.files:
+        raise SettingsError(
+            "There is nothing to learn from.",
+            "Give a history, --decisions FILE, or --recipe FILE.",
+        )
+    if system is None:
+        raise SettingsError(
+            "The system of the codes is not given.", f"Give --system: {', '.join(SYSTEMS)}."
+        )
+    return system
+
+
 def from_history(
     reader: Reader | None,
-    name: str,
+    name: str | None,
     settings: TrainingSettings,
     shown: Progress,
     warn: Warn,
@@ -97,7 +139,7 @@ def from_history(
 
     Args:
         reader: reads the table; None to learn from decisions alone.
-        name: the table's name in errors.
+        name: the table's name in errors; None for the names of the decisions files.
         settings: how to train.
         shown: displays the progress.
         warn: see `Warn`.
@@ -107,12 +149,12 @@ def from_history(
         InputError: the table cannot be read, or has too few rows to learn from.
         OutputError: the model cannot be written.
     """
-    system = settings.system
+    system, name = settings.system, name or " and ".join(decisions.files)
     dataset = _dataset(reader, name, settings, DecidedLabels(decisions, system))
     skipped = list(skipped_rows(dataset))
     for line in skipped:
         warn(line)
-    _check_enough(dataset, name)
+    _check_enough(dataset, name, reader is None)
     examples = dataset.examples()
     package = load_model(shipped_models(), system)
     task = history_task(system, examples, None if settings.only_history else package)
@@ -168,8 +210,13 @@ def _dataset(
     return dataset
 
 
-def _check_enough(dataset: Dataset, name: str) -> None:
-    kept = len(dataset.examples().codes)
+def _check_enough(dataset: Dataset, name: str, only_decisions: bool) -> None:
+    kept, system = len(dataset.examples().codes), dataset.table.system
+    if kept < FEWEST and only_decisions:
+        raise InputError(
+            f"{name} has codes for {kept} {system} texts, and {FEWEST} are needed.",
+            f"Check --system, decide more {system} texts, or give a history as well.",
+        )
     if kept < FEWEST:
         raise InputError(
             f"{name} has {kept} rows of {dataset.rows:,} to learn from, and {FEWEST} are needed.",

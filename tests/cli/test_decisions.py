@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import pipeline
-from pipeline.errors import SettingsError
+from pipeline.errors import InputError, SettingsError
 from tests.cli.test_run import Command, command, table
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.engine.model.training_data import history
@@ -104,13 +104,6 @@ def reviewed(folder: Path) -> Path:
 TRAIN = ("train", "--system", "cpv", "--output", "model", "--only-history")
 
 
-def test_training_learns_from_decisions_alone(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command(*TRAIN, "--decisions", reviewed(tmp_path)) == 0
-    assert "cpv: learned 41 rows with 3 codes" in capsys.readouterr().out
-
-
 def test_decisions_correct_and_complete_a_history(
     command: Command,
     tmp_path: Path,
@@ -127,12 +120,48 @@ def test_decisions_correct_and_complete_a_history(
     assert "1 row without a code" in caplog.text
 
 
+def test_python_learns_from_the_same_decisions(tmp_path: Path) -> None:
+    texts, codes = history(40)
+    frame = pd.DataFrame({"description": texts, "code": codes})
+    found = write(tmp_path / "d.jsonl", [chose(texts[0], "66110000"), nothing_fits(texts[1])])
+    found.write_bytes(found.read_bytes() + b'{"cut off')
+    with pytest.warns(UserWarning, match="is incomplete and is ignored") as warned:
+        model = pipeline.train(
+            frame, system="cpv", output=tmp_path / "m", only_history=True, decisions=[found]
+        )
+    assert Path(warned[0].filename) == Path(__file__)
+    learned = model.figures
+    assert (learned["learned_rows"], learned["codes"], model.skipped) == (
+        39,
+        4,
+        ["skipped: 1 row without a code"],
+    )
+
+
+def test_python_and_the_command_make_the_same_model_of_decisions(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = reviewed(tmp_path)
+    assert command(*TRAIN, "--decisions", found, "--json") == 0
+    about = json.loads(capsys.readouterr().out)
+    model = pipeline.train(decisions=found, system="cpv", output="other", only_history=True)
+    assert model.figures == about
+    assert about["learned_rows"] == 41
+    one, two = (Path(folder, "model.json").read_bytes() for folder in ("model", "other"))
+    assert one == two  # with the checksums of the arrays
+
+
 def test_too_few_decisions_are_a_clear_error(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = write(tmp_path / "d.jsonl", [chose("road", "45233140")])
     assert command(*TRAIN, "--decisions", few) == 2
-    assert f"{few} has 1 rows of 1 to learn from" in capsys.readouterr().err
+    complaint = f"{few} has codes for 1 cpv texts, and 20 are needed."
+    assert complaint in capsys.readouterr().err
+    with pytest.raises(InputError) as refused:
+        pipeline.train(decisions=few, system="cpv", output="model")
+    assert refused.value.message == complaint
+    assert "decide more cpv texts" in refused.value.hint
 
 
 def test_evaluation_measures_with_the_decisions_that_were_made_one_by_one(

@@ -109,9 +109,15 @@ def test_rows_that_are_skipped_are_named_and_nothing_is_printed(made: Made) -> N
     [
         ({"system": None}, pipeline.SettingsError, "The system of the codes is not given."),
         ({"system": "icd"}, pipeline.SettingsError, "Choose from cpv"),
-        ({"data": None}, pipeline.SettingsError, "There is no history."),
+        (
+            {"data": None},
+            pipeline.SettingsError,
+            'nothing to learn from. Give a history, decisions="FILE", or recipe="FILE"',
+        ),
         ({"recipe": "r.toml"}, pipeline.SettingsError, "Both a history and a recipe"),
-        ({"recipe": "r.toml", "data": None}, pipeline.SettingsError, "Leave system and only"),
+        ({"recipe": "r.toml", "data": None}, pipeline.SettingsError, "Leave system, only_hi"),
+        ({"decisions": 7}, pipeline.SettingsError, "a list of paths"),
+        ({"decisions": "not there"}, pipeline.InputError, "not there cannot be read"),
         ({"recipe": 5, "data": None, "system": None, "only_history": False}, None, "a path"),
         ({"jobs": 0}, pipeline.SettingsError, "jobs must be a whole number"),
         ({"overwrite": "no"}, pipeline.SettingsError, "overwrite must be True or False"),

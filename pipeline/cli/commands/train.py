@@ -22,12 +22,13 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.decisions import decisions_in
-from pipeline.errors import SettingsError
 from pipeline.tables import open_reader
 from pipeline.training import (
     TrainedModel,
     TrainingSettings,
     check_output,
+    check_recipe_alone,
+    checked_system,
     from_history,
     from_recipe,
 )
@@ -107,46 +108,23 @@ def train(**values: Any) -> int:
 
 def _trained(options: _Options) -> TrainedModel:
     """Train and save the model that the options describe."""
-    match options:
-        case (
-            _Options(history=None, recipe=None, decisions=())
-            | _Options(history=Path(), recipe=Path())
-        ):
-            raise SettingsError(
-                "Give either a history or a recipe.",
-                "Use tender-pipeline train HISTORY --system cpv --output DIR, or --recipe FILE.",
-            )
-        case _Options(recipe=None, system=None):
-            raise SettingsError(
-                "The system of the history's codes is not given.",
-                f"Give --system {'|'.join(SYSTEMS)}.",
-            )
-        case _Options(recipe=None, system=str(system)):
-            check_output(options.output, options.overwrite)
-            return _from_history(system, options)
-        case _Options(recipe=Path() as recipe, system=None, only_history=False, decisions=()):
-            check_output(options.output, options.overwrite)
-            shown, output = progress_display(), options.output
-            return from_recipe(recipe, output, shown, options.jobs, options.overwrite)
-        case _:
-            raise SettingsError(
-                "A recipe says itself which systems to train on which data.",
-                "Leave --system, --only-history and --decisions out.",
-            )
-
-
-def _from_history(system: System, options: _Options) -> TrainedModel:
-    path, decisions = options.history, decisions_in(options.decisions, warn)
-    reader = None
-    if path is not None:
-        reader = open_reader(path, options.text_columns, options.csv, options.input_format)
-    name = str(path) if path else " and ".join(map(str, options.decisions))
+    decisions = decisions_in(options.decisions, warn)
+    if options.recipe is not None:
+        check_recipe_alone(options.history, options.system, options.only_history, decisions)
+        check_output(options.output, options.overwrite)
+        shown, output = progress_display(), options.output
+        return from_recipe(options.recipe, output, shown, options.jobs, options.overwrite)
     settings = TrainingSettings(
-        system,
+        checked_system(options.system, options.history, decisions),
         options.code_column,
         options.output,
         options.only_history,
         options.jobs,
         options.overwrite,
     )
+    check_output(options.output, options.overwrite)
+    path, reader = options.history, None
+    if path is not None:
+        reader = open_reader(path, options.text_columns, options.csv, options.input_format)
+    name = None if path is None else str(path)
     return from_history(reader, name, settings, progress_display(), log.warning, decisions)
