@@ -14,6 +14,15 @@ BINS = 10
 """Number of confidence bins in the calibration error."""
 
 SHRINKAGE = 1.0
+"""How strongly the weights of a calibration are kept near zero."""
+
+SHRINKAGE_TO_START = 20.0
+"""How strongly they are kept near those of another calibration.
+
+The texts of a review are doubtful, so they say little about sure answers. With 1, the 11 held-out
+texts of a review of 115 changed the weights so much that of 411 other texts, 5 were `ok` instead of
+154."""
+
 SPREADS = np.arange(0, 1.01, 0.05)
 
 
@@ -61,9 +70,10 @@ def calibrate(evidence: Floats, right: Bools, start: Calibration | None = None) 
             of the model that then gives most of the answers.
     """
     towards = np.zeros(evidence.shape[1] + 1) if start is None else start.weights
-    weights = _fitted(evidence, right, towards)
+    strength = SHRINKAGE if start is None else SHRINKAGE_TO_START
+    weights = _fitted(evidence, right, towards, strength)
     if weights[-1] < 0:
-        weights = np.append(_fitted(evidence[:, :-1], right, towards[:-1]), 0.0)
+        weights = np.append(_fitted(evidence[:, :-1], right, towards[:-1], strength), 0.0)
     return Calibration(weights)
 
 
@@ -94,14 +104,14 @@ def _others(best: Floats, first: Floats, spread: float) -> Floats:
     return others
 
 
-def _fitted(evidence: Floats, right: Bools, towards: Floats) -> Floats:
+def _fitted(evidence: Floats, right: Bools, towards: Floats, strength: float) -> Floats:
     columns = np.column_stack([np.ones(len(evidence)), evidence]).astype(np.float64)
     weights = np.zeros(columns.shape[1])
     for _ in range(30):
         share = _logistic(columns @ weights)
-        slope = columns.T @ (right - share) - SHRINKAGE * (weights - towards)
+        slope = columns.T @ (right - share) - strength * (weights - towards)
         bend = (columns * (share * (1 - share))[:, None]).T @ columns
-        weights += np.linalg.solve(bend + SHRINKAGE * np.eye(len(weights)), slope)
+        weights += np.linalg.solve(bend + strength * np.eye(len(weights)), slope)
     return weights
 
 

@@ -26,8 +26,15 @@ __all__ = ["Trained", "finished", "tried"]
 
 TOP = 10
 
-WEIGHTS = np.arange(0.05, 1.0, 0.05)
+WEIGHTS = np.array([0.01, 0.02, *np.arange(0.05, 1.0, 0.05)])
 """Candidate weights of a history's model in its blend with the shipped model."""
+
+CAUTION = 5
+"""The weight is chosen as if only the shipped model knew the codes of so many more examples.
+
+Otherwise a few held-out examples choose a large weight by chance. After 100 reviewed NAICS texts,
+ten of them chose 0.5, and 36 % of the first codes of other texts of that publisher were exact,
+against 48 % of the shipped model's; now they choose 0.25, and 49 % are."""
 
 UNTHINKABLE = 1e-6
 """Minimum probability of the right code, for codes that neither model knows."""
@@ -126,10 +133,10 @@ def _beside(task: Task, scorer: Scorer, weight: float) -> Scores:
 
 
 def _weight(task: Task, scorer: Scorer) -> float:
-    """Return the blend weight of a history that maximises the held-out likelihood."""
+    """Return the blend weight that maximises the held-out likelihood; see `CAUTION`."""
     if task.beside is None:
         return 1.0
-    likelihood = np.zeros(len(WEIGHTS))
+    likelihood = CAUTION * np.log(1 - WEIGHTS)
     for each in task.held_back.portions():
         own, known = _share_of_truth(task.system, scorer, each)
         other, _ = _share_of_truth(task.system, task.beside.scores, each)

@@ -24,6 +24,14 @@ def test_of_few_answers_what_was_believed_before_is_not_given_up() -> None:
     assert calibrate(*answered(2)).confidence(DOUBTFUL) > 0.1
 
 
+def test_doubtful_answers_say_little_about_sure_ones() -> None:
+    shares = np.linspace(0.02, 0.2, 11)
+    least_likely_right = np.arange(11) < 2
+    after = calibrate(evidence(shares, shares / 2, np.ones(11)), least_likely_right, START)
+    sure = evidence(np.array([0.9]), np.array([0.05]), np.array([1.0]))
+    assert after.confidence(sure) > START.confidence(sure) - 0.1
+
+
 def test_many_answers_decide_whatever_was_believed_before() -> None:
     seen, right = answered(4_000)
     assert calibrate(seen, right, START).confidence(seen) == pytest.approx(0.75, abs=0.02)

@@ -99,14 +99,16 @@ def test_networks_that_learn_in_processes_of_their_own_come_to_the_same() -> Non
 
 def test_a_history_is_blended_with_what_stands_beside_it() -> None:
     (other,) = train([task("cpv", *history(60), PHRASES)], small(), ignored)
-    texts = ["polder dyke", "weir sluice"] * 20
-    model = learned(texts, ["45240000", "45248000"] * 20, other.model).model
+    texts = ["polder dyke", "weir sluice"] * 40
+    model = learned(texts, ["45240000", "45248000"] * 40, other.model).model
     assert isinstance(model.scores, Blend)
     assert not model.only_history
     asked = ["the dyke of a polder", "fishing vessels", "wheat seeds"]
     assert answers(model, asked) == [["45240000"], ["34512000"], ["03111000"]]
     shares, _ = model.scores.shares(lambda encoder: encoder.hidden(count(asked)))
     assert shares.sum(axis=1) == pytest.approx(1, abs=1e-4)
+    few = learned(texts[:20], ["45240000", "45248000"] * 10, other.model).model
+    assert few.weight < 0.4 < model.weight, "two held-out texts are little evidence"
 
 
 def test_the_better_half_of_a_blend_weighs_more() -> None:
