@@ -19,14 +19,14 @@ from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import Data, open_table
 from pipeline.classification.summary import Summary
 from pipeline.decisions import decisions_in
-from pipeline.errors import ParkedError, PipelineError, SettingsError
+from pipeline.errors import ParkedError, SettingsError
 from pipeline.evaluation import Evaluation, evaluate
 from pipeline.interruption import Interruption
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.progress import Progress, display_for, stoppable
-from pipeline.python_messages import in_python, warn_in_python
+from pipeline.python_messages import SHORTENED, in_python, warn_in_python
 from pipeline.settings import CsvOptions, EngineName, ExcelOptions, Settings, parse_systems
 
 __all__ = [
@@ -126,7 +126,7 @@ def classify(
     arguments = locals()
     try:
         return _classify(Interruption(), **arguments)
-    except PipelineError as error:
+    except SHORTENED as error:
         raise in_python(error) from None
 
 
@@ -156,7 +156,7 @@ async def classify_async(data: Data, **options: Any) -> Result:
         raise cancelled
     try:
         return work.result()
-    except PipelineError as error:
+    except SHORTENED as error:
         raise in_python(error) from None
 
 
@@ -203,7 +203,7 @@ def plan(
             )
             with purchase as planned:
                 return job.plan(source, settings, planned, warn_in_python)
-    except PipelineError as error:
+    except SHORTENED as error:
         raise in_python(error) from None
 
 

@@ -14,11 +14,14 @@ from typing import TypeVar
 
 from pipeline.errors import PipelineError
 
-__all__ = ["in_python", "python_words", "warn_in_python"]
+__all__ = ["SHORTENED", "in_python", "python_words", "warn_in_python"]
 
 PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
-Error = TypeVar("Error", bound=PipelineError)
+Error = TypeVar("Error", bound=PipelineError | KeyboardInterrupt)
+
+SHORTENED = (PipelineError, KeyboardInterrupt)
+"""What a public function catches to pass through `in_python`."""
 
 ARGUMENTS = {
     "text_column": "text_columns",
@@ -60,13 +63,17 @@ OPTION = re.compile(
 def in_python(error: Error) -> Error:
     """Return an error, reworded, for a public function to raise ``from None``.
 
+    An interrupt, which has no words, is returned too.
+
     Its traceback ends at that function: a notebook shows the reader's own line, not the inside of
     the package. The original cause is kept as ``__context__``.
     """
-    message, hint = python_words(error.message), python_words(error.hint)
-    error.message, error.hint = message, hint
-    error.args = (message, hint, *error.args[2:])
-    return error.with_traceback(None)
+    if isinstance(error, PipelineError):
+        message, hint = python_words(error.message), python_words(error.hint)
+        error.message, error.hint = message, hint
+        error.args = (message, hint, *error.args[2:])
+    error.__traceback__ = None
+    return error
 
 
 def python_words(text: str) -> str:

@@ -123,7 +123,7 @@ def test_cost_is_an_exact_zero_and_the_summary_reads_well(frame: pd.DataFrame) -
     ("change", "options", "error", "hint"),
     [
         ({}, {"text_columns": "desc"}, pipeline.InputError, "Did you mean 'description'"),
-        ({}, {"text_columns": "mixed"}, pipeline.InputError, "astype(str)"),
+        ({}, {"text_columns": "mixed"}, pipeline.InputError, "astype('string')"),
         ({}, {"systems": "ted"}, pipeline.SettingsError, "Choose from"),
         ({}, {"output": "x.csv"}, pipeline.SettingsError, "result.to_pandas()"),
         ({"cpv_code": 1}, {}, pipeline.SettingsError, 'column_prefix="new_"'),
@@ -145,7 +145,7 @@ def test_what_cannot_work_is_refused_with_a_hint(
     "data",
     [
         None,
-        np.array(["Road marking"]),
+        np.array([["Road marking"]]),
         b"tenders.csv",
         {"description": ["Road marking"]},
         7,
@@ -250,8 +250,8 @@ def test_text_that_arrow_refuses_is_an_error_whose_hint_helps(values: pd.Series[
     frame = pd.DataFrame({"description": values})
     with pytest.raises(pipeline.InputError) as refusal:
         pipeline.classify(frame, systems="psc")
-    assert ".astype(object).astype(str)" in refusal.value.hint
-    frame["description"] = frame["description"].astype(object).astype(str)
+    assert ".astype(object).astype('string')" in refusal.value.hint
+    frame["description"] = frame["description"].astype(object).astype("string")
     assert pipeline.classify(frame, systems="psc").summary.rows == 2
 
 

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -119,3 +120,12 @@ def test_a_parked_error_keeps_what_it_knows() -> None:
     error = in_python(ParkedError("Over --max-cost.", "Raise --max-cost.", 5))
     assert (error.message, error.hint, error.exit_code) == ("Over max_cost.", "Raise max_cost.", 5)
     assert error.args[:3] == ("Over max_cost.", "Raise max_cost.", 5)
+
+
+def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
+    def pressed(rows: int) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        pipeline.classify(["Road works"], systems="psc", progress=pressed)
+    assert [entry.name for entry in caught.traceback][1:] == ["classify"]

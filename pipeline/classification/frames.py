@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_scalar
 
 from pipeline.classification.columns import check_free
 from pipeline.errors import InputError
+from pipeline.quoting import cut
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
 from pipeline.tables.table import BATCH_ROWS
@@ -139,9 +141,18 @@ def _text_array(column: pd.Series[Any]) -> pa.Array:
             return pa.array(column.map(_encodable), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"The column {column.name!r} holds values that are not text, or of mixed types.",
-            "Convert them to text first: frame[name] = frame[name].astype(object).astype(str).",
+            f"The column {column.name!r} holds values that are not text{_first_other(column)}.",
+            "Convert the column, which keeps empty cells empty: "
+            "frame[name] = frame[name].astype(object).astype('string').",
         ) from error
+
+
+def _first_other(column: pd.Series[Any]) -> str:
+    """Name the first value that is neither text nor missing, and its row."""
+    for label, value in column.items():
+        if not isinstance(value, str) and not (is_scalar(value) and pd.isna(value)):
+            return f", such as {cut(repr(value))} in the row {cut(repr(label))}"
+    return ""
 
 
 def _encodable(value: object) -> object:

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pipeline.answers import System
-from pipeline.classification.classifier import Classifier
 from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import PandasFrame
+from pipeline.classification.matches import explained, long_table, places_of
 from pipeline.classification.pandas_columns import frame_of, new_columns_of
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.source import Frame, Source
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
-from pipeline.engine.model import opened
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import AnyPath, Storage
 from pipeline.python_messages import in_python
-from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
+from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings, parse_systems
 from pipeline.tables import ArrowReader, local_table, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not
@@ -142,14 +141,23 @@ class Result:
     @property
     def failed(self) -> pd.DataFrame:
         """The rows of `to_pandas` that a system has no answer for, because its call failed."""
-        return self._where(lambda status: status not in NOT_FAILED)
+        return self._where(lambda status: status not in NOT_FAILED, self._settings.systems)
 
-    def to_review(self) -> pd.DataFrame:
+    def to_review(self, systems: str | Sequence[str] | None = None) -> pd.DataFrame:
         """Return the rows of `to_pandas` that need a look.
 
-        For at least one system, such a row has the status ``review``, ``no_match`` or an error.
+        Such a row has the status ``review``, ``no_match`` or an error, for at least one system.
+
+        Args:
+            systems: look at the statuses of these systems only; None for all.
+
+        Raises:
+            SettingsError: the table was not classified by one of them.
         """
-        return self._where(lambda status: status not in SETTLED)
+        try:
+            return self._where(lambda status: status not in SETTLED, self._among(systems))
+        except PipelineError as error:
+            raise in_python(error) from None
 
     def long(self) -> pd.DataFrame:
         """Return one row for each match, the best first.
@@ -158,20 +166,14 @@ class Result:
         ``system``, ``rank`` (from 1), ``code``, ``title`` and ``confidence``. With ``top=1`` each
         row has one match a system at most.
         """
-        new = self._new()
-        frames = [self._matches(new, system) for system in self._settings.systems]
-        found = pd.concat(frames, ignore_index=True)
-        found = found.sort_values(["place", "system_place", "rank"], kind="stable")
-        labels = range(new.num_rows) if self._frame is None else self._frame.labels
-        found["row"] = [labels[place] for place in found["place"]]
-        columns = ["row", "system", "rank", "code", "title", "confidence"]
-        return found[columns].reset_index(drop=True)
+        return long_table(self._new(), self._settings, self._labels)
 
-    def explain(self, row: int = 0) -> pd.DataFrame:
+    def explain(self, row: object = None) -> pd.DataFrame:
         """Return the best match of each system for a row, with the words that decided it.
 
         Args:
-            row: the position of the row, from 0.
+            row: the row as `long` names it: its label in the index of your frame, else its number
+                from 0. If several rows have the label, all are explained. None for the first row.
 
         Raises:
             SettingsError: the answers are a paid service's, or there is no such row.
@@ -204,53 +206,40 @@ class Result:
             self.summary, settings.systems, settings.column_prefix, new, texts, labels
         )
 
-    def _where(self, wanted: Callable[[str], bool]) -> pd.DataFrame:
+    def _where(self, wanted: Callable[[str], bool], systems: Sequence[System]) -> pd.DataFrame:
         frame = self.to_pandas()
         new = self._new()
         kept = [False] * new.num_rows
-        for system in self._settings.systems:
+        for system in systems:
             statuses = new[f"{self._settings.column_prefix}{system}_status"].to_pylist()
             kept = [one or wanted(status) for one, status in zip(kept, statuses, strict=True)]
-        return frame[kept]
+        return frame[np.array(kept, bool)]
 
-    def _matches(self, new: pa.Table, system: System) -> pd.DataFrame:
-        name = self._settings.column_prefix + system
-        parts = ("code", "title", "confidence")
-        if self._settings.top > 1:
-            lists = [_listed(value) for value in new[f"{name}_matches"].to_pylist()]
-        else:
-            best = zip(*(new[f"{name}_{part}"].to_pylist() for part in parts), strict=True)
-            lists = [[dict(zip(parts, one, strict=True))] if one[0] else [] for one in best]
-        order = self._settings.systems.index(system)
-        return pd.DataFrame(
-            [
-                (place, order, system, rank, *(match[part] for part in parts))
-                for place, matches in enumerate(lists)
-                for rank, match in enumerate(matches, start=1)
-            ],
-            columns=["place", "system_place", "system", "rank", *parts],
-        )
+    def _among(self, systems: str | Sequence[str] | None) -> Sequence[System]:
+        classified = self._settings.systems
+        asked = classified if systems is None else parse_systems(systems)
+        if absent := [system for system in asked if system not in classified]:
+            raise SettingsError(
+                f"The table has no codes of {', '.join(absent)}.",
+                f"Choose from {', '.join(classified)}.",
+            )
+        return asked
 
-    def _explained(self, row: int) -> pd.DataFrame:
+    def _explained(self, row: object) -> pd.DataFrame:
         if self.summary.paid is not None:
             raise SettingsError(
                 "A paid service does not say why it gave a code.",
                 "Classify the table with the embedded engine: service=None.",
             )
-        if not 0 <= row < self.summary.rows:
-            raise SettingsError(
-                f"row is {row!r}.", f"row must be a position from 0 to {self.summary.rows - 1}."
-            )
-        settings = replace(self._settings, explain=True, limit_rows=None, column_prefix="")
-        settings = replace(settings, text_columns=("text",), top=1)
-        models = opened([*settings.models], settings.systems)
-        text = pa.table({"text": self._texts(slice(row, row + 1))})
-        (found,) = Classifier.of(settings, models)(text).to_pylist()
-        parts = ("code", "title", "confidence", "status", "why")
-        lines = [
-            (system, *(found[f"{system}_{part}"] for part in parts)) for system in settings.systems
-        ]
-        return pd.DataFrame(lines, columns=["system", *parts])
+        labels = self._labels
+        places = [0] if row is None and labels else places_of(row, labels)
+        texts = [text for place in places for text in self._texts(slice(place, place + 1))]
+        index = pd.Index([labels[place] for place in places], dtype=object, tupleize_cols=False)
+        return explained(pd.Series(texts, index), self._settings)
+
+    @property
+    def _labels(self) -> Sequence[object]:
+        return range(self.summary.rows) if self._frame is None else self._frame.labels
 
     def _texts(self, rows: slice) -> list[str]:
         """Return the texts of some rows, as they were classified."""
@@ -277,11 +266,6 @@ class Result:
             return self._stored
         with local_table(self._stored.path, Storage()) as (path, _):
             return read_table(path, self._stored.format, self._stored.dialect, self._stored.excel)
-
-
-def _listed(matches: Any) -> list[dict[str, Any]]:
-    """Return the matches of a row: a list in memory and in Parquet, JSON in a text file."""
-    return json.loads(matches) if isinstance(matches, str) and matches else matches or []
 
 
 def result_of(

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 import pyarrow as pa
@@ -15,9 +16,11 @@ from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.manifest import Files
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
+from pipeline.classification.text_lists import MAY_BE, listed_texts
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import AnyPath, Storage, as_path
 from pipeline.paid import identity
+from pipeline.quoting import cut
 from pipeline.settings import CsvOptions, ExcelOptions, Settings
 from pipeline.tables import (
     ArrowReader,
@@ -154,6 +157,11 @@ def open_table(
     if isinstance(data, str | PathLike):
         options = _checked_csv(csv), _checked_excel(excel)
         target = _checked_path(output)
+        if isinstance(data, str) and _is_no_path(data):
+            raise InputError(
+                f"{cut(data)} is not the path of a table, and a string must be one.",
+                "To classify a text, put it in a list: pipeline.classify([text]).",
+            )
         with _opened_file(as_path(data), settings, target, overwrite, *options, partial) as opened:
             yield opened
         return
@@ -191,6 +199,18 @@ def _opened_file(
         yield Source(reader, given, files, version=version), sink
 
 
+def _is_no_path(text: str) -> bool:
+    """Tell whether a string looks like a text to classify: no file, no address, no suffix."""
+    return "://" not in text and not Path(text).suffix.strip(".").isalnum() and not _exists(text)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # it is too long, or has a NUL
+        return False
+
+
 def _checked_path(output: Any) -> AnyPath | None:
     if output is not None and not isinstance(output, str | PathLike):
         raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
@@ -216,6 +236,7 @@ def _checked_excel(excel: Any) -> ExcelOptions:
 
 def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
     """Return a frame and its text columns, or None and the table if it is not a frame."""
+    import numpy as np
     import pandas as pd
 
     from pipeline.classification.frames import PandasFrame
@@ -230,16 +251,10 @@ def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
         frame = polars_of(data, lambda: _only_column(settings))
     if frame is not None:
         return frame, frame.texts(settings)
-    if isinstance(data, list | tuple) and all(isinstance(text, str | None) for text in data):
-        return None, pa.table({_only_column(settings): pa.array(data, pa.string())})
+    if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 1):
+        return None, pa.table({_only_column(settings): listed_texts(data)})
     if not hasattr(data, "__arrow_c_stream__"):
-        kind = type(data)
-        raise SettingsError(
-            f"data is a {kind.__module__}.{kind.__qualname__}, not a table.",
-            "data must be a pandas frame or series, a Polars frame, an Arrow table, a list of "
-            "texts or the path of a file; make a frame of what you have: "
-            'pandas.DataFrame({"description": ...}).',
-        )
+        raise SettingsError(f"data is of the type {type(data).__qualname__}, not a table.", MAY_BE)
     try:
         return None, pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -66,7 +66,7 @@ class SystemSummary:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Summary:
     """What a job did.
 
@@ -143,6 +143,9 @@ class Summary:
         }
 
     def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
         return self.text()
 
     def text(self, width: int | None = None) -> str:

@@ -17,7 +17,7 @@ from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
-from pipeline.errors import ParkedError, PipelineError, SettingsError
+from pipeline.errors import ParkedError, SettingsError
 from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
 from pipeline.evaluation.dataset import SOURCE, check_columns
 from pipeline.evaluation.evaluation import Evaluation
@@ -26,7 +26,7 @@ from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.progress import display_for
-from pipeline.python_messages import in_python, warn_in_python
+from pipeline.python_messages import SHORTENED, in_python, warn_in_python
 from pipeline.settings import CsvOptions, Settings
 from pipeline.tables import Reader
 from pipeline.tables.texts import find_columns
@@ -122,7 +122,7 @@ def evaluate(
         if isinstance(found, Stopped):
             raise _ended(found)
         return found
-    except PipelineError as error:
+    except SHORTENED as error:
         raise in_python(error) from None
 
 

@@ -11,6 +11,9 @@ from pipeline.quoting import LONGEST, listed, quoted
 
 __all__ = ["check_names", "encodable", "find_column", "find_columns", "join_texts"]
 
+ALIKE = 0.4
+"""The similarity from which a column's name is suggested for another, from 0 to 1."""
+
 
 def join_texts(values: Iterable[str | None]) -> str:
     """Join a row's text columns with ". ", collapsing white space and skipping empty values."""
@@ -82,7 +85,7 @@ def find_column(names: Sequence[str], wanted: str, table: Path | str, option: st
 def _suggestion(names: Sequence[str], wanted: str, option: str) -> str:
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
-    close = get_close_matches(wanted.casefold(), folded, n=1, cutoff=0.0)
+    close = get_close_matches(wanted.casefold(), folded, n=1, cutoff=ALIKE)
     if not close:
         return f"Choose one of them: {option} NAME."
     return f"Did you mean {folded[close[0]]!r}? Use {option} {folded[close[0]]!r}."

@@ -16,9 +16,9 @@ from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.decisions import decisions_in
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.progress import Progress, display_for
-from pipeline.python_messages import in_python, warn_in_python
+from pipeline.python_messages import SHORTENED, in_python, warn_in_python
 from pipeline.settings import CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader, find_column
 from pipeline.training.run import (
@@ -99,7 +99,7 @@ def train(
         check_output(folder, overwrite)
         with _opened(data, text_columns, code_column, csv, excel) as (reader, name):
             return from_history(reader, name, settings, shown, _unheard, reviewed)
-    except PipelineError as error:
+    except SHORTENED as error:
         raise in_python(error) from None
 
 

@@ -5,12 +5,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.errors import SettingsError
+from pipeline.errors import InputError, SettingsError
 from pipeline.paid.result import Paid
 from tests.html_pages import check_fragment
 
@@ -34,6 +35,37 @@ def test_a_list_of_texts_and_a_series_are_tables() -> None:
 def test_other_data_is_refused_with_what_it_may_be(data: Any) -> None:
     with pytest.raises(SettingsError, match="a list of texts"):
         pipeline.classify(data)
+
+
+def test_missing_values_in_a_list_are_empty_and_other_values_are_named() -> None:
+    gaps = ["Road works \ud800", "Office chairs", None, float("nan"), pd.NA]
+    for texts in (gaps, tuple(gaps), np.array(gaps, object)):
+        table = pipeline.classify(texts, systems="psc").table
+        assert table["psc_status"].to_pylist()[2:] == ["empty"] * 3
+        assert table["description"].null_count == 3
+    with pytest.raises(SettingsError, match="a list whose item 1 is of the type float"):
+        pipeline.classify(["Road works", 3.5])
+
+
+@pytest.mark.parametrize("text", ["Road works", "Winterdienst", "Lift no. 3", "x" * 9_999])
+def test_a_text_that_is_not_in_a_list_is_no_path(text: str) -> None:
+    with pytest.raises(InputError, match=r"put it in a list: pipeline\.classify\(\[text\]\)"):
+        pipeline.classify(text)
+
+
+def test_a_misspelt_path_is_not_taken_for_a_text() -> None:
+    with pytest.raises(InputError, match=r"my tenders\.csv does not exist"):
+        pipeline.classify("my tenders.csv")
+
+
+def test_a_column_with_other_values_names_the_first_and_what_keeps_gaps_empty() -> None:
+    frame = pd.DataFrame({"description": ["Road works", None, 12, 3.5]}, index=[3, 5, 7, 9])
+    with pytest.raises(InputError, match=r"not text, such as 12 in the row 7\.") as refused:
+        pipeline.classify(frame, systems="psc")
+    assert "astype(object).astype('string')" in refused.value.hint
+    frame["description"] = frame["description"].astype(object).astype("string")
+    result = pipeline.classify(frame, systems="psc", min_confidence=0)
+    assert result.to_pandas()["psc_status"].tolist()[:2] == ["ok", "empty"]
 
 
 def test_a_list_has_one_column() -> None:
@@ -84,6 +116,47 @@ def test_a_row_is_explained_by_its_words() -> None:
     found = of_texts().explain(3).set_index("system")
     assert "Snow" in str(found.loc["cpv", "why"])
     assert found.loc["cpv", "code"] == "90620000"
+
+
+def test_a_row_is_explained_by_its_label_in_the_index() -> None:
+    frame = pd.DataFrame({"description": TEXTS[:1] + TEXTS[3:]})
+    by_number = pipeline.classify(frame.set_axis([7, 0]), systems="cpv")
+    assert by_number.explain(0)["code"].tolist() == ["90620000"]
+    by_name = pipeline.classify(frame.set_axis(["T-1", "T-1"]), systems="cpv").explain("T-1")
+    assert by_name["row"].tolist() == ["T-1", "T-1"]
+    assert by_name["code"].tolist()[1] == "90620000"
+    levels = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
+    by_pair = pipeline.classify(frame.set_axis(levels), systems="cpv")
+    assert by_pair.explain(("a", 2))["code"].tolist() == ["90620000"]
+    assert by_pair.explain()["row"].tolist() == [("a", 1)]
+
+
+@pytest.mark.parametrize("row", ["T-9", 0, None, [1]])
+def test_a_label_that_is_not_in_the_index_is_not_explained(row: object) -> None:
+    frame = pd.DataFrame({"description": TEXTS[:1]}, index=["T-1"])
+    result = pipeline.classify(frame if row is not None else frame.iloc[:0], systems="cpv")
+    with pytest.raises(SettingsError, match="such as 'T-1'" if row is not None else "no rows"):
+        result.explain(row)
+
+
+def test_rows_to_review_are_those_of_the_systems_asked_for() -> None:
+    result = pipeline.classify(TEXTS, systems=["cpv", "naics"], min_confidence=0.5)
+    assert len(result.to_review("cpv")) < len(result.to_review()) == result.summary.to_check
+    with pytest.raises(SettingsError, match="The table has no codes of psc"):
+        result.to_review(["cpv", "psc"])
+
+
+def test_an_empty_frame_keeps_its_columns_in_every_view() -> None:
+    result = pipeline.classify(pd.DataFrame({"description": []}, dtype=object), systems="cpv")
+    assert list(result.to_review().columns) == list(result.to_pandas().columns)
+    assert result.long().empty
+    assert repr(result.plot()) == "No row has a code."
+
+
+def test_a_console_shows_figures_and_codes_as_text() -> None:
+    result = of_texts()
+    assert repr(result.summary) == str(result.summary)
+    assert "90620000  Snow-clearing services" in repr(result.plot())
 
 
 @pytest.mark.parametrize("row", [-1, 4])

@@ -78,11 +78,17 @@ def test_of_many_columns_the_first_are_listed() -> None:
     assert caught.value.message.endswith("'c19' and 1,180 more.")
 
 
+def test_a_name_that_is_like_no_other_is_not_guessed() -> None:
+    with pytest.raises(InputError) as caught:
+        find_columns(["text", "code", "year"], ["description"], "The table")
+    assert caught.value.hint == "Choose one of them: --text-column NAME."
+
+
 def test_long_names_are_cut_and_not_suggested() -> None:
     with pytest.raises(InputError) as caught:
-        find_columns(["x" * 9_999, "id"], ["y" * 9_999], "The table")
+        find_columns(["x" * 9_999, "titel"], ["title"], "The table")
     assert len(caught.value.message) < 200
-    assert caught.value.hint == "Did you mean 'id'? Use --text-column 'id'."
+    assert caught.value.hint == "Did you mean 'titel'? Use --text-column 'titel'."
     with pytest.raises(InputError) as caught:
         find_columns(["x" * 9_999, "", " "], ["description"], "The table")
     assert caught.value.hint == "Choose one of them: --text-column NAME."

@@ -1,0 +1,37 @@
+"""Converts lists of texts, which come without a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.errors import SettingsError
+from pipeline.tables.texts import encodable
+
+__all__ = ["MAY_BE", "listed_texts"]
+
+MAY_BE = (
+    "data must be a pandas frame or series, a Polars frame, an Arrow table, a list of texts or the "
+    "path of a file. pandas.DataFrame(data) makes a frame of a dict or a list of records."
+)
+
+
+def listed_texts(values: Iterable[Any]) -> pa.Array:
+    """Return texts as an array; None, NaN and NaT are null, as in a frame.
+
+    Raises:
+        SettingsError: one of the values is something else.
+    """
+    import pandas as pd  # it is slow to import, and file-to-file jobs do not need it
+
+    texts = [None if pd.api.types.is_scalar(each) and pd.isna(each) else each for each in values]
+    for place, text in enumerate(texts):
+        if not isinstance(text, str | None):
+            kind = type(text).__qualname__
+            raise SettingsError(
+                f"data is a list whose item {place} is of the type {kind}, not a text.", MAY_BE
+            )
+    present = iter(encodable([text for text in texts if text is not None]))
+    return pa.array([None if text is None else next(present) for text in texts], pa.string())
