@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from pipeline.classification.classifier import Classifier
     from pipeline.classification.summary import Summary, SystemSummary
+    from pipeline.codes.frame import code_table
     from pipeline.errors import (
         CodeTableError,
         EngineError,
@@ -63,13 +64,20 @@ __all__ = [
     "TrainedSystem",
     "classify",
     "classify_async",
+    "code_table",
     "evaluate",
     "plan",
     "train",
 ]
 
 if not TYPE_CHECKING:
-    HEAVY = ("classification.summary", "classification.classifier", "api", "training")
+    HEAVY = (
+        "classification.summary",
+        "classification.classifier",
+        "api",
+        "training",
+        "codes.frame",
+    )
     HOMES = ("answers", "errors", "settings", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 

@@ -38,6 +38,7 @@ def test_the_public_names_are_these() -> None:
         "TrainedSystem",
         "classify",
         "classify_async",
+        "code_table",
         "evaluate",
         "plan",
         "train",

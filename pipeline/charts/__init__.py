@@ -4,7 +4,7 @@ Charts take numbers and labels. The pages that show them bring the style sheet.
 """
 
 from pipeline.charts.bars import Bar, bars
-from pipeline.charts.coverage import Taken, coverage
+from pipeline.charts.coverage import WANTED, Taken, coverage, most_taken
 from pipeline.charts.curves import Curve, CurvePoint, curves
 from pipeline.charts.daily import Day, daily
 from pipeline.charts.page_file import PageFile
@@ -13,6 +13,7 @@ from pipeline.charts.reliability import Bin, reliability
 from pipeline.charts.templates import environment
 
 __all__ = [
+    "WANTED",
     "Bar",
     "Bin",
     "Curve",
@@ -26,6 +27,7 @@ __all__ = [
     "curves",
     "daily",
     "environment",
+    "most_taken",
     "ranking",
     "reliability",
 ]

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from pipeline.charts.templates import draw
 
-__all__ = ["WANTED", "Taken", "coverage"]
+__all__ = ["WANTED", "Taken", "coverage", "most_taken"]
 
 WANTED = (0.95, 0.9, 0.8, 0.7, 0.5)
 """The accuracies that the table has a line for."""
@@ -44,8 +44,10 @@ def coverage(points: Sequence[Taken], rows: int, *, style: str = "a") -> Markup:
         rows: all rows.
         style: the CSS class of the bars.
     """
-    lines = [
-        _Line(wanted, next((each for each in reversed(points) if each.share >= wanted), None))
-        for wanted in WANTED
-    ]
+    lines = [_Line(wanted, most_taken(points, wanted)) for wanted in WANTED]
     return draw("coverage.html.j2", lines=lines, rows=rows, style=style)
+
+
+def most_taken(points: Sequence[Taken], wanted: float) -> Taken | None:
+    """Return the largest part of the rows that reaches an accuracy; None if none does."""
+    return next((each for each in reversed(points) if each.share >= wanted), None)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from math import nan
 
+import pandas as pd
+
+from pipeline.charts import WANTED, most_taken
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.page import page
+from pipeline.evaluation.plots import surest
 from pipeline.evaluation.text import lines
 
 __all__ = ["Evaluation"]
 
 FRAME = '<iframe title="Evaluation" srcdoc="{}" style="width:100%;height:80vh;border:0"></iframe>'
+
+COLUMNS = ["candidate", "accuracy", "min_confidence", "rows", "share", "right"]
+
+NONE = (nan, 0, 0.0, nan)
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,6 +34,29 @@ class Evaluation(Findings):
     def to_html(self) -> str:
         """Return a self-contained page with the figures and their charts."""
         return page(self)
+
+    def coverage(self, accuracy: float | Sequence[float] = WANTED) -> pd.DataFrame:
+        """Return how many rows can go through without a look, by the accuracy that you want.
+
+        The columns are ``candidate``, ``accuracy`` (the one that you want), ``min_confidence``
+        (which to pass to `classify`), ``rows`` (the most confident ones, down to that confidence),
+        ``share`` (of all rows) and ``right`` (the share of these rows with exactly the right code
+        first). If no ten rows or more are as accurate, ``rows`` and ``share`` are 0 and the others
+        NaN.
+
+        Args:
+            accuracy: one or several, from 0 to 1.
+        """
+        found = []
+        for subject in self.subjects:
+            points, all_rows = surest(subject.figures), subject.figures.rows
+            for wanted in [accuracy] if isinstance(accuracy, float | int) else accuracy:
+                most = most_taken(points, wanted)
+                figures = (
+                    (most.confidence, most.rows, most.rows / all_rows, most.share) if most else NONE
+                )
+                found.append((subject.name, wanted, *figures))
+        return pd.DataFrame(found, columns=COLUMNS)
 
     def _repr_html_(self) -> str:
         return FRAME.format(escape(self.to_html()))

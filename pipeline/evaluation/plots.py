@@ -11,7 +11,13 @@ from pipeline.evaluation.findings import Evaluated
 from pipeline.evaluation.metrics import TOPS, Figures, Point, Share, shown_depths
 from pipeline.evaluation.wording import percent, within
 
-__all__ = ["accuracy_by_level", "confidence_and_accuracy", "rows_without_a_look", "surest_rows"]
+__all__ = [
+    "accuracy_by_level",
+    "confidence_and_accuracy",
+    "rows_without_a_look",
+    "surest",
+    "surest_rows",
+]
 
 FEWEST = 10
 """Rows that an accuracy must have to be drawn; the share right of one or two rows is noise."""
@@ -80,9 +86,13 @@ def surest_rows(named: Named) -> Markup:
 
 def rows_without_a_look(style: str, subject: Evaluated) -> Markup:
     """Draw how many rows can go through without a look, by the accuracy that is wanted."""
-    points = [each for each in subject.figures.curve if each.right.rows >= FEWEST]
-    taken = [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
-    return coverage(taken, subject.figures.rows, style=style)
+    return coverage(surest(subject.figures), subject.figures.rows, style=style)
+
+
+def surest(figures: Figures) -> list[Taken]:
+    """Return the most confident rows, from few to many, with the share that is right."""
+    points = [each for each in figures.curve if each.right.rows >= FEWEST]
+    return [Taken(each.right.rows, each.right.value, each.confidence) for each in points]
 
 
 def _bar(style: str, top: Mapping[int, Share]) -> Bar:
