@@ -7,11 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from html import escape
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from pipeline.errors import SettingsError
+from pipeline.rate import duration
 
 if TYPE_CHECKING:  # it imports asyncio, which a display does not need
     from pipeline.interruption import Interruption
@@ -44,6 +45,9 @@ BAR_FORMATS: dict[Unit, str] = {"calls": "{l_bar}{bar}| {n_fmt}/{total_fmt} [{el
 MOMENT = 1.0
 """The seconds after which a notebook shows a bar without being asked."""
 
+SECONDS_BETWEEN_UPDATES = 0.2
+"""Of a bar in a notebook; each is a message to the browser."""
+
 SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "calls": 30.0}
 
 FIELDS = "fields"
@@ -68,23 +72,21 @@ class Display(Protocol):
 
 
 @contextmanager
-def bar(total: int, unit: Unit = "rows", delay: float = 0.0) -> Iterator[Count]:
-    """Show a bar with rate and remaining time.
+def bar(total: int, unit: Unit = "rows") -> Iterator[Count]:
+    """Show a bar with rate and remaining time: on the terminal, or below the cell of a notebook."""
+    with (_below_cell if _in_notebook() else _on_terminal)(total, unit) as count:
+        yield count
 
-    Args:
-        total: how much is to be done.
-        unit: what is counted.
-        delay: the seconds before the bar appears; a shorter job shows none.
-    """
-    # In a notebook without widgets, the import of tqdm.auto would warn.
-    tqdm = import_module("tqdm.auto" if find_spec("ipywidgets") else "tqdm.std")
+
+@contextmanager
+def _on_terminal(total: int, unit: Unit) -> Iterator[Count]:
+    tqdm = import_module("tqdm.std")
     with tqdm.tqdm(
         total=total,
         unit=f" {unit}",
         dynamic_ncols=True,
         smoothing=0.1,
         bar_format=BAR_FORMATS.get(unit),
-        delay=delay,
     ) as shown:
 
         def advance(done: int, note: str = "") -> None:
@@ -127,10 +129,73 @@ def silent(total: int, unit: Unit = "rows") -> Iterator[Count]:  # noqa: ARG001 
 @contextmanager
 def notebook_bar(total: int, unit: Unit = "rows") -> Iterator[Count]:
     """Show a bar if the code runs in a notebook and takes longer than a moment."""
-    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
-    display = bar(total, unit, delay=MOMENT) if hasattr(shell, "kernel") else silent(total, unit)
+    display = _below_cell(total, unit, MOMENT) if _in_notebook() else silent(total, unit)
     with display as count:
         yield count
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
+    return hasattr(shell, "kernel")
+
+
+@contextmanager
+def _below_cell(total: int, unit: Unit, delay: float = 0.0) -> Iterator[Count]:
+    """Show a bar below the cell of a notebook.
+
+    It is one output that is updated, not a widget: it needs no other package, and a notebook that
+    is saved or exported has its last state.
+    """
+    shown = _CellOutput(total, unit, delay)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+class _CellOutput:
+    """The output of `_below_cell`."""
+
+    def __init__(self, total: int, unit: Unit, delay: float) -> None:
+        self._total = total
+        self._unit = unit
+        self._done = 0
+        self._note = ""
+        self._started = time.monotonic()
+        self._next = self._started + delay
+        self._output: Any = None
+
+    def __call__(self, done: int, note: str = "") -> None:
+        self._done += done
+        self._note = note or self._note
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + SECONDS_BETWEEN_UPDATES
+            self._show(now)
+
+    def close(self) -> None:
+        """Show the last state, if the bar was shown at all."""
+        if self._output is not None:
+            self._show(time.monotonic())
+
+    def _show(self, now: float) -> None:
+        text = self._text(now - self._started)
+        most = max(1, self._total)
+        html = f'<progress value="{self._done}" max="{most}"></progress> {escape(text)}'
+        both = {"text/plain": text, "text/html": html}
+        if self._output is None:
+            display = import_module("IPython.display").display
+            self._output = display(both, raw=True, display_id=True)
+        else:
+            self._output.update(both, raw=True)
+
+    def _text(self, seconds: float) -> str:
+        counted = f"{self._done:,} of {self._total:,} {self._unit}"
+        if self._note:
+            return f"{counted}, {self._note}"
+        rate, left = self._done / seconds if seconds else 0.0, self._total - self._done
+        remaining = f", {duration(left / rate)} left" if rate and left else ""
+        return f"{counted} in {duration(seconds)}, {rate:,.0f} {self._unit}/s{remaining}"
 
 
 def display_for(progress: object) -> Display:
