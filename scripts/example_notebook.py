@@ -33,32 +33,66 @@ tenders.head(3)
 result = pipeline.classify(tenders, systems=["cpv"], top=3)
 result
 """,
-    """The enriched frame has the index and the dtypes of yours, and the new columns after them.""",
+    """
+The enriched frame has the index and the dtypes of yours, and the new columns after them. So it
+joins with your other tables. `coded.to_excel("coded.xlsx")` or `coded.to_parquet("coded.parquet")`
+saves it.
+""",
     """
 coded = result.data
 coded.dtypes
 """,
-    """Which rows need a look, and what else could they be?""",
     """
-review = result.to_review()
-print(f"{len(review)} of {len(coded)} rows need a look")
-result.long().head(6)
+What is bought most often? The code table has the title of each code, and the codes above it.
 """,
-    """Why did the first row get its code? The words with the most weight come first.""",
     """
-result.explain(0)
+codes = pipeline.code_table("cpv")
+divisions = coded["cpv_code"].map(codes["division"])
+coded.groupby(divisions).size().rename(index=codes["title"]).nlargest(5).to_frame("rows")
 """,
-    """What is bought most often?""",
+    """The most frequent codes, as a chart:""",
     """
 result.plot()
+""",
+    """Which rows need a look? Those with the least confidence come first here.""",
+    """
+review = result.to_review().sort_values("cpv_confidence")
+print(f"{len(review)} of {len(coded)} rows need a look")
+review[["description", "cpv_code", "cpv_title", "cpv_confidence"]].head(3)
+""",
+    """What else could they be? Each match has a line, the best of a row first.""",
+    """
+matches = result.long()
+matches[matches["row"] == review.index[0]]
+""",
+    """Why did a row get its code? The words with the most weight come first.""",
+    """
+result.explain("T-0001")
+""",
+    """The titles in German:""",
+    """
+german = pipeline.classify(tenders.head(3), systems=["cpv"], language="de")
+german.data[["cpv_code", "cpv_title"]]
 """,
     """Measure before you trust: this table has the codes that a person gave.""",
     """
 everyday = pd.read_csv("../../sample_inputs/everyday.csv")
-found = pipeline.evaluate(everyday, system="cpv", code_column="expert_cpv")
-print(str(found).partition("\\n\\n")[0])
+found = pipeline.evaluate(everyday, system="naics", code_column="expert_naics")
+print(found.verdict)
 """,
-    """Twenty rows say little. `found` alone shows the page with all intervals and charts.""",
+    """
+From which confidence on are seven in ten codes right, and how many rows reach it? Twenty rows are
+too few to decide; take some hundreds. `found` alone shows the page with all intervals and charts.
+""",
+    """
+found.coverage([0.9, 0.7, 0.5])
+""",
+    """With this threshold, the status says which rows can go through without a look.""",
+    """
+(least,) = found.coverage(0.7)["min_confidence"]
+sure = pipeline.classify(tenders, systems=["naics"], min_confidence=least)
+sure.data["naics_status"].value_counts()
+""",
 )
 """The cells: texts and code in turn."""
 
@@ -79,7 +113,7 @@ def main() -> None:
     for cell in notebook.cells:
         cell.metadata.clear()  # the times of the execution
         if cell.cell_type == "code":  # a bar appears on a slow machine
-            cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
+            cell.outputs = [each for each in cell.outputs if each.output_type != "display_data"]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook.metadata = nbformat.from_dict({"kernelspec": kernel})
     nbformat.write(notebook, NOTEBOOK)

@@ -28,6 +28,7 @@ def test_its_cells_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     assert "118 rows" in shown[1]._repr_html_()
     assert f"{len(names['review'])} of 118 rows need a look" in capsys.readouterr().out
     assert names["found"].rows == 20
+    assert names["sure"].summary.systems["naics"].statuses["ok"] > 20
 
 
 def executed(code: str, names: dict[str, Any]) -> Any:
@@ -42,6 +43,6 @@ def executed(code: str, names: dict[str, Any]) -> Any:
 def test_the_page_has_the_code_and_what_it_showed() -> None:
     page = notebook()
     assert "```python\nresult = pipeline.classify(tenders" in page
-    assert page.count("```{raw} html") == 5
+    assert page.count("```{raw} html") == 9
     assert "118 rows" in page
     assert str(Path.home()) not in page
