@@ -86,7 +86,7 @@ def classify(
         text_columns: the column (or columns, joined by ". ") with the text.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: a best match under this gets the status ``review``. The default, None, is
-            a measured value for the embedded engine (`pipeline.settings.SURE`) and 0 for a service.
+            a measured value for the embedded engine (`pipeline.bands.LIKELY`) and 0 for a service.
         roll_up: replace a best match under this by the deepest code above it whose confidence,
             the sum over the matches at or below it, reaches this.
         jobs: how many processes the embedded engine uses.

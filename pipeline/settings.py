@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.bands import LIKELY
 from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
@@ -18,7 +19,6 @@ __all__ = [
     "KEY_VARIABLE",
     "MAX_TOP",
     "PRESETS",
-    "SURE",
     "TEXT_COLUMNS",
     "CsvOptions",
     "EngineName",
@@ -50,18 +50,6 @@ MAX_TOP = 10
 """The embedded engine, like the service, returns at most so many matches."""
 
 MATCHES_TO_ROLL_UP = 20  # further matches hardly add to a sum
-
-SURE: Mapping[System, float] = {
-    "cpv": 0.29,
-    "psc": 0.42,
-    "unspsc": 0.46,
-    "naics": 0.48,
-}
-"""The lowest confidence from which two in three codes of the embedded engine are right as far as
-the buyer states a code (any code of division 45 is right for 45000000).
-
-Measured on the "held back" files, with models that had not learned them: 34 % (cpv), 40 % (psc),
-28 % (unspsc) and 36 % (naics) of those texts have such a code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +113,7 @@ class Settings:
         text_columns: the columns whose values, joined by ". ", are the text to classify.
         top: how many matches a row gets; more than one adds ``<system>_matches``.
         min_confidence: mark a best match under this ``review``; 0 marks none, and None those under
-            `SURE`.
+            `pipeline.bands.LIKELY`.
         roll_up: replace a best match under this by the deepest code above it that reaches it; None
             never does.
         jobs: how many processes the embedded engine uses.
@@ -188,9 +176,14 @@ class Settings:
         """How many matches to ask for; rolling up adds many small confidences."""
         return self.top if self.roll_up is None else max(self.top, MATCHES_TO_ROLL_UP)
 
+    @property
+    def measured(self) -> bool:
+        """Whether the shipped models answer, for which `pipeline.bands.MEASURED` holds."""
+        return self.engine == "learned" and not self.models and self.roll_up is None
+
     def review_under(self, system: System) -> float:
         """Return the confidence under which a system's answers are marked ``review``."""
-        least = SURE[system] if self.min_confidence is None else self.min_confidence
+        least = LIKELY[system] if self.min_confidence is None else self.min_confidence
         return max(least, self.roll_up or 0.0)
 
     def for_service(self) -> Settings:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from pipeline.answers import SYSTEMS
+from pipeline.bands import LIKELY
 from pipeline.errors import SettingsError
-from pipeline.settings import SURE, CsvOptions, Settings, parse_systems
+from pipeline.settings import CsvOptions, Settings, parse_systems
 
 
 @pytest.mark.parametrize(
@@ -102,8 +103,8 @@ def test_systems_keep_the_order_they_are_given_in() -> None:
 
 
 def test_what_is_sure_enough_is_measured_for_the_engine_and_given_for_a_service() -> None:
-    assert [Settings().review_under(system) for system in SYSTEMS] == [*SURE.values()]
-    assert set(SURE) == set(SYSTEMS)
+    assert [Settings().review_under(system) for system in SYSTEMS] == [*LIKELY.values()]
+    assert set(LIKELY) == set(SYSTEMS)
     assert Settings(min_confidence=0).review_under("psc") == 0
     assert Settings(roll_up=0.8).review_under("cpv") == 0.8
     assert Settings().for_service().review_under("psc") == 0

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.bands import BANDS, Band
 from pipeline.errors import NoMatchError
 from pipeline.files.cloud import AnyPath
 from pipeline.money import plain, total
@@ -18,9 +19,6 @@ __all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined"]
 
 NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 """The statuses that are not failures."""
-
-ALWAYS = ("ok", "review")
-"""The columns of the summary that are shown even if all their counts are 0."""
 
 NO_OUTPUT = "No output was written. To write the table so far, use --partial."
 
@@ -38,11 +36,24 @@ class SystemSummary:
         statuses: the number of rows with each status.
         cost_usd: what this job paid, in US dollars.
         confidences: the number of best matches by their confidence in hundredths, rounded.
+        bands: the number of best matches in each band; codes that people chose are in none.
     """
 
     statuses: Mapping[str, int]
     cost_usd: Decimal
     confidences: Mapping[int, int] = field(default_factory=dict)
+    bands: Mapping[Band, int] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """The rows by what their codes are worth, in words for people."""
+        statuses = self.statuses
+        return {
+            **{band: self.bands.get(band, 0) for band in BANDS},
+            "none": statuses.get("no_match", 0),
+            **{name: statuses.get(name, 0) for name in ("decided", "empty", "pending")},
+            "failed": self.failed,
+        }
 
     @property
     def with_text(self) -> int:
@@ -148,12 +159,17 @@ class Summary:
     def __repr__(self) -> str:
         return self.text()
 
-    def text(self, width: int | None = None) -> str:
-        """Return the figures for people; None for any width, else the columns of the terminal."""
+    def text(self, width: int | None = None, notes: Sequence[str] = ()) -> str:
+        """Return the figures for people.
+
+        Args:
+            width: the columns of the terminal; None for any.
+            notes: lines that explain the table.
+        """
         table = self._table()
         if width is not None and max(map(len, table)) > width:
             table = self._without_columns()
-        lines = [*table, *self._closing()]
+        lines = [*table, *notes, *self._closing()]
         if self.parked is None:
             return "\n".join(lines)
         if any(system.statuses for system in self.systems.values()):
@@ -164,9 +180,7 @@ class Summary:
         """Return a line for each system, for a terminal that is too narrow for the table."""
         lines = []
         for name, figures in self.systems.items():
-            shown = {**figures.statuses, "failed": figures.failed}
-            counts = (each for each in (*NOT_FAILED, "failed") if shown.get(each))
-            parts = [f"{shown[each]:,} {each.replace('_', ' ')}" for each in counts]
+            parts = [f"{rows:,} {kind}" for kind, rows in figures.kinds.items() if rows]
             if figures.median_confidence is not None:
                 parts.append(f"median confidence {figures.median_confidence:.2f}")
             if self.paid or self.cost_usd:
@@ -175,14 +189,11 @@ class Summary:
         return lines
 
     def _table(self) -> list[str]:
-        counts = {
-            **{status.replace("_", " "): self._counted(status) for status in NOT_FAILED},
-            "failed": [figures.failed for figures in self.systems.values()],
-        }
+        counts = [figures.kinds for figures in self.systems.values()]
         cells = {
-            name: [f"{count:,}" for count in column]
-            for name, column in counts.items()
-            if name in ALWAYS or any(column)
+            kind: [f"{each[kind]:,}" for each in counts]
+            for kind in (counts[0] if counts else {})
+            if any(each[kind] for each in counts)
         }
         medians = [figures.median_confidence for figures in self.systems.values()]
         cells["median confidence"] = ["-" if each is None else f"{each:.2f}" for each in medians]
@@ -194,9 +205,6 @@ class Summary:
             "   ".join([f"{name:<6}", *map(str.rjust, line, widths)])
             for name, line in zip(["system", *self.systems], lines, strict=True)
         ]
-
-    def _counted(self, status: str) -> list[int]:
-        return [figures.statuses.get(status, 0) for figures in self.systems.values()]
 
     def _closing(self) -> list[str]:
         rate = self.rows / self.seconds if self.seconds else 0.0
@@ -234,4 +242,5 @@ def _together(figures: Sequence[SystemSummary]) -> SystemSummary:
     statuses = sum((Counter(each.statuses) for each in figures), Counter[str]())
     confidences = sum((Counter(each.confidences) for each in figures), Counter[int]())
     cost_usd = total(each.cost_usd for each in figures)
-    return SystemSummary(dict(statuses), cost_usd, dict(confidences))
+    bands = sum((Counter(each.bands) for each in figures), Counter[Band]())
+    return SystemSummary(dict(statuses), cost_usd, dict(confidences), dict(bands))

@@ -11,6 +11,7 @@ import pyarrow as pa
 from jinja2 import Environment
 
 from pipeline.answers import System
+from pipeline.bands import Band, band
 from pipeline.charts import Ranked, environment, ranking
 from pipeline.classification.summary import Summary
 from pipeline.money import plain
@@ -66,10 +67,17 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
+    system: System
     code: str | None
     title: str | None
     confidence: float | None
     status: str
+
+    @property
+    def band(self) -> Band | None:
+        """The band of the code; None without a code or if a person chose it."""
+        known = self.confidence is not None and self.status != "decided"
+        return band(self.system, self.confidence or 0.0) if known else None
 
     @property
     def share(self) -> float:
@@ -141,7 +149,10 @@ def _rows(
 ) -> Iterator[_Row]:
     first: list[dict[str, Any]] = table.slice(0, SHOWN).to_pylist()
     for place, (row, text) in enumerate(zip(first, texts, strict=False)):
-        cells = [_Cell(*(row[f"{prefix}{system}_{part}"] for part in PARTS)) for system in systems]
+        cells = [
+            _Cell(system, *(row[f"{prefix}{system}_{part}"] for part in PARTS))
+            for system in systems
+        ]
         yield _Row(place if labels is None else labels[place], text, cells)
 
 

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import TypeAlias, TypeVar
 
 from pipeline.answers import BatchAnswers, Matcher, System
+from pipeline.bands import Band, band
 from pipeline.classification.columns import new_columns
 from pipeline.classification.rollup import rolled_up
 from pipeline.classification.summary import SystemSummary
@@ -38,6 +39,7 @@ class Tally:
         statuses: for each system, the number of rows with each status.
         cost_usd: for each system, the sum of the known costs of rows, in US dollars.
         confidences: for each system, the number of best matches by their confidence in hundredths.
+        bands: for each system, the number of best matches in each band.
         to_check: rows to review: a system has no code for them, or an uncertain one.
     """
 
@@ -45,6 +47,7 @@ class Tally:
     statuses: dict[System, Counter[str]]
     cost_usd: dict[System, Decimal]
     confidences: dict[System, Counter[int]]
+    bands: dict[System, Counter[Band]]
     to_check: int = 0
 
     @property
@@ -52,7 +55,10 @@ class Tally:
         """The figures of each system."""
         return {
             system: SystemSummary(
-                dict(counts), self.cost_usd[system], dict(self.confidences[system])
+                dict(counts),
+                self.cost_usd[system],
+                dict(self.confidences[system]),
+                dict(self.bands[system]),
             )
             for system, counts in self.statuses.items()
         }
@@ -63,7 +69,8 @@ class Tally:
         names = tuple(systems)
         statuses: dict[System, Counter[str]] = {name: Counter() for name in names}
         confidences: dict[System, Counter[int]] = {name: Counter() for name in names}
-        return cls(0, statuses, dict.fromkeys(names, ZERO), confidences)
+        bands: dict[System, Counter[Band]] = {name: Counter() for name in names}
+        return cls(0, statuses, dict.fromkeys(names, ZERO), confidences, bands)
 
     def add(self, prefix: str, columns: Sequence[NewColumn], rows: int) -> None:
         """Count a batch by its new columns, whose names begin with a prefix."""
@@ -78,8 +85,9 @@ class Tally:
             self.cost_usd[system] = total([self.cost_usd[system], *spent])
             sure = values[f"{prefix}{system}_confidence"]
             both = zip(sure, statuses, strict=True)
-            known = (each for each, name in both if _is_known(each, name))
+            known = [each for each, name in both if _is_known(each, name)]
             self.confidences[system].update(round(100 * each) for each in known)
+            self.bands[system].update(band(system, each) for each in known)
         self.to_check += len(doubtful)
 
 

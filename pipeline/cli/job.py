@@ -162,15 +162,16 @@ def _sink(
 def _run(this: Job, finished: Finished) -> int:
     summary = classified(this)
     finished(summary, ())
-    options = this.options
+    options, settings = this.options, this.terms.settings
+    words = words_of(summary, settings, options.report)
     report(
         summary,
-        json.dumps(summary.to_dict()) if options.as_json else words_of(summary, options.report),
+        json.dumps(summary.to_dict()) if options.as_json else words,
         as_json=options.as_json,
         quiet=options.quiet,
         beside_the_table=options.to_standard_output,
     )
-    return exit_code(summary, this.terms.settings)
+    return exit_code(summary, settings)
 
 
 def classified(this: Job, progress: Progress | None = None) -> Summary:

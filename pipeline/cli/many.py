@@ -21,6 +21,7 @@ from pipeline.errors import SettingsError
 from pipeline.files.cloud import AnyPath, Storage
 from pipeline.money import plain, total
 from pipeline.quoting import listed
+from pipeline.settings import Settings
 
 __all__ = ["plan_all", "run_all"]
 
@@ -52,7 +53,7 @@ def run_all(options: RunOptions, finished: Finished = lambda *_: None) -> int:
     seconds = time.monotonic() - started
     whole = replace(combined(summaries), output=folder, seconds=seconds) if summaries else None
     finished(whole, _measured(found))
-    _report(found, len(files), whole, options)
+    _report(found, len(files), whole, options, terms.settings)
     return max((outcome.exit_code for outcome in found), key=severity)
 
 
@@ -139,7 +140,11 @@ def _check_consent(options: RunOptions, terms: Terms) -> None:
 
 
 def _report(
-    found: Sequence[Outcome], files: int, whole: Summary | None, options: RunOptions
+    found: Sequence[Outcome],
+    files: int,
+    whole: Summary | None,
+    options: RunOptions,
+    settings: Settings,
 ) -> None:
     """Print what became of all files."""
     counts = {name: sum(outcome.state == name for outcome in found) for name in WORDS}
@@ -147,7 +152,7 @@ def _report(
     each = [outcome.to_dict() for outcome in found]
     figures = {**counts, "summary": whole and whole.to_dict(), "files": each}
     words = [f"{count:,} {WORDS[name]}" for name, count in counts.items() if count]
-    lines = [words_of(whole)] if whole else []
+    lines = [words_of(whole, settings)] if whole else []
     lines += [f"{o.file.path}: {o.error.message}" for o in found if o.error]
     lines.append(f"{files:,} file{'' if files == 1 else 's'}: {', '.join(words)}")
     text = json.dumps(figures) if options.as_json else "\n".join(lines)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
+from pipeline.bands import BANDS, Band
 from pipeline.codes import CodeTable, normalized
 from pipeline.codes.levels import LEVELS, cut, full_code, level
 from pipeline.engine.model.calibration import BINS, calibration_error
@@ -52,6 +53,7 @@ def figures(scores: Scores, table: CodeTable) -> Figures:
         statuses=dict(scores.statuses.most_common()),
         answer_levels=_answer_levels(scores),
         depths=[DepthFigures(depth, _top(found)) for depth, found in ranks.items()],
+        bands=_bands(scores, ranks[STATED]),
         calibration_error=calibration_error(confidence, right),
         odd_confidences=scores.odd_confidences,
         bins=_bins(confidence, right),
@@ -92,6 +94,14 @@ def _answer_levels(scores: Scores) -> dict[str, int]:
 
 def _top(ranks: _Ranks) -> dict[int, Share]:
     return {top: Share(int(((ranks > 0) & (ranks <= top)).sum()), len(ranks)) for top in TOPS}
+
+
+def _bands(scores: Scores, ranks: _Ranks) -> dict[Band, Share]:
+    found: dict[Band, list[bool]] = {each: [] for each in BANDS}
+    for name, right in zip(scores.bands, (ranks == 1).tolist(), strict=True):
+        if name:
+            found[name].append(right)
+    return {each: Share(sum(rights), len(rights)) for each, rights in found.items()}
 
 
 def _bins(confidence: _Floats, right: _Bools) -> list[Bin]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from pipeline.bands import Band
 from pipeline.evaluation.labels import STATED, Depth
 
 __all__ = [
@@ -176,6 +177,7 @@ class Figures:
         statuses: how many rows have each status, as in the output of ``run``.
         answer_levels: how many of the best codes are of each level, from the top.
         depths: from the full code up to the first level.
+        bands: how many best codes in each band are right as far as the label states.
         calibration_error: expected calibration error of the best code, over ten bins.
         odd_confidences: best codes whose confidence is no fraction from 0 to 1.
         bins: the tenths of the scale of confidence.
@@ -191,6 +193,7 @@ class Figures:
     statuses: Mapping[str, int]
     answer_levels: Mapping[str, int]
     depths: Sequence[DepthFigures]
+    bands: Mapping[Band, Share]
     calibration_error: float
     odd_confidences: int
     bins: Sequence[Bin]

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from sys import intern
+from typing import Literal
 
 from pipeline.answers import Answer, Matched, System
+from pipeline.bands import Band, band
 from pipeline.classification.columns import status
 from pipeline.codes import normalized
 from pipeline.evaluation.labels import Depth, depths
@@ -26,6 +28,7 @@ class Scores:
         ranks: for each depth the rank of the first match that is right to that depth, from 1; 0
             where none of the first ten is.
         confidence: of the best match, from 0 to 1; 0 without one.
+        bands: the band of the best match; "" without one.
         odd_confidences: best matches whose confidence is no fraction; it is clipped to 0 or 1.
         statuses: how many rows have each status, as in the output of ``run``.
         labels: the code that the table states.
@@ -38,6 +41,7 @@ class Scores:
     system: System
     ranks: dict[Depth, array[int]] = field(init=False)
     confidence: array[float] = field(default_factory=lambda: array("d"))
+    bands: list[Band | Literal[""]] = field(default_factory=list)
     odd_confidences: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     labels: list[str] = field(default_factory=list)
@@ -71,6 +75,7 @@ class Scores:
         for depth, ranks in self.ranks.items():
             ranks.append(depth.rank(self.system, label, codes))
         confidence = matches[0].confidence if matches else 0.0
+        self.bands.append(band(self.system, confidence) if matches else "")
         self.odd_confidences += not 0.0 <= confidence <= 1.0
         self.confidence.append(min(1.0, max(0.0, confidence)))
         self.best.append(intern(codes[0]) if codes else "")

@@ -159,6 +159,13 @@ def _confidence(subject: Evaluated) -> Iterator[str]:
     header = ["of the most confident", *(f"{percent_} %" for percent_ in SURE)]
     right = ["right first", *(percent(curve[percent_].value) for percent_ in SURE)]
     yield from aligned(header, [right], numbers=len(SURE))
+    cells = [
+        [name, percent(share.value) if share.rows else "-", within(share), f"{share.rows:,}"]
+        for name, share in figures.bands.items()
+    ]
+    yield ""
+    header = ["band", "right as far as stated", "95 % interval", "rows"]
+    yield from aligned(header, cells, numbers=3)
     yield f"confidence is off by {figures.calibration_error:.3f} (expected calibration error)"
     worst = figures.worst_source
     if worst is not None:

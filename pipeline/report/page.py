@@ -12,6 +12,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from pipeline.answers import System, chance
+from pipeline.bands import BANDS, LIKELY, MEASURED
 from pipeline.charts import (
     Curve,
     CurvePoint,
@@ -39,9 +40,6 @@ MARK = "<!-- a report by tender-pipeline -->"
 MOST_FIELDS = 10
 """Fields of a system that the chart shows."""
 
-SURE = 0.8
-"""The confidence from which a code is called sure: eight in ten are right."""
-
 FEWEST = 10
 """Rows that a point of the curve stands for, at least."""
 
@@ -58,7 +56,7 @@ REMEDIES = {
 }
 OTHER_REMEDY = "Run the same command again; with --retry-failed if the failure is lasting."
 
-KINDS = ("decided", "sure", "likely", "doubtful", "no match", "failed")
+KINDS = ("decided", *BANDS, "none", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +105,8 @@ def page(
             manifest=manifest,
             systems=[_system(*each, calibrated) for each in collected.systems.items()],
             kinds=_kinds(collected),
+            measured=MEASURED if calibrated and collected.settings.measured else {},
+            likely=LIKELY,
             settled=SETTLED,
             failures=list(_failures(collected)),
             changes=list(_changes(manifest, previous)) if previous else [],
@@ -125,14 +125,10 @@ def _kinds(collected: Collected) -> list[str]:
 
 def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
     statuses = figures.statuses
-    certain = sum(rows for place, rows in figures.confidences.items() if place >= SURE * BINS)
-    certain = min(certain, statuses["ok"])
-    kinds = {
+    kinds: dict[str, int] = {
         "decided": statuses["decided"],
-        "sure": certain,
-        "likely": statuses["ok"] - certain,
-        "doubtful": statuses["review"],
-        "no match": statuses["no_match"],
+        **{str(band): figures.bands[band] for band in BANDS},
+        "none": statuses["no_match"],
         "failed": sum(rows for kind, rows in statuses.items() if kind not in NOT_FAILED),
     }
     answered = figures.confidences.total()

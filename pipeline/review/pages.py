@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from pipeline.answers import chance
+from pipeline.bands import band
 from pipeline.charts import environment
 from pipeline.codes import find_code, load
 from pipeline.codes.levels import full_code
@@ -172,7 +173,7 @@ class Pages:
 def _templates() -> Environment:
     templates = environment("pipeline.review")
     templates.filters["count"] = count
-    templates.globals |= {"static": STATIC.address, "pieces": _pieces, "sure": _sure}
+    templates.globals |= {"static": STATIC.address, "pieces": _pieces, "sure": _sure, "band": band}
     return templates
 
 

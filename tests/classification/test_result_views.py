@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -180,6 +181,8 @@ def test_a_notebook_shows_the_first_rows_safely() -> None:
     assert "&lt;b&gt;&amp;&lt;/b&gt;" in html
     assert html.count("Snow clearing") == 2  # of the first ten rows
     assert "no match" in html
+    assert re.search(r"<b>CPV</b> 5 \w+, 5 doubtful, 5 none, 5 empty</p>", html)
+    assert re.search(r"0\.\d\d doubtful</span>", html)
 
 
 def test_a_notebook_shows_labels_of_a_frame_and_the_place_of_a_file(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.classification.summary import Summary, SystemSummary, combined
 from pipeline.paid.result import Paid, Parked
 
 SUMMARY = Summary(
@@ -18,6 +18,7 @@ SUMMARY = Summary(
             {"ok": 1200, "empty": 30, "TIMEOUT": 3, "VALIDATION_ERROR": 1},
             Decimal("0.10499999"),
             {20: 500, 30: 200, 95: 500},
+            {"sure": 500, "doubtful": 700},
         )
     },
     cost_usd=Decimal("0.10499999"),
@@ -34,9 +35,9 @@ def test_every_error_type_counts_as_failed() -> None:
 
 def test_the_text_has_the_figures_of_each_system_the_total_and_the_output() -> None:
     header, cpv, *rest = str(SUMMARY).splitlines()
-    names = ["system", "ok", "review", "empty", "failed", "median confidence", "USD"]
+    names = ["system", "sure", "doubtful", "empty", "failed", "median confidence", "USD"]
     assert re.split("  +", header) == names
-    assert cpv.split() == ["cpv", "1,200", "0", "30", "4", "0.30", "0.10499999"]
+    assert cpv.split() == ["cpv", "500", "700", "30", "4", "0.30", "0.10499999"]
     assert len(header) == len(cpv) <= 80
     assert rest == [
         "1,234 rows in 2.0 s (617 rows/s), 0.10499999 USD",
@@ -48,7 +49,9 @@ def test_the_text_has_the_figures_of_each_system_the_total_and_the_output() -> N
 def test_on_a_narrow_terminal_each_system_has_a_line_instead_of_columns() -> None:
     assert SUMMARY.text(80) == str(SUMMARY)
     cpv, *rest = SUMMARY.text(60).splitlines()
-    assert cpv == "cpv: 1,200 ok, 30 empty, 4 failed, median confidence 0.30, 0.10499999 USD"
+    assert cpv == (
+        "cpv: 500 sure, 700 doubtful, 30 empty, 4 failed, median confidence 0.30, 0.10499999 USD"
+    )
     assert rest == str(SUMMARY).splitlines()[-3:]
 
 
@@ -59,13 +62,13 @@ def test_a_long_amount_does_not_run_into_the_count_before_it() -> None:
 
 
 def test_columns_without_a_row_are_left_out_and_so_are_costs_if_nothing_was_bought() -> None:
-    free = SystemSummary({"ok": 2, "no_match": 1}, Decimal(0), {25: 2})
-    none = SystemSummary({"ok": 3}, Decimal(0))
+    free = SystemSummary({"ok": 2, "no_match": 1}, Decimal(0), {25: 2}, {"likely": 2})
+    none = SystemSummary({"decided": 3}, Decimal(0))
     summary = replace(SUMMARY, systems={"cpv": free, "psc": none}, cost_usd=Decimal(0))
     header, cpv, psc, *_ = str(summary).splitlines()
-    assert re.split("  +", header) == ["system", "ok", "review", "no match", "median confidence"]
-    assert cpv.split() == ["cpv", "2", "0", "1", "0.25"]
-    assert psc.split() == ["psc", "3", "0", "0", "-"]
+    assert re.split("  +", header) == ["system", "likely", "none", "decided", "median confidence"]
+    assert cpv.split() == ["cpv", "2", "1", "0", "0.25"]
+    assert psc.split() == ["psc", "0", "0", "3", "-"]
 
 
 @pytest.mark.parametrize(
@@ -115,6 +118,15 @@ def test_as_many_as_are_allowed_are_not_too_many() -> None:
     assert replace(SUMMARY, systems={"cpv": half}).too_few_matches(0.5) is None
 
 
+def test_the_bands_of_several_jobs_are_added() -> None:
+    again = combined([SUMMARY, SUMMARY]).systems["cpv"]
+    assert again.bands == {"sure": 1000, "doubtful": 1400}
+
+
+def test_notes_are_right_below_the_table() -> None:
+    assert SUMMARY.text(notes=["a note"]).splitlines()[2] == "a note"
+
+
 def test_a_job_that_took_no_time_has_a_summary() -> None:
     assert "0 rows" in str(Summary(0, {}, Decimal(0), 0.0))
 
@@ -145,12 +157,13 @@ def test_a_parked_run_says_what_was_paid_why_it_parked_and_what_there_is() -> No
 
 
 def test_a_table_so_far_counts_pending_rows_apart_from_failed_ones() -> None:
-    figures = SystemSummary({"ok": 7, "pending": 5, "TIMEOUT": 1}, PAID.confirmed_usd)
+    statuses = {"ok": 7, "pending": 5, "TIMEOUT": 1}
+    figures = SystemSummary(statuses, PAID.confirmed_usd, bands={"likely": 7})
     place = Path("outputs/tenders.classified.partial.csv")
     summary = Summary(13, {"cpv": figures}, PAID.confirmed_usd, 1.0, place, 0, PAID, PARKED)
     header, cpv, *rest = str(summary).splitlines()
-    assert header.split()[1:5] == ["ok", "review", "pending", "failed"]
-    assert cpv.split() == ["cpv", "7", "0", "5", "1", "-", "0.0007"]
+    assert header.split()[1:5] == ["likely", "pending", "failed", "median"]
+    assert cpv.split() == ["cpv", "7", "5", "1", "-", "0.0007"]
     assert f"output so far: {place}" in rest
     assert rest[-2:] == str(PARKED).splitlines()
     assert summary.failed == 1

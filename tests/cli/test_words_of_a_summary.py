@@ -11,27 +11,77 @@ import pytest
 
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.cli.output.run import words_of
-from pipeline.paid.result import Parked
+from pipeline.files.cloud import CloudPath
+from pipeline.paid.result import Paid, Parked
+from pipeline.settings import Settings
 from tests.cli.test_console import Terminal
 
-FIGURES = SystemSummary({"ok": 4, "review": 12, "empty": 1}, Decimal(0), {14: 16})
+FIGURES = SystemSummary(
+    {"ok": 4, "review": 12, "empty": 1},
+    Decimal(0),
+    {14: 16},
+    {"sure": 1, "likely": 3, "doubtful": 12},
+)
+PAID = Paid(16, Decimal("0.0016"), Decimal(0), 0, 0, Decimal(0))
 SUMMARY = Summary(17, {"cpv": FIGURES}, Decimal(0), 1.0, Path("out.csv"), to_check=12)
+SETTINGS = Settings()
+IN_TESTS = "right in tests: 9 in 10 sure, 6 in 10 likely, 2 to 3 in 10 doubtful codes"
+UNKNOWN = Settings(engine="lexical")
+"""Of the titles alone, nobody has measured how often they are right."""
 
 
 def test_it_ends_with_what_to_do_next() -> None:
-    last = words_of(SUMMARY).splitlines()[-1]
-    assert last == "to check: 12 rows have a status that is not ok; --report FILE.html shows them"
-    assert words_of(SUMMARY, Path("r.html")).endswith("a status that is not ok; r.html shows them")
-    assert "to check: 1 row has" in words_of(replace(SUMMARY, to_check=1))
-    assert words_of(replace(SUMMARY, to_check=0)) == str(SUMMARY)
+    assert words_of(SUMMARY, SETTINGS).splitlines()[-2:] == [
+        "to check: 12 of 17 rows",
+        "next: tender-pipeline review out.csv",
+    ]
+    spaced = replace(SUMMARY, output=Path("my out.csv"))
+    assert words_of(spaced, SETTINGS).endswith("next: tender-pipeline review 'my out.csv'")
+    assert words_of(replace(SUMMARY, to_check=0), UNKNOWN) == str(SUMMARY)
+    shown = words_of(SUMMARY, SETTINGS, Path("r.html"))
+    assert "to check: 12 of 17 rows; r.html shows them" in shown
     parked = replace(SUMMARY, parked=Parked(5, "No money.", "Top it up."))
-    assert words_of(parked) == str(parked)  # what to do is to continue
+    assert words_of(parked, UNKNOWN) == str(parked)  # what to do is to continue
+
+
+@pytest.mark.parametrize("output", [None, CloudPath("s3", "bucket", "out.csv")])
+def test_a_review_is_suggested_for_files_only(output: CloudPath | None) -> None:
+    last = words_of(replace(SUMMARY, output=output), SETTINGS).splitlines()[-1]
+    assert last == "to check: 12 of 17 rows"
+
+
+def test_of_several_files_each_has_a_review(tmp_path: Path) -> None:
+    last = words_of(replace(SUMMARY, output=tmp_path), UNKNOWN).splitlines()[-1]
+    assert last == f"next: tender-pipeline review FILE, for each file in {tmp_path}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "paid", "said"),
+    [
+        (
+            SETTINGS,
+            None,
+            IN_TESTS,
+        ),
+        (UNKNOWN, None, ""),
+        (Settings(roll_up=0.8), None, ""),
+        (Settings(models={"my-cpv": "0" * 64}), None, ""),
+        (SETTINGS, PAID, "sure, likely, doubtful: by the confidence that the service states"),
+    ],
+)
+def test_below_the_table_it_says_what_the_words_in_it_mean(
+    settings: Settings, paid: Paid | None, said: str
+) -> None:
+    line = words_of(replace(SUMMARY, paid=paid), settings).splitlines()[2]
+    assert line == (said or "17 rows in 1.0 s (17 rows/s), 0 USD")
+    nothing = replace(SUMMARY, paid=paid, systems={"cpv": replace(FIGURES, bands={})})
+    assert said not in words_of(nothing, settings).splitlines()
 
 
 @pytest.mark.parametrize(("columns", "table"), [("80", True), ("40", False)])
 def test_it_fits_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: str, table: bool) -> None:
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("COLUMNS", columns)
-    lines = words_of(SUMMARY).splitlines()
+    lines = words_of(SUMMARY, SETTINGS).splitlines()
     assert max(map(len, lines)) <= int(columns)
-    assert lines[0].startswith("system   ok" if table else "cpv: 4 ok, 12 review, 1 empty")
+    assert lines[0].startswith("system   sure" if table else "cpv: 1 sure, 3 likely")

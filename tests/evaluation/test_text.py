@@ -42,6 +42,19 @@ def test_two_subjects_are_printed_with_their_difference_first() -> None:
     assert sum(line in ("A: embedded engine", "B: model mine") for line in lines) == 4
 
 
+def test_it_says_how_many_codes_of_each_band_are_right_as_far_as_stated() -> None:
+    right, wrong = (0.9, 0.5, 0.1), (0.95, 0.2, 85.0)  # nothing is known of a confidence of 85
+    answers = [answer("45233140", confidence=each) for each in right]
+    answers += [answer("39000000", confidence=each) for each in wrong]
+    found = evaluation(("engine", scored(answers, ["45000000"] * len(answers))))
+    lines = [line.split() for line in str(found).splitlines()]
+    for band, share, rows in (("sure", "50.0", "2"), ("likely", "100.0", "1")):
+        (line,) = (line for line in lines if line[:1] == [band])
+        assert (line[1], line[-1]) == (share, rows)
+    bands = json.loads(found.to_json())["subjects"][0]["bands"]
+    assert (bands["doubtful"]["hits"], bands["doubtful"]["share"]) == (1, 1 / 3)
+
+
 def test_no_control_character_of_a_title_reaches_the_terminal() -> None:
     scores = scored([answer("98999999")], ["45000000"])
     scores.titles["98999999"] = "red \x1b[31m\nalert"

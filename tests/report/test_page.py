@@ -76,6 +76,17 @@ def test_it_says_how_many_rows_need_a_look_and_what_to_do_about_failures() -> No
     assert found and int(found[1]) == pytest.approx(74, abs=1)  # 22 / 30 and half a bin
 
 
+def test_it_says_in_words_what_the_codes_are_worth_and_what_the_words_mean() -> None:
+    text = reported(SOME)
+    cells = text.split('<th scope="row">CPV</th>')[1].split("</tr>")[0]
+    shown = [int(each) for each in re.findall(r'<td class="n">(\d+)</td>', cells)]
+    assert shown == [6, 15, 9, 1, 1]  # sure, likely, doubtful, none, failed
+    assert "Likely: of 29 % (CPV) or more." in text
+    assert "In tests, 9 in 10 sure codes were right, 6 in 10 likely" in text
+    paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
+    assert "In tests" not in reported(SOME, paid=paid)
+
+
 def test_texts_and_titles_from_elsewhere_are_shown_safely_and_cut() -> None:
     text = reported({HOSTILE: matched(0.1, "<b>1", HOSTILE)})
     check_complete(text)
@@ -88,7 +99,7 @@ def test_texts_and_titles_from_elsewhere_are_shown_safely_and_cut() -> None:
 def test_a_table_without_rows_and_one_without_doubts_have_a_page() -> None:
     check_complete(reported({}))
     assert "The table has no rows." in reported({})
-    assert "The only row has codes that are sure enough." in reported({"road": matched(0.9)})
+    assert "The only row needs no look." in reported({"road": matched(0.9)})
 
 
 def test_paid_answers_are_not_said_to_be_calibrated_and_their_cost_is_exact() -> None:

@@ -21,7 +21,7 @@ async def test_the_texts_that_need_a_look_come_once_each_with_their_candidates(s
     await sitting.start()
     assert sitting.text == SPRUCE
     assert "0 of 3 texts decided" in sitting.page.text
-    assert "Row 2 and 1 more row." in sitting.page.text
+    assert "Row 2 and 1 more row. The best match is doubtful." in sitting.page.text
     assert len(sitting.codes) == len(set(sitting.codes)) == 9
     best = next(each for each in sitting.page.each("button") if "autofocus" in each.attributes)
     assert best.attributes["value"] == sitting.codes[0]
@@ -179,6 +179,8 @@ async def test_blind_neither_selects_nor_ranks_nor_marks(sit: Open) -> None:
     focused = [each.tag for each in sitting.page.each("*") if "autofocus" in each.attributes]
     assert focused == ["h1"]
     assert "/accept" not in sitting.response.text
+    assert "Its code needs a look." in sitting.page.text
+    assert "doubtful" not in sitting.page.text
     await sitting.choose(sitting.codes[0])
     assert sitting.decisions[0].blind
 

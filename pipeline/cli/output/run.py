@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 
 import click
 
+from pipeline.bands import BANDS, MEASURED
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import columns, complain, wrapped
 from pipeline.cli.output.console import say
@@ -52,20 +55,40 @@ def report(
             log.warning("%s", error.message)
 
 
-def words_of(summary: Summary, page: Path | None = None) -> str:
+def words_of(summary: Summary, settings: Settings, page: Path | None = None) -> str:
     """Return a summary for people, as wide as their terminal, with what to do next.
 
     Args:
         summary: the summary.
-        page: the report of the run; None if there is none.
+        settings: the settings of the job.
+        page: the report of the run, if there is one.
     """
-    text = summary.text(columns(sys.stdout))
-    if summary.to_check and summary.parked is None:
-        rows = "1 row has" if summary.to_check == 1 else f"{summary.to_check:,} rows have"
-        text += (
-            f"\nto check: {rows} a status that is not ok; {page or '--report FILE.html'} shows them"
-        )
-    return wrapped(text, sys.stdout)
+    text = summary.text(columns(sys.stdout), [*_worth(summary, settings)])
+    return wrapped("\n".join([text, *_next(summary, page)]), sys.stdout)
+
+
+def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
+    """Yield what the bands mean, if that is known of what answered."""
+    if not any(any(figures.bands.values()) for figures in summary.systems.values()):
+        return
+    if summary.paid:
+        yield "sure, likely, doubtful: by the confidence that the service states"
+    elif settings.measured:
+        right = [f"{MEASURED[band]} {band}" for band in BANDS]
+        yield f"right in tests: {', '.join(right)} codes"
+
+
+def _next(summary: Summary, page: Path | None) -> Iterator[str]:
+    """Yield how many rows need a look, and the command that shows them."""
+    if not summary.to_check or summary.parked:
+        return
+    shown = f"; {page} shows them" if page else ""
+    yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{shown}"
+    output = summary.output
+    if isinstance(output, Path):  # a review reads files only
+        several = output.is_dir()
+        place = "FILE" if several else quote(str(output))
+        yield f"next: tender-pipeline review {place}" + f", for each file in {output}" * several
 
 
 def exit_code(summary: Summary, settings: Settings) -> int:

@@ -1,4 +1,4 @@
-"""What the page to try the service shows of a match: its title, its place in the tree, a doubt."""
+"""What the page to try the service shows of a match: its title, its place in the tree, its band."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pipeline.answers import Match, System
+from pipeline.bands import Band, band
 from pipeline.codes import load, titles_in
 from pipeline.codes.levels import stem
-from pipeline.settings import SURE
 
 __all__ = ["ShownMatch", "shown"]
 
@@ -22,7 +22,7 @@ class ShownMatch:
         title: its title, in the language asked for if there is one.
         language: the language of the title.
         confidence: how sure the matcher is.
-        doubtful: whether codes of this confidence are often wrong.
+        band: what a code of this confidence is worth.
         path: the significant digits of the codes above it and of its own; "" at the top.
     """
 
@@ -30,7 +30,7 @@ class ShownMatch:
     title: str
     language: str
     confidence: float
-    doubtful: bool
+    band: Band
     path: str
 
 
@@ -44,7 +44,7 @@ def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[S
             title or match.title,
             language if title else "en",
             match.confidence,
-            match.confidence < SURE[system],
+            band(system, match.confidence),
             _path(system, match.code),
         )
 

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.bands import MEASURED
 from pipeline.languages import LANGUAGES
 from pipeline.money import total
 from pipeline.service.accounts import Holder
@@ -124,4 +125,5 @@ def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] 
         balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
         demo_rate=site.terms.demo_rate,
         max_characters=MAX_CHARACTERS,
+        measured=MEASURED,
     )
