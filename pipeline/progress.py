@@ -39,7 +39,9 @@ Advance: TypeAlias = Callable[[int], None]
 Progress: TypeAlias = Callable[[int], AbstractContextManager[Advance]]
 """Opens a display for a number of rows, or of calls to buy. Write your own to this type."""
 
-BAR_FORMATS: dict[Unit, str] = {"calls": "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"}
+BAR_FORMATS: dict[Unit, str] = {
+    "calls": "{l_bar}{bar}| {n_fmt}/{total_fmt} calls [{elapsed}{postfix}]"
+}
 """Bars without tqdm's rate: the notes of a purchase have the time left at the rate limit."""
 
 MOMENT = 1.0

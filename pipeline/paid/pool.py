@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from pipeline.errors import PipelineError
 from pipeline.money import ZERO
 from pipeline.paid import parking
 from pipeline.paid.backoff import BackOffs
+from pipeline.paid.bought import Bought, Order
 from pipeline.paid.budget import MAX_PRICE, Budget
 from pipeline.paid.client.replies import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
@@ -24,7 +24,7 @@ from pipeline.paid.result import Parked
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client
 
-__all__ = ["FAILURES_IN_A_ROW", "Bought", "Order", "Pool"]
+__all__ = ["FAILURES_IN_A_ROW", "Pool"]
 
 TRIES = 5
 """How often a call that was certainly not billed is sent before it fails for this run."""
@@ -37,31 +37,6 @@ MOST_REFUSALS = 10
 
 LONGEST_PAUSE = 3600.0
 """Seconds: a run without ``wait`` parks if the service asks for a longer pause."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A call to buy; it is not sent again after ``losses`` lost answers in this run."""
-
-    call: Call
-    losses: int
-
-
-@dataclass(slots=True)
-class Bought:
-    """What a run has done so far.
-
-    Attributes:
-        calls: calls that have ended.
-        refusals: attempts refused for the rate limit.
-        failures: how many of the latest attempts in a row failed for another reason.
-        detail: the error message of the last of these, from the service or the network.
-    """
-
-    calls: int = 0
-    refusals: int = 0
-    failures: int = 0
-    detail: str = ""
 
 
 class Pool:
@@ -152,6 +127,7 @@ class Pool:
             while not self.parked:
                 order = next(orders, None)
                 if order is None:
+                    self.bought.all_begun()
                     return
                 await self._buy(order)
         except PipelineError as error:
@@ -159,6 +135,7 @@ class Pool:
             self.park(Parked(error.exit_code, error.message, error.hint))
 
     async def _buy(self, order: Order) -> None:
+        self.bought.begin(order)
         again = lost = refused = 0
         since = datetime.now().astimezone()
         while not self.parked:
@@ -186,7 +163,7 @@ class Pool:
         else:
             return
         self._remaining -= 1
-        self.bought.calls += 1
+        self.bought.end(order)
 
     async def _attempt(self, call: Call) -> Judgement | None:
         """Send a call once and judge the result; None if the run stops before it is sent."""

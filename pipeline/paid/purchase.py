@@ -11,6 +11,7 @@ from pipeline.answers import System
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.interruption import Interruption
+from pipeline.paid.bought import Order
 from pipeline.paid.budget import TYPICAL_LOW, dearest, over
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import (
@@ -27,7 +28,7 @@ from pipeline.paid.ledger import (
 )
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import price_too_high
-from pipeline.paid.pool import LONGEST_PAUSE, Order, Pool
+from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import (
     allowances,
@@ -84,6 +85,7 @@ class Purchase:
         self._confirm = confirm
         self._interruption = interruption or Interruption()
         self._settings = settings
+        self._rows = 0
         self.base_url = service.base_url
         with ExitStack() as opened:
             if not plan_only:
@@ -129,17 +131,17 @@ class Purchase:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run
         noted = set[bytes]()  # texts need not be noted twice, except to save memory
-        first = 0
+        self._rows = 0
         for batch in batches:
             rows: dict[bytes, int] = {}
-            for row, text in enumerate(batch.texts, start=first):
+            for row, text in enumerate(batch.texts, start=self._rows):
                 if text and (digest := text_digest(text)) not in noted:
                     rows.setdefault(digest, row)
             self._job.note_rows([*self._needed(rows)])
             if len(noted) > MOST_NOTED:
                 noted.clear()
             noted |= rows.keys()
-            first += len(batch.texts)
+            self._rows += len(batch.texts)
             yield batch
 
     def _needed(self, rows: Mapping[bytes, int]) -> Iterator[tuple[System, bytes, int]]:
@@ -178,8 +180,7 @@ class Purchase:
             Why it stopped before its end, if it did.
 
         Raises:
-            LedgerError: another run buys with this key or for this ledger, or the ledger cannot
-                be written.
+            LedgerError: another run buys with this key or ledger, or it cannot be written.
         """
         if not estimate.to_buy:
             return None
@@ -237,12 +238,7 @@ class Purchase:
             self._job.delete()
 
     async def _bought(
-        self,
-        orders: Iterator[Order],
-        to_buy: int,
-        advance: Count,
-        brake: Brake,
-        reserve: Reserve,
+        self, orders: Iterator[Order], to_buy: int, advance: Count, brake: Brake, reserve: Reserve
     ) -> Parked | None:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
 
@@ -269,7 +265,7 @@ class Purchase:
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
             )
             with brake.watching(pool, service.max_duration):
-                async with shown_while(pool, throttle, budget, advance):
+                async with shown_while(pool, throttle, budget, self._rows, advance):
                     await pool.run(orders, service.workers)
         return pool.parked
 
@@ -284,7 +280,7 @@ class Purchase:
                 digest = text_digest(text)
                 for system, losses in wanted.items():
                     if (digest, row) in losses:
-                        yield Order(Call(system, text), losses[digest, row])
+                        yield Order(Call(system, text), losses[digest, row], row)
             first += len(batch.texts)
 
     def _wanted(self, system: System, texts: Iterable[str]) -> dict[tuple[bytes, int], int]:

@@ -32,9 +32,17 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def shown_while(
-    pool: Pool, throttle: Throttle, budget: Budget, advance: Callable[[int, str], None]
+    pool: Pool, throttle: Throttle, budget: Budget, rows: int, advance: Callable[[int, str], None]
 ) -> AsyncIterator[None]:
-    """Report the progress of a pool, with its throttle and budget, while a block runs."""
+    """Report the progress of a pool, with its throttle and budget, while a block runs.
+
+    Args:
+        pool: buys the calls.
+        throttle: keeps its rate limit.
+        budget: keeps its cost limit.
+        rows: how many rows the table has.
+        advance: receives how many more calls have ended, and a note.
+    """
     shown = 0
     down = False
     clock = asyncio.get_running_loop().time
@@ -47,7 +55,8 @@ async def shown_while(
             _log(pool, down)
         ended = pool.bought.calls
         per_minute = 60 * ended / max(SECONDS_BETWEEN_NOTES, clock() - begun)
-        advance(ended - shown, _note(pool, throttle, budget, per_minute))
+        whole = f"{min(rows, pool.bought.rows):,} of {rows:,} rows"
+        advance(ended - shown, f"{whole}, {_note(pool, throttle, budget, per_minute)}")
         shown = ended
 
     async def keep_showing() -> None:

@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 from pipeline.answers import System
 from pipeline.money import ZERO, plain, total
 from pipeline.paid import backoff
+from pipeline.paid.bought import Order
 from pipeline.paid.budget import MAX_PRICE, TYPICAL_HIGH, TYPICAL_LOW, Budget, dearest
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Call, Job, Journal, Ledger, text_digest
-from pipeline.paid.pool import MOST_REFUSALS, TRIES, Order, Pool
+from pipeline.paid.pool import MOST_REFUSALS, TRIES, Pool
 from pipeline.paid.result import Parked
 from pipeline.rate import Rate
 from tests.paid.client.virtual_time import VirtualTimeLoop
@@ -115,11 +116,11 @@ def _failure(error: str) -> bytes:
 
 def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[Order]:
     """Yield what is still to be bought, as a purchase does."""
-    for text in dict.fromkeys(texts):
+    for row, text in enumerate(dict.fromkeys(texts)):
         digest = text_digest(text)
         losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
         if losses > 0 and not job.owned("cpv", [digest]):
-            yield Order(Call("cpv", text), losses)
+            yield Order(Call("cpv", text), losses, row)
 
 
 def buy(
@@ -164,7 +165,7 @@ def job(tmp_path: Path) -> Iterator[Job]:
 
 
 def numbered(count: int) -> list[Order]:
-    return [Order(Call("cpv", f"text {number}"), 2) for number in range(count)]
+    return [Order(Call("cpv", f"text {number}"), 2, number) for number in range(count)]
 
 
 @settings(max_examples=60)
@@ -210,7 +211,7 @@ def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
 @pytest.mark.parametrize(("most", "sent"), [(1, 1), (2, 2)])
 def test_a_lost_answer_is_asked_for_once_more_or_held(job: Job, most: int, sent: int) -> None:
     server = ModelServer(["detailed", "lost", "lost", "lost"])
-    wanted = [Order(Call("cpv", "first"), most), Order(Call("cpv", "lost"), most)]
+    wanted = [Order(Call("cpv", "first"), most, 0), Order(Call("cpv", "lost"), most, 1)]
     assert buy(server, job, wanted).parked is None
     assert len(server.asked) == 1 + sent
 

@@ -6,17 +6,19 @@ import asyncio
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import accumulate
 from typing import cast
 
 import pytest
 
 from pipeline.answers import System
 from pipeline.paid import backoff
+from pipeline.paid.bought import Bought, Order
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import NotSent, Reply
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import Job, Journal
+from pipeline.paid.ledger import Call, Job, Journal
 from pipeline.paid.pool import Pool
 from pipeline.paid.tracking import shown_while
 from pipeline.rate import AUTHENTICATED, Rate
@@ -68,7 +70,7 @@ def buy(
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.stop_for_time, stop_after)
-        async with shown_while(pool, throttle, budget, display.advance):
+        async with shown_while(pool, throttle, budget, calls, display.advance):
             await pool.run(iter(numbered(calls)), 8)
         return display, asyncio.get_running_loop().time()
 
@@ -105,6 +107,32 @@ def test_all_calls_are_counted_and_the_last_note_has_no_time_left(job: Job) -> N
     assert "left" in display.notes[-3]
 
 
+def test_the_rows_without_a_call_left_are_counted(job: Job) -> None:
+    display, _ = buy(ModelServer([]), job, 150)
+    rows = [int(note.split(" of 150 rows, ")[0]) for note in display.notes]
+    assert rows == sorted(rows)
+    assert rows[-1] == 150
+    calls = [*accumulate(calls for _, calls, _ in display.told)]
+    assert all(row <= ended for row, ended in zip(rows, calls, strict=True))
+
+
+def test_a_row_counts_when_it_and_all_rows_before_it_have_no_call_left() -> None:
+    bought = Bought()
+    first, second, third = (Order(Call("cpv", str(row)), 1, row) for row in (2, 2, 7))
+    assert bought.rows == 0
+    bought.begin(first)
+    assert bought.rows == 2  # the rows before it have no call to buy
+    bought.begin(second)
+    bought.begin(third)
+    bought.end(third)
+    bought.end(first)
+    assert (bought.rows, bought.calls) == (2, 2)
+    bought.end(second)
+    assert bought.rows == 7  # of row 7, another call may come
+    bought.all_begun()
+    assert min(bought.rows, 9) == 9
+
+
 def test_a_pause_that_the_service_asks_for_is_counted_down(job: Job) -> None:
     display, _ = buy(ModelServer(["detailed", "wait 9999"]), job, 5, stop_after=100)
     waiting = [note for note in display.notes if "asked to wait" in note]
@@ -121,7 +149,7 @@ class Down(ModelServer):
 
 
 DOWN = re.compile(
-    r"0 USD, service down, next try in (\d+) s: \d+ failures in a row: "
+    r"\d of 5 rows, 0 USD, service down, next try in (\d+) s: \d+ failures in a row: "
     r"ConnectionRefusedError: Connection refused"
 )
 
@@ -147,7 +175,8 @@ def test_the_first_failures_show_the_next_try_too(
 ) -> None:
     monkeypatch.setattr(backoff, "FIRST_BACKOFF", 8.0)
     display, _ = buy(Down([]), job, 5, stop_after=10)
-    assert re.fullmatch(r"0 USD, next try in \d s: Connect.*Connection refused", display.notes[0])
+    shown = r"0 of 5 rows, 0 USD, next try in \d s: Connect.*Connection refused"
+    assert re.fullmatch(shown, display.notes[0])
 
 
 def test_the_rate_is_shown_while_calls_are_answered(job: Job) -> None:
@@ -155,7 +184,7 @@ def test_the_rate_is_shown_while_calls_are_answered(job: Job) -> None:
     rates, ended = [], 0
     for at, calls, note in display.told:
         ended += calls
-        if found := re.match(r"(\d+) calls/min, ", note):
+        if found := re.search(r"(\d+) calls/min, ", note):
             rates.append((int(found[1]), 60 * ended / (at - START)))
     assert len(rates) > 15
     for shown, expected in rates:
@@ -187,5 +216,5 @@ def test_a_slow_answer_and_a_stop_are_shown(job: Job) -> None:
 
     display, _ = buy(Slow([]), job, 5, stop_after=20)
     assert "waiting for an answer for 15 s" in " ".join(display.notes)
-    assert display.notes[30] == "0 USD, stopping, waiting for 1 answer"
+    assert display.notes[30] == "0 of 5 rows, 0 USD, stopping, waiting for 1 answer"
     assert "0 s left" not in " ".join(display.notes)

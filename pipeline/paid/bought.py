@@ -1,0 +1,60 @@
+"""What a run buys, and how far it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from pipeline.paid.ledger import Call
+
+__all__ = ["Bought", "Order"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A call to buy at its first row, from 0.
+
+    It is not sent again after ``losses`` lost answers in this run.
+    """
+
+    call: Call
+    losses: int
+    row: int
+
+
+@dataclass(slots=True)
+class Bought:
+    """What a run has done so far.
+
+    Attributes:
+        calls: calls that have ended.
+        refusals: attempts refused for the rate limit.
+        failures: how many of the latest attempts in a row failed for another reason.
+        detail: the error message of the last of these, from the service or the network.
+    """
+
+    calls: int = 0
+    refusals: int = 0
+    failures: int = 0
+    detail: str = ""
+    _reached: float = 0
+    _open: list[int] = field(default_factory=list)
+
+    @property
+    def rows(self) -> float:
+        """How many rows, from the first, have no call left to buy; infinite if none has one."""
+        return min(self._reached, *self._open) if self._open else self._reached
+
+    def begin(self, order: Order) -> None:
+        """Note that a call is begun. Calls come in the order of their rows."""
+        self._reached = order.row
+        self._open.append(order.row)
+
+    def end(self, order: Order) -> None:
+        """Note that a call has ended."""
+        self._open.remove(order.row)
+        self.calls += 1
+
+    def all_begun(self) -> None:
+        """Note that there are no more calls to begin."""
+        self._reached = math.inf
