@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from pipeline.answers import System
@@ -104,6 +106,21 @@ class Summary:
     parked: Parked | None = None
     to_check: int = 0
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of rows that there are in any system."""
+        counts = [figures.kinds for figures in self.systems.values()]
+        names = counts[0] if counts else ()
+        return [kind for kind in names if any(each[kind] for each in counts)]
+
+    @property
+    def review_command(self) -> str | None:
+        """The command that shows the rows to check; None without any, or without a local file."""
+        place = self.output
+        if not self.to_check or self.parked or not isinstance(place, Path) or place.is_dir():
+            return None
+        return f"tender-pipeline review {quote(str(place))}"
+
     def too_few_matches(self, share: float | None) -> NoMatchError | None:
         """Return an error if more than this share of a system's rows with text has no match."""
         if share is None:
@@ -189,11 +206,9 @@ class Summary:
         return lines
 
     def _table(self) -> list[str]:
-        counts = [figures.kinds for figures in self.systems.values()]
         cells = {
-            kind: [f"{each[kind]:,}" for each in counts]
-            for kind in (counts[0] if counts else {})
-            if any(each[kind] for each in counts)
+            kind: [f"{figures.kinds[kind]:,}" for figures in self.systems.values()]
+            for kind in self.kinds
         }
         medians = [figures.median_confidence for figures in self.systems.values()]
         cells["median confidence"] = ["-" if each is None else f"{each:.2f}" for each in medians]

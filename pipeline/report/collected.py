@@ -9,7 +9,6 @@ from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
-from pipeline.bands import Band, band
 from pipeline.classification.columns import status
 from pipeline.classification.write import SETTLED
 from pipeline.codes.levels import cut
@@ -49,14 +48,12 @@ class SystemFigures:
     Attributes:
         statuses: rows by status.
         confidences: rows with a best match by the bin of its confidence, from 0.
-        bands: rows with a best match by its band.
         fields: rows by the field of their best match: see `FIELDS`.
         sure: the sum of the confidences of all best matches.
     """
 
     statuses: Counter[str] = field(default_factory=Counter)
     confidences: Counter[int] = field(default_factory=Counter)
-    bands: Counter[Band] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
     sure: float = 0.0
 
@@ -127,7 +124,6 @@ def _count(figures: SystemFigures, system: System, name: str, match: Match | Non
         figures.fields[cut(system, match.code, FIELDS[system].digits)] += 1
     if match is not None and name != "decided":
         figures.confidences[min(BINS - 1, max(0, int(match.confidence * BINS)))] += 1
-        figures.bands[band(system, match.confidence)] += 1
         figures.sure += match.confidence
 
 

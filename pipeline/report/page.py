@@ -12,7 +12,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from pipeline.answers import System, chance
-from pipeline.bands import BANDS, LIKELY, MEASURED
+from pipeline.bands import LIKELY, MEASURED
 from pipeline.charts import (
     Curve,
     CurvePoint,
@@ -56,8 +56,6 @@ REMEDIES = {
 }
 OTHER_REMEDY = "Run the same command again; with --retry-failed if the failure is lasting."
 
-KINDS = ("decided", *BANDS, "none", "failed")
-
 
 @dataclass(frozen=True, slots=True)
 class _System:
@@ -65,7 +63,6 @@ class _System:
 
     name: System
     figures: SystemFigures
-    kinds: Mapping[str, int]
     answered: int
     fields: Markup | None
     field_name: str
@@ -104,7 +101,6 @@ def page(
             summary=summary,
             manifest=manifest,
             systems=[_system(*each, calibrated) for each in collected.systems.items()],
-            kinds=_kinds(collected),
             measured=MEASURED if calibrated and collected.settings.measured else {},
             likely=LIKELY,
             settled=SETTLED,
@@ -117,26 +113,12 @@ def page(
     )
 
 
-def _kinds(collected: Collected) -> list[str]:
-    """Return the kinds of codes; few tables have decided ones."""
-    reviewed = any(figures.statuses["decided"] for figures in collected.systems.values())
-    return [kind for kind in KINDS if reviewed or kind != "decided"]
-
-
 def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
-    statuses = figures.statuses
-    kinds: dict[str, int] = {
-        "decided": statuses["decided"],
-        **{str(band): figures.bands[band] for band in BANDS},
-        "none": statuses["no_match"],
-        "failed": sum(rows for kind, rows in statuses.items() if kind not in NOT_FAILED),
-    }
     answered = figures.confidences.total()
     points = _points(figures) if calibrated and answered >= FEWEST else []
     return _System(
         name,
         figures,
-        kinds,
         answered,
         _fields(name, figures) if answered else None,
         FIELDS[name].name,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.answers import System
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.cli.output.run import words_of
 from pipeline.files.cloud import CloudPath
@@ -53,6 +54,16 @@ def test_a_review_is_suggested_for_files_only(output: CloudPath | None) -> None:
 def test_of_several_files_each_has_a_review(tmp_path: Path) -> None:
     last = words_of(replace(SUMMARY, output=tmp_path), UNKNOWN).splitlines()[-1]
     assert last == f"next: tender-pipeline review FILE, for each file in {tmp_path}"
+
+
+def test_a_service_marks_nothing_so_doubtful_codes_need_a_threshold() -> None:
+    bought = replace(SUMMARY, paid=PAID, to_check=0)
+    assert words_of(bought, SETTINGS).splitlines()[-2:] == [
+        "next: to mark the doubtful rows, run again with --min-confidence 0.29",
+        "(answers that you own are not bought again)",
+    ]
+    sure: dict[System, SystemSummary] = {"cpv": replace(FIGURES, bands={"sure": 16})}
+    assert "next:" not in words_of(replace(bought, systems=sure), SETTINGS)
 
 
 @pytest.mark.parametrize(

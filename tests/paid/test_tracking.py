@@ -108,10 +108,10 @@ def test_all_calls_are_counted_and_the_last_note_has_no_time_left(job: Job) -> N
 
 
 def test_the_rows_without_a_call_left_are_counted(job: Job) -> None:
-    display, _ = buy(ModelServer([]), job, 150)
-    rows = [int(note.split(" of 150 rows, ")[0]) for note in display.notes]
+    display, _ = buy(ModelServer([]), job, 30)
+    rows = [int(note.split(" of 30 rows, ")[0]) for note in display.notes]
     assert rows == sorted(rows)
-    assert rows[-1] == 150
+    assert rows[-1] == 30
     calls = [*accumulate(calls for _, calls, _ in display.told)]
     assert all(row <= ended for row, ended in zip(rows, calls, strict=True))
 

@@ -29,7 +29,6 @@ def test_answers_are_counted_by_status_confidence_and_division() -> None:
     assert figures.statuses == statuses
     assert figures.confidences == {90: 1, 45: 1, 99: 1}
     assert figures.fields == {"45": 2, "90": 1}
-    assert figures.bands == {"sure": 2, "likely": 1}  # whatever the threshold of ``ok`` is
     assert figures.sure == 0.9 + 0.45 + 1.0
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import Answer, Failed, Match, Matched, System
+from pipeline.bands import Band, band
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import Collected, page, page_file
@@ -31,6 +32,11 @@ SOME: dict[str, Answer | None] = {
 }
 
 
+def _bands(answers: dict[str, Answer | None]) -> Counter[Band]:
+    matches = (each.matches for each in answers.values() if isinstance(each, Matched))
+    return Counter(band("cpv", found[0].confidence) for found in matches if found)
+
+
 def reported(
     answers: dict[str, Answer | None],
     before: dict[str, Any] | None = None,
@@ -43,7 +49,7 @@ def reported(
     statuses = collected.systems["cpv"].statuses
     summary = Summary(
         rows=len(answers),
-        systems={"cpv": SystemSummary(statuses, Decimal("0.0021"))},
+        systems={"cpv": SystemSummary(statuses, Decimal("0.0021"), bands=dict(_bands(answers)))},
         cost_usd=Decimal("0.0021"),
         seconds=1.5,
         output=Path("out.csv"),
@@ -81,6 +87,9 @@ def test_it_says_in_words_what_the_codes_are_worth_and_what_the_words_mean() -> 
     cells = text.split('<th scope="row">CPV</th>')[1].split("</tr>")[0]
     shown = [int(each) for each in re.findall(r'<td class="n">(\d+)</td>', cells)]
     assert shown == [6, 15, 9, 1, 1]  # sure, likely, doubtful, none, failed
+    assert "<code>tender-pipeline review out.csv</code>" in text
+    names = re.findall(r'class="kind \w+">(\w+)<', text)
+    assert names == ["sure", "likely", "doubtful", "none", "failed"]
     assert "Likely: of 29 % (CPV) or more." in text
     assert "In tests, 9 in 10 sure codes were right, 6 in 10 likely" in text
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))

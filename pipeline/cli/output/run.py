@@ -7,11 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from shlex import quote
 
 import click
 
-from pipeline.bands import BANDS, MEASURED
+from pipeline.bands import BANDS, LIKELY, MEASURED
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import columns, complain, wrapped
 from pipeline.cli.output.console import say
@@ -80,15 +79,24 @@ def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
 
 def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     """Yield how many rows need a look, and the command that shows them."""
-    if not summary.to_check or summary.parked:
+    if summary.parked:
         return
-    shown = f"; {page} shows them" if page else ""
-    yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{shown}"
-    output = summary.output
-    if isinstance(output, Path):  # a review reads files only
-        several = output.is_dir()
-        place = "FILE" if several else quote(str(output))
-        yield f"next: tender-pipeline review {place}" + f", for each file in {output}" * several
+    if summary.to_check:
+        shown = f"; {page} shows them" if page else ""
+        yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{shown}"
+    if summary.review_command:
+        yield f"next: {summary.review_command}"
+    elif summary.to_check and isinstance(summary.output, Path):
+        yield f"next: tender-pipeline review FILE, for each file in {summary.output}"
+    elif summary.paid and not summary.to_check and (under := _doubtful_under(summary)):
+        yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
+        yield "(answers that you own are not bought again)"
+
+
+def _doubtful_under(summary: Summary) -> float | None:
+    """Return the confidence under which a code is doubtful in each system that has such codes."""
+    doubtful = [name for name, each in summary.systems.items() if each.bands.get("doubtful")]
+    return max((LIKELY[name] for name in doubtful), default=None)
 
 
 def exit_code(summary: Summary, settings: Settings) -> int:
