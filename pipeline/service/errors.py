@@ -82,6 +82,7 @@ class RateLimitError(RefusedError):
     """The rate limit is reached.
 
     Attributes:
+        reason: which limit is reached.
         wait: the seconds until the request would be taken.
     """
 
@@ -89,8 +90,8 @@ class RateLimitError(RefusedError):
     error = "RATE_LIMIT_EXCEEDED"
 
     def __init__(self, message: str, wait: float) -> None:
-        self.wait = wait
         seconds = max(1, ceil(wait))
+        self.reason, self.wait = message, seconds
         super().__init__(f"{message} Wait {seconds} s before the next request.")
         self.headers = {"Retry-After": str(seconds)}
 

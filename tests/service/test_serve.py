@@ -207,7 +207,7 @@ def test_how_to_open_an_account_is_said_as_long_as_there_is_none(
         return done.output.splitlines()[1:]
 
     here = f" --data '{folder}'" if named else ""
-    hint = f"No accounts yet. Open one: tender-pipeline accounts open{here}"
+    hint = f"No accounts yet. Sign up on the page, or open one: tender-pipeline accounts open{here}"
     assert said() == [f"Accounts: {folder}", hint]
     with closing(Accounts(folder)) as accounts:
         accounts.open()

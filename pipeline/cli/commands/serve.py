@@ -155,7 +155,8 @@ class _Serving:
         if self.accounts.all():
             return [where]
         here = "" if self.options.data is None else _named(self.folder)
-        return [where, f"No accounts yet. Open one: tender-pipeline accounts open{here}"]
+        command = f"tender-pipeline accounts open{here}"
+        return [where, f"No accounts yet. Sign up on the page, or open one: {command}"]
 
 
 def _check_folder(folder: Path) -> None:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from pipeline.charts import environment
+from pipeline.rate import duration
 from pipeline.service.web.errors import PageError
 from pipeline.service.web.forms import Form
 from pipeline.service.web.static_files import static
@@ -77,6 +78,12 @@ def page_of(error: PageError, visitor: Visitor) -> HTMLResponse:
 @cache
 def _templates() -> Environment:
     templates = environment("pipeline.service.web")
-    templates.filters |= {"count": count, "rate": rate_words, "usd": usd, "when": when}
+    templates.filters |= {
+        "count": count,
+        "duration": duration,
+        "rate": rate_words,
+        "usd": usd,
+        "when": when,
+    }
     templates.globals["static"] = static
     return templates

@@ -59,7 +59,14 @@ class Outcome:
 
 def show(site: Site, visitor: Visitor) -> Response:
     """Show the form."""
-    return _page(site, visitor, Form({"system": ["cpv"], "language": ["en"]}))
+    language = _preferred(visitor.request.headers.get("Accept-Language", ""))
+    return _page(site, visitor, Form({"system": ["cpv"], "language": [language]}))
+
+
+def _preferred(accepted: str) -> str:
+    """Return the first language of a browser that has titles; browsers name the best one first."""
+    names = (each.split(";")[0].split("-")[0].strip().lower() for each in accepted.split(","))
+    return next((name for name in names if name in LANGUAGES), "en")
 
 
 async def ask(site: Site, visitor: Visitor, form: Form) -> Response:
@@ -121,7 +128,7 @@ def _page(site: Site, visitor: Visitor, form: Form, outcomes: Sequence[Outcome] 
         answered=len(refused) < len(outcomes),
         paid=_paid(outcomes),
         markup=MARKUP_PERCENTAGE,
-        languages=LANGUAGES,
+        languages=dict(sorted(LANGUAGES.items(), key=lambda each: each[1])),
         balance=None if visitor.account_id is None else site.accounts.balance(visitor.account_id),
         demo_rate=site.terms.demo_rate,
         max_characters=MAX_CHARACTERS,

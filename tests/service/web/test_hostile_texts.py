@@ -105,7 +105,7 @@ async def test_codes_and_titles_are_text(accounts: Accounts, text: str) -> None:
     shown = " ".join(text.split())
     assert table.rows()[1][:2] == [shown, shown]
     assert {each.tag for each in table.each("*")} <= {
-        *("thead", "tbody", "tfoot", "tr", "th", "td", "svg", "rect")
+        *("thead", "tbody", "tfoot", "tr", "th", "td", "svg", "rect", "span")
     }
 
 

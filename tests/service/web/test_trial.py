@@ -81,7 +81,19 @@ async def test_titles_are_in_the_language_with_the_path_and_what_each_code_is_wo
         ["nothing", "Signs", "0.100 doubtful"],
     ]
     assert browser.response.text.count('lang="de"') == 2
-    assert "In tests, 9 in 10 of the sure best codes were right" in browser.page.text
+    assert "In tests, the best code was right 9 in 10 times if it was sure" in browser.page.text
+
+
+@pytest.mark.parametrize(
+    ("accepted", "chosen"),
+    [("de-AT,de;q=0.9,en;q=0.8", "de"), ("ja, PL;q=0.5", "pl"), ("fil, ja", "en"), (",;", "en")],
+)
+async def test_the_titles_are_first_in_the_language_of_the_browser(
+    browser: Browser, accepted: str, chosen: str
+) -> None:
+    browser.client.headers["Accept-Language"] = accepted
+    await browser.go("/try")
+    assert browser.form("/try")["language"] == [chosen]
 
 
 async def test_a_language_without_titles_is_said_beside_it(browser: Browser) -> None:
@@ -181,7 +193,7 @@ async def test_without_an_account_the_demo_limit_of_the_address_counts(
     assert await ask(browser, "road", "cpv", "psc", "unspsc") == 200
     assert len(list(browser.page.each("table"))) == 2
     assert errors(browser) == [
-        "Too many requests without a key. Wait 3600 s before the next request."
+        "Too many requests without a key. Try again in 60 min. Sign up for more."
     ]
     assert await ask(browser) == 429
     assert browser.response.headers["Retry-After"] == "3600"
@@ -239,9 +251,7 @@ async def test_with_an_account_its_limit_counts(accounts: Accounts, clock: Virtu
     assert (await caller.match()).status_code == 200
     assert (await caller.match()).status_code == 429
     assert await ask(browser) == 429
-    assert errors(browser) == [
-        "Too many requests of this account. Wait 60 s before the next request."
-    ]
+    assert errors(browser) == ["Too many requests of this account. Try again in 60 s."]
     assert len(accounts.statement.charges()) == 3
     clock.now += 61
     assert await ask(browser) == 200
