@@ -65,7 +65,8 @@ def test_a_killed_review_has_every_decision_that_the_page_confirmed(tmp_path: Pa
         out, _ = process.communicate(60)
         assert process.wait(60) == 0
     assert "1 decision by Anna saved in" in out
-    assert f"tender-pipeline run {tmp_path / 'in.csv'} --decisions {file}" in out
+    again = f"tender-pipeline run {tmp_path / 'in.csv'} --systems psc --min-confidence 1.0"
+    assert f"{again} --output {output} --decisions {file}" in out
     assert len(read_decisions(file).decisions) == 3
 
 

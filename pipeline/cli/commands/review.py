@@ -18,6 +18,7 @@ import click
 from pipeline.classification.provenance import read_manifest
 from pipeline.cli.options import singular_or_plural
 from pipeline.cli.output.console import say, warn
+from pipeline.cli.output.repeated import repeated_run
 from pipeline.cli.service_extra import service_package
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions import DecisionFile, DecisionLog, merged, read_decisions
@@ -187,11 +188,8 @@ def _about(sitting: Review) -> Iterator[str]:
 def _closing(sitting: Review, options: _Options) -> Iterator[str]:
     made = "1 decision" if sitting.made == 1 else f"{sitting.made:,} decisions"
     yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
-    source = read_manifest(options.output).get("input", {}).get("path") or "INPUT"
-    yield (
-        f"To write them into the table, add to the command of the run: "
-        f"tender-pipeline run {quote(source)} --decisions {quote(str(sitting.log.path))}"
-    )
+    again = repeated_run(read_manifest(options.output), options.output)
+    yield f"next, to write them into the table: {again} --decisions {quote(str(sitting.log.path))}"
 
 
 @contextmanager

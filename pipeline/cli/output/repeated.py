@@ -1,0 +1,76 @@
+"""The command that repeats the run of an output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from shlex import join
+from typing import Any
+
+from pipeline.checks import option_name
+from pipeline.classification.manifest import OLD_KEYS
+from pipeline.classification.sink import default_output
+from pipeline.settings import FORMATS, Settings
+
+__all__ = ["repeated_run"]
+
+SINGLE = ("top", "min_confidence", "roll_up", "column_prefix", "limit_rows", "engine", "language")
+"""The settings whose options take one value."""
+
+
+def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
+    """Return the command of the run that wrote an output, as its manifest describes it.
+
+    Options for reading the table, for buying and for speed are left out.
+
+    Args:
+        manifest: the manifest, which anybody may have changed.
+        output: the output.
+    """
+    source = str(_part(manifest, "input").get("path") or "INPUT")
+    words = ["tender-pipeline", "run", source, *_options(manifest)]
+    if not _is_default(manifest, source, output):
+        words += ["--output", str(output)]
+    return join(words)
+
+
+def _options(manifest: Mapping[str, Any]) -> Iterator[str]:
+    settings, usual = _part(manifest, "settings"), asdict(Settings())
+    service = manifest.get("service")
+    if [*_names(settings, "systems")] != [*usual["systems"]]:
+        yield from ("--systems", ",".join(_names(settings, "systems")))
+    if [*_names(settings, "text_columns")] != [*usual["text_columns"]]:
+        for name in _names(settings, "text_columns"):
+            yield from ("--text-column", name)
+    for name in SINGLE:
+        value = settings.get(OLD_KEYS.get(name, name))
+        is_usual = value == usual[name] or (name == "min_confidence" and service and not value)
+        if value is not None and not is_usual:
+            yield from (option_name(name), str(value))
+    if settings.get("explain"):
+        yield "--explain"
+    for folder in _part(settings, "models"):
+        yield from ("--model", folder)
+    if service:
+        yield from ("--base-url", str(service))
+
+
+def _names(settings: Mapping[str, Any], name: str) -> Iterator[str]:
+    """Yield the names in a list; those of the default if there is no list."""
+    found = settings.get(name)
+    yield from map(str, found if isinstance(found, list) else getattr(Settings(), name))
+
+
+def _is_default(manifest: Mapping[str, Any], source: str, output: Path) -> bool:
+    files, limit = _part(manifest, "files"), _part(manifest, "settings").get("limit_rows")
+    formats: list[Any] = [files.get("input_format"), files.get("output_format")]
+    if not all(each in FORMATS for each in formats):
+        return False
+    usual = default_output(Path(source), formats[0], formats[1], limit)
+    return usual.resolve() == output.resolve()
+
+
+def _part(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = manifest.get(key)
+    return value if isinstance(value, dict) else {}

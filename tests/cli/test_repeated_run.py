@@ -1,0 +1,82 @@
+"""The command that repeats the run of an output."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.classification.provenance import read_manifest
+from pipeline.cli.app import app
+from pipeline.cli.output.repeated import repeated_run
+
+TABLE = "name,about\nroads,Road resurfacing works\nsnow,Snow clearing\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [
+        ((), "outputs/my tenders.classified.csv"),
+        (
+            ("--top", "2", "--min-confidence", "0.5", "--roll-up", "0.7", "--language", "de",
+             "--column-prefix", "x_", "--explain", "--limit-rows", "1"),
+            "outputs/my tenders.classified.sample-1.csv",
+        ),
+        (("--output", "here.jsonl"), "here.jsonl"),
+    ],
+)  # fmt: skip
+def test_it_repeats_the_run_with_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], written: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my tenders.csv").write_text(TABLE)
+    columns = ("--text-column", "name", "--text-column", "about", "--systems", "naics")
+    first = CliRunner().invoke(app, ["run", "my tenders.csv", *columns, *options, "--quiet"])
+    assert first.exit_code == 0, first.output
+    output = Path(written)
+    manifest, content = read_manifest(output), output.read_bytes()
+    tool, *arguments = shlex.split(repeated_run(manifest, output))
+    assert tool == "tender-pipeline"
+    assert ("--output" in arguments) == (written == "here.jsonl")
+    again = CliRunner().invoke(app, [*arguments, "--quiet"])
+    assert again.exit_code == 0, again.output
+    assert output.read_bytes() == content
+    for part in ("settings", "files"):
+        assert read_manifest(output)[part] == manifest[part]
+
+
+def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_always() -> None:
+    settings = {"systems": ["cpv"], "text_columns": ["description"], "min_confidence": 0.0}
+    manifest = {
+        "input": {"path": "t.csv"},
+        "settings": settings,
+        "service": "https://service.example",
+        "files": {"input_format": "csv", "output_format": "csv"},
+    }
+    assert repeated_run(manifest, Path("outputs/t.classified.csv")) == (
+        "tender-pipeline run t.csv --systems cpv --base-url https://service.example"
+    )
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"input": 3, "settings": [], "files": {"input_format": "x"}},
+        {"settings": {"systems": 3, "models": ["a"]}, "files": {"output_format": []}},
+    ],
+)
+def test_a_manifest_that_is_missing_or_was_changed_does_no_harm(manifest: dict[str, Any]) -> None:
+    assert repeated_run(manifest, Path("o.csv")) == "tender-pipeline run INPUT --output o.csv"
+
+
+def test_what_a_manifest_has_is_quoted_for_the_shell() -> None:
+    manifest = {"input": {"path": "$(rm x).csv"}, "settings": {"column_prefix": "; rm"}}
+    assert shlex.split(repeated_run(manifest, Path("o.csv")))[2:5] == [
+        "$(rm x).csv",
+        "--column-prefix",
+        "; rm",
+    ]
