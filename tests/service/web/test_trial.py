@@ -81,7 +81,7 @@ async def test_titles_are_in_the_language_with_the_path_and_what_each_code_is_wo
         ["nothing", "Signs", "0.100 doubtful"],
     ]
     assert browser.response.text.count('lang="de"') == 2
-    assert "In tests, the best code was right 9 in 10 times if it was sure" in browser.page.text
+    assert "In tests, 9 in 10 sure best codes were right, 6 in 10 likely" in browser.page.text
 
 
 @pytest.mark.parametrize(
