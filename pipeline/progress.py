@@ -39,10 +39,9 @@ Advance: TypeAlias = Callable[[int], None]
 Progress: TypeAlias = Callable[[int], AbstractContextManager[Advance]]
 """Opens a display for a number of rows, or of calls to buy. Write your own to this type."""
 
-BAR_FORMATS: dict[Unit, str] = {
-    "calls": "{l_bar}{bar}| {n_fmt}/{total_fmt} calls [{elapsed}{postfix}]"
-}
-"""Bars without tqdm's rate: the notes of a purchase have the time left at the rate limit."""
+BAR_FORMATS: dict[Unit, str] = {"calls": "{bar} {n_fmt}/{total_fmt} calls{postfix}"}
+"""Bars without tqdm's rate: the notes of a purchase have the time left at the rate limit. They must
+fit 80 columns, or the end is cut off."""
 
 MOMENT = 1.0
 """The seconds after which a notebook shows a bar without being asked."""

@@ -5,6 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from tqdm.std import tqdm
 
 from pipeline import progress
 
@@ -42,6 +43,14 @@ def test_a_log_line_waits_for_the_first_row(
         advance(0)
         advance(12)
     assert caplog.messages == ["12 of 24 rows, 1 rows/s, 12 s left"]
+
+
+def test_the_bar_of_a_large_purchase_fits_80_columns_with_its_time_left() -> None:
+    note = "1,025 of 11,800 rows, 100 calls/min, 0.1033125 USD, 2 h left"
+    shape = progress.BAR_FORMATS["calls"]
+    line = tqdm.format_meter(1234, 11530, 60, ncols=80, bar_format=shape, postfix=note)
+    assert line.endswith(f" 1234/11530 calls, {note}")
+    assert len(line) == 80
 
 
 def test_the_bar_counts_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:

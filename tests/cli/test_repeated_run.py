@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from pipeline.classification.provenance import read_manifest
-from pipeline.cli.app import app
 from pipeline.cli.output.repeated import repeated_run
+from tests.cli.test_run import Command, command
+
+__all__ = ["command"]
 
 TABLE = "name,about\nroads,Road resurfacing works\nsnow,Snow clearing\n"
 
@@ -29,20 +30,17 @@ TABLE = "name,about\nroads,Road resurfacing works\nsnow,Snow clearing\n"
     ],
 )  # fmt: skip
 def test_it_repeats_the_run_with_its_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], written: str
+    command: Command, tmp_path: Path, options: tuple[str, ...], written: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("my tenders.csv").write_text(TABLE)
+    (tmp_path / "my tenders.csv").write_text(TABLE)
     columns = ("--text-column", "name", "--text-column", "about", "--systems", "naics")
-    first = CliRunner().invoke(app, ["run", "my tenders.csv", *columns, *options, "--quiet"])
-    assert first.exit_code == 0, first.output
+    assert command("run", "my tenders.csv", *columns, *options) == 0
     output = Path(written)
     manifest, content = read_manifest(output), output.read_bytes()
     tool, *arguments = shlex.split(repeated_run(manifest, output))
     assert tool == "tender-pipeline"
     assert ("--output" in arguments) == (written == "here.jsonl")
-    again = CliRunner().invoke(app, [*arguments, "--quiet"])
-    assert again.exit_code == 0, again.output
+    assert command(*arguments) == 0
     assert output.read_bytes() == content
     for part in ("settings", "files"):
         assert read_manifest(output)[part] == manifest[part]
