@@ -194,8 +194,9 @@ class _CellOutput:
         counted = f"{self._done:,} of {self._total:,} {self._unit}"
         if self._note:
             return f"{counted}, {self._note}"
-        rate, left = self._done / seconds if seconds else 0.0, self._total - self._done
-        remaining = f", {duration(left / rate)} left" if rate and left else ""
+        rate = self._done / seconds if seconds else 0.0
+        left = self._total - self._done  # below 0 if the total was an estimate
+        remaining = f", {duration(left / rate)} left" if rate and left > 0 else ""
         return f"{counted} in {duration(seconds)}, {rate:,.0f} {self._unit}/s{remaining}"
 
 

@@ -108,6 +108,12 @@ def test_a_notebook_has_a_bar_whose_last_state_is_kept(
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_bar_that_passes_its_estimate_has_no_time_left(cell: Output) -> None:
+    with progress.display_for(True)(100) as advance:
+        advance(110)
+    assert cell.states[-1]["text/plain"] == "110 of 100 rows in 2 s, 55 rows/s"
+
+
 def test_the_bar_of_an_interrupted_job_says_how_far_it_came(cell: Output) -> None:
     with pytest.raises(KeyboardInterrupt), progress.display_for(True)(50, "calls") as advance:
         advance(12, "<0.30 USD>, 40 s left")

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import click
 
-from pipeline.cli.output.json_log import is_json, is_timed, json_line, timed_line, wanted
+from pipeline.cli.output.log_formats import is_json, is_timed, json_line, timed_line, wanted
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.paid.result import Parked

@@ -11,7 +11,7 @@ from typing import TextIO
 import click
 
 from pipeline.cli.output.complaints import wrapped
-from pipeline.cli.output.json_log import JsonLines, TimedLines, is_json, is_timed
+from pipeline.cli.output.log_formats import JsonLines, TimedLines, is_json, is_timed
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 

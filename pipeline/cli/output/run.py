@@ -14,7 +14,7 @@ from pipeline.bands import BANDS, LIKELY, MEASURED
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import columns, complain, wrapped
 from pipeline.cli.output.console import say
-from pipeline.cli.output.json_log import is_json
+from pipeline.cli.output.log_formats import is_json
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS
 from pipeline.settings import Settings
