@@ -10,9 +10,9 @@ from os import PathLike
 from typing import Any, Literal
 
 from pipeline.answers import SYSTEMS
-from pipeline.checks import check_flag
+from pipeline.checks import check_flag, same_argument
 from pipeline.classification import job
-from pipeline.classification.classifier import Classifier, opened_models
+from pipeline.classification.classifier import Classifier, with_models
 from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
@@ -27,7 +27,7 @@ from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.progress import Progress, display_for, stoppable
 from pipeline.python_messages import SHORTENED, in_python, warn_in_python
-from pipeline.settings import CsvOptions, EngineName, ExcelOptions, Settings, parse_systems
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, EngineName, ExcelOptions, Settings
 
 __all__ = [
     "Evaluation",
@@ -49,7 +49,7 @@ def classify(
     data: Data,
     *,
     systems: str | Sequence[str] = SYSTEMS,
-    text_columns: str | Sequence[str] = "description",
+    text_columns: str | Sequence[str] = TEXT_COLUMNS,
     top: int = 1,
     min_confidence: float | None = None,
     roll_up: float | None = None,
@@ -70,6 +70,8 @@ def classify(
     progress: bool | Literal["auto"] | Progress = "auto",
     back_off: float | None = None,
     language: str = "en",
+    text_column: str | Sequence[str] | None = None,
+    system: str | Sequence[str] | None = None,
 ) -> Result:
     """Find procurement codes for every row of a table.
 
@@ -83,7 +85,7 @@ def classify(
             Parquet file, or a ZIP archive of one: its path, or an address such as
             ``s3://bucket/tenders.csv``. A Polars LazyFrame is collected.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
-        text_columns: the column (or columns, joined by ". ") with the text.
+        text_columns: the column with the text, or several, joined by ". "; else ``description``.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: a best match under this gets the status ``review``. The default, None, is
             a measured value for the embedded engine (`pipeline.bands.LIKELY`) and 0 for a service.
@@ -113,6 +115,8 @@ def classify(
         back_off: the old name of ``roll_up``.
         language: the language of the CPV titles, such as ``de``; the other systems have English
             titles only.
+        text_column: another name of ``text_columns``.
+        system: another name of ``systems``.
 
     Raises:
         SettingsError: an argument is wrong, or the table already has columns with the new names.
@@ -164,26 +168,30 @@ def plan(
     data: Data,
     *,
     systems: str | Sequence[str] = SYSTEMS,
-    text_columns: str | Sequence[str] = "description",
+    text_columns: str | Sequence[str] = TEXT_COLUMNS,
     limit_rows: int | None = None,
     output: str | PathLike[str] | None = None,
     csv: CsvOptions | None = None,
     excel: ExcelOptions | None = None,
     service: PaidService | None = None,
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    text_column: str | Sequence[str] | None = None,
+    system: str | Sequence[str] | None = None,
 ) -> Plan:
     """Return what `classify` would do and buy with these arguments; it spends nothing.
 
     Args:
         data: the table; see `classify` for all arguments.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
-        text_columns: the column (or columns, joined by ". ") with the text.
+        text_columns: the column with the text, or several, joined by ". "; else ``description``.
         limit_rows: read only so many rows.
         output: the file that the enriched table would go to; only if ``data`` is a file.
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.
         service: the paid service to buy from; None for the embedded engine, which is free.
         decisions: the file of a review, or several; what people decided is not bought.
+        text_column: another name of ``text_columns``.
+        system: another name of ``systems``.
 
     Raises:
         SettingsError: an argument is wrong, or the table already has columns with the new names.
@@ -191,7 +199,7 @@ def plan(
         LedgerError: the ledger cannot be used.
     """
     try:
-        settings = _settings(systems=systems, text_columns=text_columns, limit_rows=limit_rows)
+        settings = _settings(systems, system, text_columns, text_column, limit_rows=limit_rows)
         reviewed = decisions_in(decisions, warn_in_python)
         with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
             purchase: AbstractContextManager[Purchase | Free] = (
@@ -219,20 +227,13 @@ def _classify(
     partial: Any,
     progress: Any,
     models: Any,
-    roll_up: Any,
-    back_off: Any,
     decisions: Any,
     **options: Any,
 ) -> Result:
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
-    folders = opened_models(models, parse_systems(options["systems"]))
-    hashes = {str(model.path): model.sha256 for model in folders.values()}
-    if roll_up is not None and back_off is not None:
-        raise SettingsError("roll_up and back_off are the same argument.", "Give roll_up only.")
     reviewed = decisions_in(decisions, warn_in_python)
-    options |= {"models": hashes, "decisions": reviewed.files}
-    settings = _settings(**options, roll_up=back_off if roll_up is None else roll_up)
+    settings, folders = with_models(_settings(**options, decisions=reviewed.files), models)
     display = display_for(progress)
     if service is not None:
         settings = settings.for_service()
@@ -271,9 +272,22 @@ def _raise_if_parked(summary: Summary, partial: bool) -> None:
             raise ParkedError(message, hint, code, summary.cost_usd)
 
 
-def _settings(**arguments: Any) -> Settings:
+def _settings(
+    systems: Any,
+    system: Any,
+    text_columns: Any,
+    text_column: Any,
+    roll_up: Any = None,
+    back_off: Any = None,
+    **others: Any,
+) -> Settings:
     """Return settings from arguments of any type; `Settings` refuses the wrong ones."""
-    return Settings(**arguments)
+    return Settings(
+        same_argument(SYSTEMS, systems=systems, system=system),
+        same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
+        roll_up=same_argument(None, roll_up=roll_up, back_off=back_off),
+        **others,
+    )
 
 
 def _checked(service: Any) -> PaidService:

@@ -18,13 +18,13 @@ __all__ = [
     "FORMATS",
     "KEY_VARIABLE",
     "MAX_TOP",
-    "PRESETS",
     "TEXT_COLUMNS",
     "CsvOptions",
     "EngineName",
     "ExcelOptions",
     "Format",
     "Settings",
+    "parse_system",
     "parse_systems",
 ]
 
@@ -35,13 +35,6 @@ EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = ("learned", "lexical")
 
 TEXT_COLUMNS = ("description",)
-
-PRESETS: Mapping[str, tuple[str, ...]] = {
-    "sam": ("Title", "Description"),
-    "ted": ("TITLE",),
-}
-"""The text columns of well-known tables: contract opportunities of SAM.gov, and contract award
-notices of TED. Where the description is empty, the title remains."""
 
 KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 """The environment variable with the key of a paid service."""
@@ -218,6 +211,17 @@ def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
     _check(bool(found), "No system is chosen.", f"Choose from {', '.join(SYSTEMS)}.")
     _check(len(set(found)) == len(found), "A system is chosen twice.", "Name each system once.")
     return tuple(found)
+
+
+def parse_system(system: str | Sequence[str] | None) -> System:
+    """Return the one system in a name or a list.
+
+    Raises:
+        SettingsError: the name is missing or unknown, or there are several.
+    """
+    found = parse_systems(system or ())
+    _check(len(found) == 1, f"system is {system!r}.", "Give one system (--system).")
+    return found[0]
 
 
 def _system(name: str) -> System:

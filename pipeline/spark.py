@@ -19,12 +19,13 @@ import pyarrow as pa
 
 from pipeline import api
 from pipeline.answers import SYSTEMS
+from pipeline.checks import same_argument
 from pipeline.classification.classifier import Classifier, text_batches, text_places
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError, PipelineError, SettingsError
 from pipeline.paid.service import PaidService
 from pipeline.python_messages import in_python
-from pipeline.settings import EngineName, Settings
+from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables.table import BATCH_ROWS
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def classify(
     frame: DataFrame,
     *,
     systems: str | Sequence[str] = SYSTEMS,
-    text_columns: str | Sequence[str] = "description",
+    text_columns: str | Sequence[str] = TEXT_COLUMNS,
     top: int = 1,
     min_confidence: float | None = None,
     roll_up: float | None = None,
@@ -56,6 +57,8 @@ def classify(
     service: PaidService | None = None,
     partial: bool = False,
     language: str = "en",
+    text_column: str | Sequence[str] | None = None,
+    system: str | Sequence[str] | None = None,
 ) -> DataFrame:
     """Return a Spark DataFrame with procurement codes for every row.
 
@@ -70,7 +73,7 @@ def classify(
     Args:
         frame: a DataFrame of PySpark 3.5 or 4, classic or of Spark Connect.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
-        text_columns: the column (or columns, joined by ". ") with the text.
+        text_columns: the column with the text, or several, joined by ". "; else ``description``.
         top: how many matches a row gets; see `pipeline.classify`, also for what follows.
         min_confidence: a best match under this gets the status ``review``.
         roll_up: replace a best match under this by the deepest code above it that reaches it.
@@ -81,6 +84,8 @@ def classify(
         service: the paid service to buy from, in the driver; None for the embedded engine.
         partial: if the purchase stops early, return the rows so far instead of raising.
         language: the language of the CPV titles.
+        text_column: another name of ``text_columns``.
+        system: another name of ``systems``.
 
     Raises:
         SettingsError: an argument is wrong, or the frame already has columns with the new names.
@@ -88,7 +93,6 @@ def classify(
         LedgerError, ParkedError: see `pipeline.classify`.
     """
     options: dict[str, Any] = {
-        "systems": systems,
         "top": top,
         "min_confidence": min_confidence,
         "roll_up": roll_up,
@@ -98,7 +102,9 @@ def classify(
     }
     try:
         _check_frame(frame)
-        classifier = Classifier(text_columns=text_columns, engine=engine, models=models, **options)
+        texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
+        options["systems"] = same_argument(SYSTEMS, systems=systems, system=system)
+        classifier = Classifier(text_columns=texts, engine=engine, models=models, **options)
         if service is None:
             _check_columns(frame, classifier.settings)
             return _free(frame, classifier)

@@ -413,8 +413,6 @@ def test_roll_up_may_be_given_by_its_old_name(frame: pd.DataFrame) -> None:
     old = pipeline.classify(frame, systems="psc", back_off=0.9).to_pandas()["psc_code"]
     plain = pipeline.classify(frame, systems="psc").to_pandas()["psc_code"]
     assert new.tolist() == old.tolist() != plain.tolist()
-    with pytest.raises(pipeline.SettingsError, match="the same argument"):
-        pipeline.classify(frame, roll_up=0.9, back_off=0.9)
 
 
 def test_everything_public_that_works_on_tables_is_in_one_module() -> None:

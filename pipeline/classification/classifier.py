@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, Matcher, System
+from pipeline.checks import same_argument
 from pipeline.classification.columns import check_free, new_columns, new_fields
 from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.write import classified
@@ -20,14 +22,14 @@ from pipeline.engine import embedded
 from pipeline.engine.model import ModelFolder, opened, shipped_models
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
 from pipeline.python_messages import in_python
-from pipeline.settings import EngineName, Settings, parse_systems
+from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import appended, with_columns
 from pipeline.tables.arrow_batches import bounded, check_text_types
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
-__all__ = ["Classifier", "opened_models", "text_batches", "text_places"]
+__all__ = ["Classifier", "text_batches", "text_places", "with_models"]
 
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 
@@ -44,7 +46,7 @@ class Classifier:
 
     Args:
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
-        text_columns: the column (or columns, joined by ". ") with the text.
+        text_columns: the column with the text, or several, joined by ". "; else ``description``.
         top: how many matches a row gets, 1 to 10; more than one adds ``<system>_matches``.
         min_confidence: mark a best match under this ``review``; see `pipeline.classify`.
         roll_up: replace a best match under this by the deepest code above it that reaches it.
@@ -53,6 +55,7 @@ class Classifier:
         explain: add ``<system>_why``: the words that decided the best match.
         column_prefix: a prefix for the name of every new column.
         language: the language of the CPV titles; see `pipeline.classify`.
+        text_column, system: other names of ``text_columns`` and ``systems``.
         service: refused, because only one process may buy; see `pipeline.spark.classify`.
 
     Raises:
@@ -63,14 +66,11 @@ class Classifier:
         models: for each system, the learned model that replaces the package's.
     """
 
-    settings: Settings
-    models: Mapping[System, ModelFolder]
-
     def __init__(
         self,
         *,
         systems: str | Sequence[str] = SYSTEMS,
-        text_columns: str | Sequence[str] = "description",
+        text_columns: str | Sequence[str] = TEXT_COLUMNS,
         top: int = 1,
         min_confidence: float | None = None,
         roll_up: float | None = None,
@@ -80,23 +80,23 @@ class Classifier:
         column_prefix: str = "",
         service: None = None,
         language: str = "en",
+        text_column: str | Sequence[str] | None = None,
+        system: str | Sequence[str] | None = None,
     ) -> None:
-        options: dict[str, Any] = {
-            "text_columns": text_columns,
-            "top": top,
-            "min_confidence": min_confidence,
-            "roll_up": roll_up,
-            "engine": engine,
-            "explain": explain,
-            "column_prefix": column_prefix,
-            "language": language,
-        }
         try:
             _refuse_service(service)
-            asked = parse_systems(systems)
-            folders = opened_models(models, asked)
-            hashes = {str(model.path): model.sha256 for model in folders.values()}
-            self._set(Settings(systems=asked, models=hashes, **options), folders)
+            settings = Settings(
+                same_argument(SYSTEMS, systems=systems, system=system),
+                same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
+                top=top,
+                min_confidence=min_confidence,
+                roll_up=roll_up,
+                engine=engine,
+                explain=explain,
+                column_prefix=column_prefix,
+                language=language,
+            )
+            self._set(*with_models(settings, models))
         except PipelineError as error:
             raise in_python(error) from None
 
@@ -161,9 +161,7 @@ class Classifier:
             batches: such as the iterator that Spark's ``mapInArrow`` passes to its function.
 
         Raises:
-            SettingsError: the table already has columns with the names of the new ones.
-            InputError: the table cannot be read, or lacks a text column.
-            EngineError: see `__call__`.
+            SettingsError, InputError, EngineError: see `__call__`.
         """
         try:
             self._check_machine()
@@ -214,20 +212,22 @@ class Classifier:
 NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
 
 
-def opened_models(models: Any, systems: Sequence[System]) -> dict[System, ModelFolder]:
-    """Return the learned models in a folder or a list of folders, after checking each.
+def with_models(settings: Settings, models: Any) -> tuple[Settings, dict[System, ModelFolder]]:
+    """Return settings with the learned models in a folder or a list of folders, and the models.
 
     Raises:
         SettingsError: these are not paths, or not models of these systems.
     """
     try:
         paths = [models] if isinstance(models, str | PathLike) else list(models)
-        folders = [str(Path(path)) for path in paths]
+        names = [str(Path(path)) for path in paths]
     except TypeError as error:
         raise SettingsError(
             f"models is {models!r}.", "models must be the folder of a learned model, or a list."
         ) from error
-    return opened(folders, systems)
+    folders = opened(names, settings.systems)
+    hashes = {str(model.path): model.sha256 for model in folders.values()}
+    return replace(settings, models=hashes), folders
 
 
 def text_places(schema: pa.Schema, settings: Settings) -> list[int]:
@@ -252,7 +252,12 @@ def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Itera
     waiting = iter(batches)
     for first in waiting:
         places = text_places(first.schema, settings)
-        yield from bounded(_pieces(chain([first], waiting)), first.schema, places)
+        pieces = (
+            batch.slice(start, BATCH_ROWS)
+            for batch in chain([first], waiting)
+            for start in range(0, batch.num_rows, BATCH_ROWS)
+        )
+        yield from bounded(pieces, first.schema, places)
 
 
 def _made_with(settings: Settings) -> dict[str, str]:
@@ -274,18 +279,11 @@ def _refuse_service(service: Any) -> None:
         )
 
 
-def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for start in range(0, batch.num_rows, BATCH_ROWS):
-            yield batch.slice(start, BATCH_ROWS)
-
-
 def _table(data: Any) -> pa.Table:
-    match data:
-        case pa.Table():
-            return data
-        case pa.RecordBatch():
-            return pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
     if not hasattr(data, "__arrow_c_stream__"):
         kind = type(data)
         raise SettingsError(

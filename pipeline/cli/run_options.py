@@ -28,7 +28,6 @@ from pipeline.languages import LANGUAGES
 from pipeline.settings import (
     ENGINES,
     FORMATS,
-    PRESETS,
     TEXT_COLUMNS,
     EngineName,
     Format,
@@ -40,7 +39,14 @@ if TYPE_CHECKING:  # --help needs no engine
     from pipeline.decisions import Decisions
     from pipeline.engine.model import ModelFolder
 
-__all__ = ["RunOptions", "run_options"]
+__all__ = ["PRESETS", "RunOptions", "run_options"]
+
+PRESETS: Mapping[str, tuple[str, ...]] = {
+    "sam": ("Title", "Description"),
+    "ted": ("TITLE",),
+}
+"""The text columns of well-known tables: contract opportunities of SAM.gov, and contract award
+notices of TED. Where the description is empty, the title remains."""
 
 run_options = declared(
     click.argument(

@@ -12,7 +12,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 
 from pipeline.answers import System
-from pipeline.checks import check_flag
+from pipeline.checks import check_flag, same_argument
 from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
@@ -27,7 +27,7 @@ from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.progress import display_for
 from pipeline.python_messages import SHORTENED, in_python, warn_in_python
-from pipeline.settings import CsvOptions, Settings
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, Settings
 from pipeline.tables import Reader
 from pipeline.tables.texts import find_columns
 
@@ -40,8 +40,8 @@ Named: TypeAlias = str | PathLike[str] | PaidService
 def evaluate(
     data: Data | None = None,
     *,
-    system: System,
-    text_columns: str | Sequence[str] = "description",
+    system: System | None = None,
+    text_columns: str | Sequence[str] = TEXT_COLUMNS,
     code_column: str = "code",
     language_column: str | None = None,
     source_column: str | None = None,
@@ -55,6 +55,8 @@ def evaluate(
     csv: CsvOptions | None = None,
     progress: bool | Literal["auto"] = "auto",
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    text_column: str | Sequence[str] | None = None,
+    systems: str | Sequence[str] | None = None,
 ) -> Evaluation:
     """Compare answers with the right codes of a labelled table.
 
@@ -62,7 +64,7 @@ def evaluate(
         data: a pandas frame, a pyarrow table, anything that speaks Arrow's C stream, or the path
             of a CSV or Parquet file; None with ``decisions``.
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
-        text_columns: the column (or columns, joined by ". ") that hold the text.
+        text_columns: the column with the text, or several, joined by ". "; else ``description``.
         code_column: the column that holds the right code.
         language_column: a column that names the language, for figures by language.
         source_column: a column that names the source, for the calibration by source; by default
@@ -80,6 +82,8 @@ def evaluate(
         progress: True shows progress bars, "auto" shows them in a notebook.
         decisions: the file of a review, or several, in place of a table: the codes that people
             chose one by one are the right ones.
+        text_column: another name of ``text_columns``.
+        systems: another name of ``system``.
 
     Raises:
         SettingsError: an argument is wrong.
@@ -91,14 +95,15 @@ def evaluate(
         shown = display_for(progress)
         check_flag("suspects", suspects)
         references = reference_columns
+        texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
         reviewed = decisions_in(decisions, warn_in_python)
         if bool(reviewed.files) == (data is not None):
             raise SettingsError(
                 "The labels are missing, or given twice.", "Give data or decisions."
             )
         settings = EvaluationSettings(
-            system=system,
-            text_columns=Settings(text_columns=text_columns).text_columns,  # type: ignore[arg-type]
+            system=same_argument(None, system=system, systems=systems),
+            text_columns=Settings(text_columns=texts).text_columns,
             code_column=code_column,
             language_column=language_column,
             sample=sample,

@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.checks import option_name, whole_number
 from pipeline.errors import SettingsError
-from pipeline.settings import MAX_TOP, Settings, parse_systems
+from pipeline.settings import MAX_TOP, Settings, parse_system
 
 __all__ = ["OWN_COLUMNS", "EvaluationSettings"]
 
@@ -56,9 +56,8 @@ class EvaluationSettings:
     reference_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        (system,) = parse_systems([self.system] if isinstance(self.system, str) else self.system)
         asked = Settings(text_columns=self.text_columns, jobs=self.jobs)
-        object.__setattr__(self, "system", system)
+        object.__setattr__(self, "system", parse_system(self.system))
         object.__setattr__(self, "text_columns", asked.text_columns)
         object.__setattr__(self, "jobs", asked.jobs)
         if self.sample is not None:

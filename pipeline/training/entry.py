@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from pipeline.answers import System
-from pipeline.checks import check_flag, whole_number
+from pipeline.checks import check_flag, same_argument, whole_number
 from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
@@ -19,7 +19,7 @@ from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import SHORTENED, in_python, warn_in_python
-from pipeline.settings import CsvOptions, ExcelOptions, Settings
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader, find_column
 from pipeline.training.run import (
     TrainingSettings,
@@ -39,7 +39,7 @@ def train(
     *,
     output: str | PathLike[str],
     system: System | None = None,
-    text_columns: str | Sequence[str] = "description",
+    text_columns: str | Sequence[str] = TEXT_COLUMNS,
     code_column: str = "code",
     only_history: bool = False,
     recipe: str | PathLike[str] | None = None,
@@ -49,6 +49,8 @@ def train(
     excel: ExcelOptions | None = None,
     progress: bool | Literal["auto"] | Progress = "auto",
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    text_column: str | Sequence[str] | None = None,
+    systems: str | Sequence[str] | None = None,
 ) -> TrainedModel:
     """Train the engine on tenders whose codes are known: a history, or what people decided.
 
@@ -60,7 +62,7 @@ def train(
             the path of a file; see `classify`. None to learn from ``decisions`` alone.
         output: the folder for the model; an older model there is replaced.
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
-        text_columns: the column (or columns, joined by ". ") that hold the text.
+        text_columns: the column with the text, or several, joined by ". "; else ``description``.
         code_column: the column that holds the right code.
         only_history: whether the model answers alone; else it answers together with the model of
             the package, with the weight that suits the held-out rows best.
@@ -73,6 +75,8 @@ def train(
             `pipeline.progress.Progress`.
         decisions: the file of a review, or several: what people decided replaces the codes of the
             history's rows, and adds to them.
+        text_column: another name of ``text_columns``.
+        systems: another name of ``system``.
 
     Returns:
         The folder and the figures; pass it as ``models`` to `classify`, or as ``subject`` to
@@ -87,6 +91,8 @@ def train(
     try:
         shown = display_for(progress)
         folder = _path("output", output)
+        system = same_argument(None, system=system, systems=systems)
+        texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
         check_flag("overwrite", overwrite)
         reviewed = decisions_in(decisions, warn_in_python)
         if recipe is not None:
@@ -97,7 +103,7 @@ def train(
         system = checked_system(system, data, reviewed)
         settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
         check_output(folder, overwrite)
-        with _opened(data, text_columns, code_column, csv, excel) as (reader, name):
+        with _opened(data, texts, code_column, csv, excel) as (reader, name):
             return from_history(reader, name, settings, shown, _unheard, reviewed)
     except SHORTENED as error:
         raise in_python(error) from None

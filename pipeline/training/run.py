@@ -26,7 +26,7 @@ from pipeline.engine.training.train import train
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
 from pipeline.progress import Progress
-from pipeline.settings import parse_systems
+from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
 from pipeline.training.figures import about_model, by_level, by_source
 from pipeline.training.recipe import read_recipe
@@ -72,8 +72,7 @@ class TrainingSettings:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        (system,) = parse_systems([self.system] if isinstance(self.system, str) else self.system)
-        object.__setattr__(self, "system", system)
+        object.__setattr__(self, "system", parse_system(self.system))
         object.__setattr__(self, "jobs", whole_number("jobs", self.jobs, 1))
         for name in ("only_history", "overwrite"):
             check_flag(name, getattr(self, name))

@@ -15,6 +15,7 @@ from pipeline.classification.summary import NOT_FAILED
 from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import run
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
+from pipeline.cli.run_options import PRESETS
 from pipeline.cli.signals import HUNG_UP, INTERRUPTED, TERMINATED
 from pipeline.codes.shipped import shipped
 from pipeline.errors import LedgerError
@@ -42,7 +43,6 @@ from pipeline.service.matching.pricing import (
 )
 from pipeline.service.web.guessing import ACCOUNT, ADDRESS, LINE, PAIR, PAUSE
 from pipeline.service.web.site import SIGN_UP
-from pipeline.settings import PRESETS
 from pipeline.tables.formats import SUFFIXES
 from tests.docs.pages import page, rows
 
