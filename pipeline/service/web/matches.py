@@ -22,7 +22,7 @@ class ShownMatch:
         title: its title, in the language asked for if there is one.
         language: the language of the title.
         confidence: how sure the matcher is.
-        band: what a code of this confidence is worth.
+        band: what the first code is worth; None for the others, for which bands are not measured.
         path: the significant digits of the codes above it and of its own; "" at the top.
     """
 
@@ -30,21 +30,21 @@ class ShownMatch:
     title: str
     language: str
     confidence: float
-    band: Band
+    band: Band | None
     path: str
 
 
 def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[ShownMatch]:
     """Yield what to show of some matches of a system."""
     titles = titles_in(language) if system == "cpv" and language != "en" else {}
-    for match in matches:
+    for rank, match in enumerate(matches):
         title = titles.get(match.code)
         yield ShownMatch(
             match.code,
             title or match.title,
             language if title else "en",
             match.confidence,
-            band(system, match.confidence),
+            None if rank else band(system, match.confidence),
             _path(system, match.code),
         )
 
