@@ -31,13 +31,17 @@ NO_EMAIL, NO_PASSWORD = "Enter your e-mail address.", "Enter your password."
 
 CHANGED = "Password changed. Every other session of this account has ended."
 
+LOGGED_OUT = "You are logged out."
+
 
 def show_log_in(_: Site, visitor: Visitor) -> Response:
     """Show the login form, or go on if the visitor is logged in."""
-    next_path = safe_path(visitor.request.query_params.get("next", ""))
+    asked = visitor.request.query_params
+    next_path = safe_path(asked.get("next", ""))
     if visitor.account_id is not None:
         return redirect(next_path, visitor)
-    return render_form(visitor, "login.html", Form({"next": [next_path]}))
+    done = LOGGED_OUT if asked.get("done") == "logout" else None
+    return render_form(visitor, "login.html", Form({"next": [next_path]}), done=done)
 
 
 async def log_in(site: Site, visitor: Visitor, form: Form) -> Response:
@@ -55,7 +59,7 @@ async def log_in(site: Site, visitor: Visitor, form: Form) -> Response:
     if account is not None:
         return await _begin_session(site, visitor, account, safe_path(form.value("next")))
     errors = errors or {"": "The e-mail address or the password is wrong."}
-    return render_form(visitor, "login.html", form.wrong(errors, wait))
+    return render_form(visitor, "login.html", form.wrong(errors, wait), done=None)
 
 
 def show_sign_up(_: Site, visitor: Visitor) -> Response:
@@ -83,11 +87,11 @@ async def sign_up(site: Site, visitor: Visitor, form: Form) -> Response:
 
 
 async def log_out(site: Site, visitor: Visitor, _: Form) -> Response:
-    """End the session, here and in the browser."""
+    """End the session, here and in the browser, and say so beside the login form."""
     if visitor.session is not None:
         await run_in_threadpool(site.accounts.sessions.end, visitor.session)
         visitor.end()
-    return redirect("/", visitor)
+    return redirect("/login?done=logout", visitor)
 
 
 def show_account(site: Site, visitor: Visitor, form: Form | None = None) -> Response:

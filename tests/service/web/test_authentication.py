@@ -147,7 +147,8 @@ async def test_logging_out_ends_the_session_wherever_its_cookie_is(
     await other.go("/dashboard")
     assert other.place == "/dashboard"
     await browser.send("/logout")
-    assert browser.place == "/"
+    assert browser.place == "/login?done=logout"
+    assert "You are logged out." in browser.page.text
     await other.go("/dashboard")
     assert other.place.startswith("/login")
     await browser.go("/dashboard")
@@ -163,6 +164,16 @@ async def test_a_form_left_open_after_logging_out_elsewhere_leads_to_the_log_in(
     await browser.send("/logout")
     assert (await browser.post(path, left_open)).status_code == 200
     assert browser.place.startswith("/login?next=")
+
+
+async def test_the_log_in_says_that_a_visitor_is_logged_out_only_after_logging_out(
+    browser: Browser,
+) -> None:
+    await browser.go("/login")
+    assert "You are logged out." not in browser.page.text
+    await browser.sign_up()
+    await browser.go("/login?done=logout")
+    assert browser.place == "/dashboard"
 
 
 async def test_logging_out_takes_a_form_not_a_link(browser: Browser) -> None:
