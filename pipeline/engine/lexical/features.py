@@ -13,7 +13,15 @@ from scipy import sparse
 from pipeline.engine.text.attribution import Parts
 from pipeline.engine.text.cleaning import cleaned, readable
 
-__all__ = ["FEATURES", "parts", "term_counts", "words"]
+__all__ = [
+    "FEATURES",
+    "GRAM_LENGTHS",
+    "HALF_AT_WORD",
+    "parts",
+    "split_words",
+    "term_counts",
+    "words",
+]
 
 Columns = np.ndarray[tuple[int], np.dtype[np.int32]]
 
@@ -39,7 +47,12 @@ WORD = re.compile(r"[^\W\d_]{2,60}")
 
 def words(text: str) -> list[str]:
     """Return the words of a text: letters only, without case, accents, HTML and addresses."""
-    return WORD.findall(readable(text))[:MAX_WORDS]
+    return split_words(readable(text))
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text that `readable` or `cleaned` returned."""
+    return WORD.findall(text)[:MAX_WORDS]
 
 
 def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.csr_matrix:
@@ -73,7 +86,7 @@ def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.cs
 
 
 def _wanted_words(text: str) -> list[str]:
-    return WORD.findall(cleaned(text))[:MAX_WORDS]
+    return split_words(cleaned(text))
 
 
 def _word_features(vocabulary: Sequence[str]) -> tuple[sparse.csr_matrix, Columns]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -19,7 +20,8 @@ from scipy import sparse
 
 from pipeline.codes import CodeTable, titles_by_language
 from pipeline.engine.evidence import GRAM
-from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS, term_counts, words
+from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS
+from pipeline.engine.lexical.titles import counted
 from pipeline.engine.text.ngrams import Hashes, gram_hashes, word_hashes
 from pipeline.errors import SettingsError
 from pipeline.files.directories import cache_folder
@@ -34,6 +36,9 @@ FORM = 5
 
 PATIENCE_S = 120.0
 """How long a process waits for another that builds the same index."""
+
+CODES_AT_ONCE = 512
+"""Codes whose weights are merged at once: few enough for the caches of a processor."""
 
 ARRAYS = ("weights", "places", "ends", "rarity", "named", "codes")
 
@@ -68,17 +73,36 @@ def build_index(titles_by_language: Sequence[Sequence[str]]) -> Index:
     A code's weight for a feature is the largest of all languages. So each language is compared by
     itself, and the language of a text need not be known.
     """
-    counts = [term_counts(titles) for titles in titles_by_language]
-    present = sum(matrix.sign() for matrix in counts).tocsr()
-    codes_with = np.bincount(present.indices, minlength=FEATURES)
-    rarity = np.log1p(present.shape[0] / (codes_with + 0.5)).astype(np.float32)
-    merged = weighted(counts[0], rarity)
-    for matrix in counts[1:]:
-        merged = merged.maximum(weighted(matrix, rarity))
-    distinct = {word for titles in titles_by_language for title in titles for word in words(title)}
-    parts, _ = gram_hashes([*distinct], [GRAM])
-    named = np.unique(np.concatenate([word_hashes([*distinct]), parts]))
-    return Index(merged.T.tocsr(), rarity, named)
+    codes, languages = len(titles_by_language[0]), len(titles_by_language)
+    # The titles of a code are neighbours, so that its rows can be joined, and a block has them all.
+    by_word, features, words = counted(chain.from_iterable(zip(*titles_by_language, strict=True)))
+    ends = by_word.indptr[::languages]
+    by_code = sparse.csr_matrix((by_word.data, by_word.indices, ends), (codes, by_word.shape[1]))
+    codes_with = np.bincount((by_code @ features).indices, minlength=FEATURES)
+    rarity = np.log1p(codes / (codes_with + 0.5)).astype(np.float32)
+    step = CODES_AT_ONCE * languages
+    blocks = [
+        _largest(weighted(by_word[start : start + step] @ features, rarity), languages)
+        for start in range(0, codes * languages, step)
+    ]
+    parts, _ = gram_hashes(words, [GRAM])
+    named = np.sort(np.concatenate([word_hashes(words), parts]))
+    named = named[np.append(True, named[1:] != named[:-1])]
+    return Index(sparse.hstack(blocks, format="csr"), rarity, named)
+
+
+def _largest(weights: sparse.csr_matrix, languages: int) -> sparse.csr_matrix:
+    """Return features x codes: of each code's titles, which are neighbours, the largest weight."""
+    by_feature = weights.tocsc()
+    code = by_feature.indices // languages
+    is_first = np.append(True, code[1:] != code[:-1])
+    is_first[by_feature.indptr[:-1][np.diff(by_feature.indptr) > 0]] = True
+    ends = np.append(0, np.cumsum(is_first))[by_feature.indptr]
+    first = np.flatnonzero(is_first)
+    shape = (weights.shape[1], weights.shape[0] // languages)
+    return sparse.csr_matrix(
+        (np.maximum.reduceat(by_feature.data, first), code[first], ends), shape
+    )
 
 
 def weighted(counts: sparse.csr_matrix, rarity: Floats) -> sparse.csr_matrix:
