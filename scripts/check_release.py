@@ -3,27 +3,25 @@
     python -m venv /tmp/release && /tmp/release/bin/pip install build twine cyclonedx-bom
     /tmp/release/bin/python scripts/check_release.py dist
 
-It builds the sdist and the wheel into a new folder, checks their metadata, installs each into an
-empty environment, and runs the sample there, away from the checkout. Both must give the same bytes.
-It writes the software bill of materials of the wheel's environment beside them. Nothing is
-uploaded and no tag is made.
+It refuses if version, changelog and tags differ (`check_version.py`). It builds the sdist and the
+wheel into a new folder, checks their metadata, installs each into an empty environment, and runs
+the sample there, away from the checkout. Both must give the same bytes. It writes the software bill
+of materials of the wheel's environment beside them. Nothing is uploaded and no tag is made.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
-import tomllib
 import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
 
-ROOT = Path(__file__).resolve().parents[1]
+from check_version import ROOT, check_version
 
 LARGEST_WHEEL = 60 * 2**20
 """Bytes; PyPI takes 100 MiB."""
@@ -41,8 +39,7 @@ def main() -> None:
     output: Path = parser.parse_args().output.resolve()
     if output.exists():
         sys.exit(f"{output} exists. Give a new folder.")
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-    _check_changelog(version)
+    version = check_version()
     _run(sys.executable, "-m", "build", "--outdir", str(output), str(ROOT))
     wheel, sdist = (next(output.glob(pattern)) for pattern in ("*.whl", "*.tar.gz"))
     _run(sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sdist))
@@ -54,13 +51,6 @@ def main() -> None:
         python = Path(folder) / "whl" / "venv" / "bin" / "python"
         _sbom(python, output / "sbom.cdx.json")
     print(f"{version} can be released: {output}\nNow tag it: git tag -a v{version} -m {version}")
-
-
-def _check_changelog(version: str) -> None:
-    if not re.search(
-        rf"^## {re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
-    ):
-        sys.exit(f"CHANGELOG.md has no section {version}. Cut it from Unreleased first.")
 
 
 def _check_contents(wheel: Path, version: str) -> None:
