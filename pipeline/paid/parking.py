@@ -74,11 +74,11 @@ def not_understood(judgement: Judgement) -> Parked:
     )
 
 
-def service_down(failures: int, judgement: Judgement) -> Parked:
+def service_down(failures: int, detail: str) -> Parked:
     """Park after many failures in a row; the message says how the last attempt failed."""
-    message = f"{failures} attempts in a row failed: {judgement.detail}."
-    if judgement.detail.startswith("nothing answers"):
-        message = f"N{judgement.detail[1:]}: {failures} attempts in a row failed."
+    message = f"{failures} attempts in a row failed: {detail}."
+    if detail.startswith("nothing answers"):
+        message = f"N{detail[1:]}: {failures} attempts in a row failed."
     return Parked(
         6,
         message,

@@ -75,6 +75,7 @@ class Pool:
         self._longest_pause = longest_pause
         self._understood = False
         self._under_way = 0
+        self._unreached = 0
         self._stopping = asyncio.Event()
         self._waits: set[asyncio.Timeout] = set()
         self.back_offs = BackOffs(self._stopping)
@@ -120,6 +121,9 @@ class Pool:
                 group.create_task(self._work(orders))
         if self._error:
             raise self._error
+        if self._unreached >= TRIES:
+            # A few calls do not fail often enough for FAILURES_IN_A_ROW.
+            self.park(parking.service_down(self.bought.failures, self.bought.detail))
 
     async def _work(self, orders: Iterator[Order]) -> None:
         """Buy until no calls remain; after an error, let the other workers finish theirs."""
@@ -233,6 +237,7 @@ class Pool:
             raise
 
     def _note_end(self, slot: Slot, judgement: Judgement, not_sent: bool) -> None:
+        self._unreached = self._unreached + 1 if not_sent else 0
         if not_sent:
             slot.unsent()
         elif judgement.next == "limited":
@@ -269,7 +274,7 @@ class Pool:
         elif self._throttle.pause_left > self._longest_pause:
             self.park(parking.asked_to_wait(self._throttle.pause_left))
         elif bought.failures >= FAILURES_IN_A_ROW:
-            self.park(parking.service_down(bought.failures, judgement))
+            self.park(parking.service_down(bought.failures, bought.detail))
 
     def _cost_limit_reached(self) -> Parked:
         return parking.cost_limit_reached(self._budget, self._remaining)

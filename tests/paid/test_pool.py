@@ -339,6 +339,27 @@ def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
 
 
 @pytest.mark.parametrize("understood", [0, 1])
+def test_a_service_that_nobody_reaches_at_the_end_parks_however_few_calls_are_left(
+    job: Job, understood: int
+) -> None:
+    server = ModelServer(["detailed"] * understood + ["not sent"] * TRIES)
+    pool = buy(server, job, numbered(understood + 1))
+    assert pool.parked is not None
+    assert (pool.parked.exit_code, pool.parked.message) == (
+        6,
+        f"{TRIES} attempts in a row failed: refused.",
+    )
+    again = buy(server, job, numbered(understood + 1)[understood:])
+    assert again.parked is None
+    assert len(server.told) == understood + 1
+
+
+def test_a_service_that_is_reached_again_does_not_park(job: Job) -> None:
+    server = ModelServer(["not sent"] * TRIES + ["detailed"])
+    assert buy(server, job, numbered(2)).parked is None
+
+
+@pytest.mark.parametrize("understood", [0, 1])
 def test_a_call_that_is_refused_without_end_parks(job: Job, understood: int) -> None:
     server = ModelServer(["detailed"] * understood + ["limited"] * 99)
     pool = buy(server, job, numbered(3), rate=Rate(100, 60))
