@@ -49,6 +49,9 @@ async def test_the_singular_does_what_the_plural_does() -> None:
         await pipeline.classify_async(FRAME, **singular),
     ):
         pd.testing.assert_frame_equal(found.to_pandas(), expected)
+        pd.testing.assert_frame_equal(found.to_review(system="psc"), found.to_review("psc"))
+        with pytest.raises(pipeline.SettingsError, match="Give one of them"):
+            found.to_review("psc", system="psc")
     assert "psc_code" in expected
     assert "cpv_code" not in expected
     assert str(pipeline.plan(FRAME, **singular)) == str(pipeline.plan(FRAME, **plural))  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pipeline.answers import System
+from pipeline.checks import same_argument
 from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import PandasFrame
@@ -143,19 +144,26 @@ class Result:
         """The rows of `to_pandas` that a system has no answer for, because its call failed."""
         return self._where(lambda status: status not in NOT_FAILED, self._settings.systems)
 
-    def to_review(self, systems: str | Sequence[str] | None = None) -> pd.DataFrame:
+    def to_review(
+        self,
+        systems: str | Sequence[str] | None = None,
+        *,
+        system: str | Sequence[str] | None = None,
+    ) -> pd.DataFrame:
         """Return the rows of `to_pandas` that need a look.
 
         Such a row has the status ``review``, ``no_match`` or an error, for at least one system.
 
         Args:
             systems: look at the statuses of these systems only; None for all.
+            system: another name of ``systems``.
 
         Raises:
             SettingsError: the table was not classified by one of them.
         """
         try:
-            return self._where(lambda status: status not in SETTLED, self._among(systems))
+            among = self._among(same_argument(None, systems=systems, system=system))
+            return self._where(lambda status: status not in SETTLED, among)
         except PipelineError as error:
             raise in_python(error) from None
 
