@@ -23,32 +23,32 @@ HINT_ENCODING = (
 )
 
 
-def read_lines(path: Path, dialect: Dialect) -> Iterator[str]:
-    """Yield every line with its line end, which the last line may lack.
+def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
+    """Yield the lines, many at a time, with their line ends; the last line may lack one.
 
     Raises:
         InputError: bytes are not valid in the encoding (the message has the line number), or
             would not be written back unchanged, or a line is too long.
     """
-    pieces: list[str] = []
+    end = dialect.line_end
+    pieces: list[str] = []  # of a line that no chunk has ended yet
     size = 0
     number = 1
     for text in _decoded(path, dialect):
-        first, *more = text.split(dialect.line_end)
-        pieces.append(first)
-        size += len(first)
+        lines = text.split(end)
+        pieces.append(lines[0])
+        size += len(lines[0])
         if size > RECORD_CHARS:
             raise _endless(path, number, dialect)
-        if more:
-            yield "".join(pieces) + dialect.line_end
-            number += len(more)
-            pieces = [more.pop()]
+        if len(lines) > 1:
+            lines[0] = "".join(pieces)
+            pieces = [lines.pop()]
             size = len(pieces[0])
-            for line in more:
-                yield line + dialect.line_end
+            number += len(lines)
+            yield [line + end for line in lines]
     last = "".join(pieces)
     if last:
-        yield last
+        yield [last]
 
 
 def _endless(path: Path, number: int, dialect: Dialect) -> InputError:

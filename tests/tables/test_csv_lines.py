@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 
 def lines(path: Path, data: bytes, dialect: Dialect | None = None) -> list[str]:
     path.write_bytes(data)
-    return list(read_lines(path, dialect or Dialect()))
+    return [line for some in read_lines(path, dialect or Dialect()) for line in some]
 
 
 def error_of(path: Path, data: bytes, dialect: Dialect | None = None) -> InputError:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -123,16 +124,26 @@ def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path
 def test_an_open_quote_ends_before_it_fills_the_memory(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 100)
-    error = error_of(path, b'a,b\n1,2\n3,"4\n' + b"5,6\n" * 50)
+    read = []
+
+    def endless(*_: object) -> Iterator[list[str]]:
+        yield ["a,b\n", "1,2\n", '3,"4\n']
+        while len(read) < 1000:
+            yield ["5,6\n"]
+            read.append(1)
+
+    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
+    monkeypatch.setattr("pipeline.tables.csv_records.read_lines", endless)
+    error = error_of(path, b"a,b\n")
     assert "begins on line 3" in error.message
     assert "never closed" in error.message
+    assert len(read) < 100
 
 
 def test_the_bound_is_on_a_record_and_not_on_the_file(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 100)
+    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 100)
     assert len(csv_rows(opened(path, b"a,b\n" + b"1,2\n" * 500))) == 500
 
 
@@ -140,7 +151,7 @@ def test_the_bound_is_on_a_record_and_not_on_the_file(
 def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
     path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 1000)
+    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
     error = error_of(path, data)
     assert error.message.endswith("is malformed: there are too many blank lines.")
 
@@ -148,7 +159,7 @@ def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
 def test_a_quote_behind_blank_lines_that_is_never_closed_is_called_so(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_reader.RECORD_CHARS", 1000)
+    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
     error = error_of(path, b'a,b\n\n\n1,"' + b"\n" * 99)
     assert error.message.endswith("line 4 is malformed: a quote is opened and never closed.")
 
