@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.classification.text_columns import has_words
 from pipeline.paid.estimate import Estimate
+from pipeline.remembered import Remembered
 from pipeline.tables import Batch
 
 __all__ = ["Plan"]
@@ -64,9 +65,10 @@ class Plan:
             InputError: the table is ragged, undecodable or damaged.
         """
         rows = empty = wordless = 0
+        worded = Remembered(has_words)
         for batch in batches:
             rows += len(batch.texts)
             texts = [text for text in batch.texts if text]
             empty += len(batch.texts) - len(texts)
-            wordless += sum(not has_words(text) for text in texts)
+            wordless += [*map(worded.__getitem__, texts)].count(False)
         return cls(rows, empty, wordless)

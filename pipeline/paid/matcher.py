@@ -21,6 +21,7 @@ from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.usual import read_usual
 from pipeline.paid.ledger import Job, Owned, text_digest
 from pipeline.paid.ledger.calls import INTERRUPTED
+from pipeline.remembered import Remembered
 
 __all__ = ["LedgerMatcher"]
 
@@ -55,8 +56,9 @@ class LedgerMatcher:
         """
         kept = {system: _Kept(KEPT_BYTES // len(self._systems)) for system in self._systems}
         first = 0
+        digest = Remembered(text_digest)
         for texts in batches:
-            digests = [text_digest(text) if text else None for text in texts]
+            digests = [digest[text] if text else None for text in texts]
             yield {system: self._answers(system, digests, first, kept[system]) for system in kept}
             first += len(texts)
 

@@ -42,6 +42,7 @@ from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.paid.tracking import shown_while
 from pipeline.progress import Count, Display, silent
+from pipeline.remembered import Remembered
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
@@ -131,11 +132,12 @@ class Purchase:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run
         noted = set[bytes]()  # texts need not be noted twice, except to save memory
+        digests = Remembered(text_digest)
         self._rows = 0
         for batch in batches:
             rows: dict[bytes, int] = {}
             for row, text in enumerate(batch.texts, start=self._rows):
-                if text and (digest := text_digest(text)) not in noted:
+                if text and (digest := digests[text]) not in noted:
                     rows.setdefault(digest, row)
             self._job.note_rows([*self._needed(rows)])
             if len(noted) > MOST_NOTED:

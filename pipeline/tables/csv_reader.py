@@ -10,12 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.remembered import Remembered
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import Dialect, detect
 from pipeline.tables.csv_records import RecordReader, Records
 from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import check_names, encodable, find_columns, join_texts
+from pipeline.tables.texts import check_names, collapsed, encodable, find_columns, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
 
@@ -83,6 +84,7 @@ class CsvReader:
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
         self._text_at = find_columns(self._names, text_columns, path)
+        self._collapsed = Remembered(collapsed)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -105,11 +107,11 @@ class CsvReader:
     def _batch(self, records: Records) -> CsvBatch:
         rows = records.fields
         match self._text_at:
-            case [place]:  # as `join_texts`, without a list and a call for each row
-                texts = [" ".join(row[place].split()) for row in rows]
+            case [place]:  # many rows may repeat it
+                texts: Sequence[str] = [self._collapsed[row[place]] for row in rows]
             case places:
-                texts = [join_texts([row[place] for place in places]) for row in rows]
-        return CsvBatch(self.schema, encodable(texts), rows, records.raws, records.trailing)
+                texts = encodable([join_texts([row[place] for place in places]) for row in rows])
+        return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)
 
     def _check_widths(self, records: Records) -> None:
         width = len(self._names)

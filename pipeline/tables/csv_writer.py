@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.money import ZERO
+from pipeline.remembered import Remembered
 from pipeline.tables.cells import arrow_texts, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch
@@ -17,9 +18,6 @@ from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
 
 __all__ = ["CsvWriter"]
-
-KNOWN_CHARACTERS = 1 << 22
-"""How many characters of formatted texts are kept, to be written again."""
 
 
 class CsvWriter:
@@ -46,7 +44,7 @@ class CsvWriter:
         self.replaced_characters = 0
         self._dialect = dialect
         self._names = names
-        self._known = _Known()
+        self._known = Remembered(cell)
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._stream.write(dialect.mark)
@@ -85,8 +83,6 @@ class CsvWriter:
 
     def _texts(self, column: NewColumn) -> list[str]:
         """Format the values of a new column; codes, titles, statuses and the cost 0 repeat."""
-        if self._known.characters > KNOWN_CHARACTERS:
-            self._known = _Known()
         known = self._known
         return [
             known[value] if isinstance(value, str) else "0" if value is ZERO else cell(value)
@@ -138,14 +134,3 @@ class _Lines(list[str]):
     """Collects the records of a csv writer, which writes each with one call."""
 
     write = list.append
-
-
-class _Known(dict[str, str]):
-    """The cells of texts that were written."""
-
-    characters = 0
-
-    def __missing__(self, value: str) -> str:
-        self[value] = text = cell(value)
-        self.characters += len(text)
-        return text

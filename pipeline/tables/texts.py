@@ -9,10 +9,17 @@ from pathlib import Path
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
 
-__all__ = ["check_names", "encodable", "find_column", "find_columns", "join_texts"]
+__all__ = ["check_names", "collapsed", "encodable", "find_column", "find_columns", "join_texts"]
 
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
+
+
+def collapsed(value: str) -> str:
+    """Return the text of a single value: as `join_texts`, then `encodable`."""
+    text = " ".join(value.split())
+    [found] = encodable([value if text == value else text])  # equal ones share their memory
+    return found
 
 
 def join_texts(values: Iterable[str | None]) -> str:

@@ -13,6 +13,7 @@ from pipeline.errors import InputError
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
+from pipeline.tables.texts import collapsed
 from tests.tables.csv_files import CsvFile, csv_files
 from tests.tables.rewriting import csv_rows, folder, small_steps
 
@@ -124,7 +125,7 @@ def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path
 def test_an_open_quote_ends_before_it_fills_the_memory(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = []
+    read: list[int] = []
 
     def endless(*_: object) -> Iterator[list[str]]:
         yield ["a,b\n", "1,2\n", '3,"4\n']
@@ -254,3 +255,16 @@ def test_the_fingerprint_changes_with_any_byte(path: Path) -> None:
     assert reader.fingerprint() == before
     path.write_bytes(b"a\n1\r\n")
     assert reader.fingerprint() != before
+
+
+@pytest.mark.parametrize("columns", [("a",), ("a", "b")])
+def test_the_text_is_the_same_with_one_column_as_with_several(
+    path: Path, columns: tuple[str, ...]
+) -> None:
+    reader = opened(path, ("a,b\n" + " x\u00a0 y ,\n \t,\nz,\n" * 2).encode(), *columns)
+    [batch] = reader.batches()
+    assert batch.texts == ["x y", "", "z"] * 2
+
+
+def test_the_text_of_a_single_column_can_be_encoded() -> None:
+    assert collapsed(" \ud800  z") == "? z"
