@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.checks import same_argument
-from pipeline.classification.columns import check_free, new_columns, new_fields
+from pipeline.classification.columns import Columns, check_free, new_fields
 from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.write import classified
 from pipeline.codes import added_digest
@@ -166,9 +166,10 @@ class Classifier:
         try:
             self._check_machine()
             pieces = text_batches(batches, self.settings)
+            made = Columns(self.settings)
             for piece, answers in classified(pieces, self.matcher, self.settings):
                 schema = with_columns(piece.batch.schema, new_fields(self.settings))
-                yield appended(piece, new_columns(self.settings, answers), schema)
+                yield appended(piece, made.of(answers)[0], schema)
         except PipelineError as error:
             raise in_python(error) from None
 
@@ -176,10 +177,10 @@ class Classifier:
         table = _table(data)
         text_places(table.schema, self.settings)
         reader = ArrowReader(table, self.settings.text_columns)
-        fields = pa.schema(new_fields(self.settings))
+        fields, made = pa.schema(new_fields(self.settings)), Columns(self.settings)
         new = pa.Table.from_batches(
             [
-                appended(ArrowBatch((), NO_COLUMNS), new_columns(self.settings, answers), fields)
+                appended(ArrowBatch((), NO_COLUMNS), made.of(answers)[0], fields)
                 for _, answers in classified(reader.batches(), self.matcher, self.settings)
             ],
             schema=fields,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -20,18 +21,22 @@ from pipeline.answers import (
     Pending,
     System,
 )
+from pipeline.classification.shared import PerAnswer
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total
 from pipeline.quoting import listed
 from pipeline.settings import Settings
-from pipeline.tables import NewColumn
+from pipeline.tables import Cells, NewColumns
 from pipeline.tables.table import ARROW_USD
 
-__all__ = ["check_free", "cost", "new_columns", "new_fields", "status"]
+__all__ = ["AnswerCells", "Columns", "Figures", "check_free", "cost", "new_fields", "status"]
 
 MATCHES = pa.list_(
     pa.struct([("code", pa.string()), ("title", pa.string()), ("confidence", pa.float64())])
 )
+
+FREE = Cells((ZERO,))
+"""The total cost of a row that was paid for in earlier rows or jobs, like most rows."""
 
 
 def new_fields(settings: Settings) -> list[pa.Field]:
@@ -85,18 +90,43 @@ def status(answer: Answer | None, review_under: float) -> str:
             return error
 
 
-def new_columns(settings: Settings, answers: BatchAnswers) -> list[NewColumn]:
-    """Return the columns of `new_fields` for the answers of a batch."""
-    values: list[Sequence[Any]] = []
-    for system in settings.systems:
-        values += _system_values(settings, system, answers[system])
-    costs = ([cost(answer) for answer in answers[system]] for system in settings.systems)
-    values.append([_total(row) for row in zip(*costs, strict=True)])
-    fields = new_fields(settings)
-    return [
-        NewColumn(field.name, field.type, column)
-        for field, column in zip(fields, values, strict=True)
-    ]
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """What is counted of an answer: its best confidence, its status and its cost."""
+
+    confidence: float | None
+    status: str
+    cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerCells(Cells):
+    """The cells of an answer, with what is counted of it."""
+
+    figures: Figures
+
+
+class Columns:
+    """Makes the columns of `new_fields` for one batch after the other.
+
+    The cells of an answer are made once for the rows that share it.
+
+    Args:
+        settings: which columns to make.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._fields = new_fields(settings)
+        self._cells: dict[System, PerAnswer[AnswerCells]] = {
+            system: PerAnswer(partial(_cells, settings, system), len(settings.systems))
+            for system in settings.systems
+        }
+
+    def of(self, answers: BatchAnswers) -> tuple[NewColumns, list[tuple[Figures, ...]]]:
+        """Return the columns for the answers of a batch, and the figures of each row."""
+        groups = [cells(answers[system]) for system, cells in self._cells.items()]
+        figures = [*zip(*([cells.figures for cells in group] for group in groups), strict=True)]
+        return NewColumns.of(self._fields, [*groups, [*map(_total, figures)]]), figures
 
 
 def cost(answer: Answer | None) -> Decimal | None:
@@ -107,29 +137,24 @@ def cost(answer: Answer | None) -> Decimal | None:
     return ZERO if answer is None else answer.cost_usd
 
 
-def _total(costs: tuple[Decimal | None, ...]) -> Decimal | None:
-    """Return the cost of a row; most rows were paid for in an earlier row or job."""
-    return ZERO if costs.count(ZERO) == len(costs) else known_total(costs)
+def _total(row: Sequence[Figures]) -> Cells:
+    costs = [figures.cost_usd for figures in row]
+    return FREE if costs.count(ZERO) == len(costs) else Cells((known_total(costs),))
 
 
-def _system_values(
-    settings: Settings, system: System, answers: Sequence[Answer | None]
-) -> list[Sequence[Any]]:
-    review_under = settings.review_under(system)
-    ranked = [_matches(answer) for answer in answers]
-    best = [matches[0] if matches else None for matches in ranked]
-    values: list[Sequence[Any]] = [
-        [match and match.code for match in best],
-        [match and match.title for match in best],
-        [match and match.confidence for match in best],
-        [status(answer, review_under) for answer in answers],
-        [cost(answer) for answer in answers],
-    ]
+def _cells(settings: Settings, system: System, answer: Answer | None) -> AnswerCells:
+    matches = _matches(answer)
+    best = matches[0] if matches else None
+    values: list[Any] = [None, None, None]
+    if best:
+        values = [best.code, best.title, best.confidence]
+    figures = Figures(values[2], status(answer, settings.review_under(system)), cost(answer))
+    values += [figures.status, figures.cost_usd]
     if settings.top > 1:
-        values.append([_listed(matches, settings.top) for matches in ranked])
+        values.append(_listed(matches, settings.top))
     if settings.explain:
-        values.append([_why(answer) for answer in answers])
-    return values
+        values.append(_why(answer))
+    return AnswerCells(tuple(values), figures)
 
 
 def _matches(answer: Answer | None) -> tuple[Match, ...] | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System
+from pipeline.classification.shared import PerAnswer
 from pipeline.codes import CodeTable, find_code, load
 from pipeline.codes.levels import parent, stem
 from pipeline.settings import Settings
@@ -87,12 +88,13 @@ class _RollingUp:
 
     def __init__(self, matcher: Matcher, systems: Sequence[System], sure: float) -> None:
         self._matcher = matcher
-        self._by_system = {system: RollUp(load(system), sure) for system in systems}
+        self._by_system = {
+            system: PerAnswer(RollUp(load(system), sure).answer, len(systems)) for system in systems
+        }
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`."""
         for answers in self._matcher.answers(batches):
             yield {
-                system: [roll_up.answer(answer) for answer in answers[system]]
-                for system, roll_up in self._by_system.items()
+                system: rolled_up(answers[system]) for system, rolled_up in self._by_system.items()
             }

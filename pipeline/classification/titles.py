@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher
+from pipeline.classification.shared import PerAnswer
 from pipeline.codes import titles_in
 from pipeline.settings import Settings
 
@@ -28,11 +29,12 @@ class _InLanguage:
     def __init__(self, matcher: Matcher, titles: Mapping[str, str]) -> None:
         self._matcher = matcher
         self._titles = titles
+        self._translated = PerAnswer(self._answer)
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`."""
         for answers in self._matcher.answers(batches):
-            yield {**answers, "cpv": [self._answer(answer) for answer in answers["cpv"]]}
+            yield {**answers, "cpv": self._translated(answers["cpv"])}
 
     def _answer(self, answer: Answer | None) -> Answer | None:
         if not isinstance(answer, Matched):

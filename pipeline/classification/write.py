@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import repeat
 from math import isfinite
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from pipeline.answers import BatchAnswers, Matcher, System
 from pipeline.bands import Band, band
-from pipeline.classification.columns import new_columns
+from pipeline.classification.columns import Columns, Figures
 from pipeline.classification.rollup import rolled_up
 from pipeline.classification.summary import SystemSummary
 from pipeline.classification.titles import in_language
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
-from pipeline.tables import Batch, NewColumn, Writer
+from pipeline.tables import Batch, Writer
 
 __all__ = ["SETTLED", "Observe", "Tally", "classified", "write"]
 
@@ -29,10 +30,13 @@ Table = TypeVar("Table", bound=Batch)
 SETTLED = ("ok", "decided", "empty", "pending")
 """The statuses that need no look, or cannot have one yet."""
 
+MOST_COUNTED = 4096
+"""How many different rows are counted before their figures are added up."""
+
 
 @dataclass(slots=True)
 class Tally:
-    """Running counts of the written rows.
+    """Running counts of the written rows, complete after `finish`.
 
     Attributes:
         rows: rows written.
@@ -49,6 +53,7 @@ class Tally:
     confidences: dict[System, Counter[int]]
     bands: dict[System, Counter[Band]]
     to_check: int = 0
+    _counted: Counter[tuple[Figures, ...]] = field(default_factory=Counter)
 
     @property
     def systems(self) -> dict[System, SystemSummary]:
@@ -72,26 +77,33 @@ class Tally:
         bands: dict[System, Counter[Band]] = {name: Counter() for name in names}
         return cls(0, statuses, dict.fromkeys(names, ZERO), confidences, bands)
 
-    def add(self, prefix: str, columns: Sequence[NewColumn], rows: int) -> None:
-        """Count a batch by its new columns, whose names begin with a prefix."""
-        self.rows += rows
-        values = {column.name: column.values for column in columns}
-        doubtful = set[int]()
-        for system in self.statuses:
-            statuses = values[f"{prefix}{system}_status"]
-            self.statuses[system].update(statuses)
-            doubtful |= {row for row, name in enumerate(statuses) if name not in SETTLED}
-            spent = (usd for usd in values[f"{prefix}{system}_cost_usd"] if usd)
-            self.cost_usd[system] = total([self.cost_usd[system], *spent])
-            sure = values[f"{prefix}{system}_confidence"]
-            both = zip(sure, statuses, strict=True)
-            known = [each for each, name in both if _is_known(each, name)]
-            self.confidences[system].update(round(100 * each) for each in known)
-            self.bands[system].update(band(system, each) for each in known)
-        self.to_check += len(doubtful)
+    def add(self, rows: Sequence[tuple[Figures, ...]]) -> None:
+        """Count the rows of a batch by their figures, one for each system."""
+        self.rows += len(rows)
+        self._counted.update(rows)
+        if len(self._counted) > MOST_COUNTED:
+            self.finish()
+
+    def finish(self) -> None:
+        """Add up the figures that were counted; call this after the last batch."""
+        for row, often in self._counted.items():
+            for system, figures in zip(self.statuses, row, strict=True):
+                self._add(system, figures, often)
+            if any(figures.status not in SETTLED for figures in row):
+                self.to_check += often
+        self._counted.clear()
+
+    def _add(self, system: System, figures: Figures, often: int) -> None:
+        confidence, usd = figures.confidence, figures.cost_usd
+        self.statuses[system][figures.status] += often
+        if usd:
+            self.cost_usd[system] = total([self.cost_usd[system], *repeat(usd, often)])
+        if _is_known(confidence, figures.status):
+            self.confidences[system][round(100 * confidence)] += often
+            self.bands[system][band(system, confidence)] += often
 
 
-def _is_known(confidence: float | None, status: str) -> bool:
+def _is_known(confidence: float | None, status: str) -> TypeGuard[float]:
     """Return whether a matcher stated a confidence; that of a decision is always 1."""
     return confidence is not None and isfinite(confidence) and status != "decided"
 
@@ -115,12 +127,14 @@ def write(
         observe: receives the texts and answers of each batch.
     """
     tally = Tally.of(settings.systems)
+    made = Columns(settings)
     for batch, answers in classified(batches, matcher, settings):
-        columns = new_columns(settings, answers)
+        columns, figures = made.of(answers)
         writer.write(batch, columns)
-        tally.add(settings.column_prefix, columns, len(batch.texts))
+        tally.add(figures)
         observe(batch.texts, answers)
         advance(len(batch.texts))
+    tally.finish()
     return tally
 
 

@@ -33,7 +33,7 @@ from pipeline.tables.ocds_writer import OcdsWriter
 from pipeline.tables.parquet_reader import ParquetReader
 from pipeline.tables.parquet_writer import ParquetWriter
 from pipeline.tables.streams import compression_of, sha256_of, spooled
-from pipeline.tables.table import Batch, NewColumn, Reader, Writer
+from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns, Reader, Writer
 from pipeline.tables.texts import find_column
 from pipeline.tables.xlsx_reader import XlsxReader
 
@@ -42,7 +42,9 @@ __all__ = [
     "ArrowReader",
     "ArrowWriter",
     "Batch",
+    "Cells",
     "NewColumn",
+    "NewColumns",
     "Reader",
     "Writer",
     "archived",

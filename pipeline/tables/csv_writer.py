@@ -6,18 +6,22 @@ import csv
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from pipeline.money import ZERO
-from pipeline.remembered import Remembered
+from pipeline.remembered import MOST_BYTES, Remembered
 from pipeline.tables.cells import arrow_texts, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch
 from pipeline.tables.streams import compression_of, open_output
-from pipeline.tables.table import Batch, NewColumn
+from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns
 
 __all__ = ["CsvWriter"]
+
+CELLS_BYTES = 600
+"""What the cells that rows may share take in memory beside their text."""
 
 
 class CsvWriter:
@@ -45,6 +49,8 @@ class CsvWriter:
         self._dialect = dialect
         self._names = names
         self._known = Remembered(cell)
+        self._formatted: dict[Cells, str] = {}
+        self._formatted_bytes = 0
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._stream.write(dialect.mark)
@@ -56,7 +62,11 @@ class CsvWriter:
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
         """Write the batch's original columns followed by the new ones."""
-        new = self._records(zip(*map(self._texts, columns), strict=True))
+        if isinstance(columns, NewColumns):
+            groups = map(self._joined, columns.groups)
+            new = [*map(self._dialect.delimiter.join, zip(*groups, strict=True))]
+        else:
+            new = self._records(zip(*map(self._texts, columns), strict=True))
         if isinstance(batch, CsvBatch):
             self._append(batch.raw, new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
@@ -81,13 +91,29 @@ class CsvWriter:
             for record in self._records(zip(*columns, strict=True))
         ]
 
+    def _joined(self, group: Sequence[Cells]) -> list[str]:
+        """Format the cells of adjacent columns, those that rows share once."""
+        formatted = self._formatted
+        if new := [*{*group}.difference(formatted)]:
+            # Before an empty last field, a single empty cell needs no quotes.
+            rows = ((*map(self._text, cells.values), "") for cells in new)
+            records = [record[:-1] for record in self._records(rows)]
+            formatted.update(zip(new, records, strict=True))
+            self._formatted_bytes += sum(map(len, records)) + CELLS_BYTES * len(new)
+        found = [formatted[cells] for cells in group]
+        if self._formatted_bytes > MOST_BYTES:
+            formatted.clear()
+            self._formatted_bytes = 0
+        return found
+
     def _texts(self, column: NewColumn) -> list[str]:
-        """Format the values of a new column; codes, titles, statuses and the cost 0 repeat."""
-        known = self._known
-        return [
-            known[value] if isinstance(value, str) else "0" if value is ZERO else cell(value)
-            for value in column.values
-        ]
+        return [*map(self._text, column.values)]
+
+    def _text(self, value: Any) -> str:
+        """Format a value of a new column; codes, titles, statuses and the cost 0 repeat."""
+        if isinstance(value, str):
+            return self._known[value]
+        return "0" if value is ZERO else cell(value)
 
     def _append(self, records: Iterable[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""

@@ -10,7 +10,17 @@ import pyarrow as pa
 
 from pipeline.money import DECIMALS, DIGITS
 
-__all__ = ["ARROW_USD", "BATCH_CHARS", "BATCH_ROWS", "Batch", "NewColumn", "Reader", "Writer"]
+__all__ = [
+    "ARROW_USD",
+    "BATCH_CHARS",
+    "BATCH_ROWS",
+    "Batch",
+    "Cells",
+    "NewColumn",
+    "NewColumns",
+    "Reader",
+    "Writer",
+]
 
 ARROW_USD = pa.decimal128(DIGITS, DECIMALS)
 """The type of a column of US dollars."""
@@ -52,6 +62,42 @@ class NewColumn:
     name: str
     type: pa.DataType
     values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The values of a row in some adjacent new columns.
+
+    Rows may share them. They are equal only to themselves, so that a writer finds quickly what it
+    made of them before.
+    """
+
+    values: tuple[Any, ...]
+
+
+class NewColumns(tuple[NewColumn, ...]):
+    """All new columns of a batch, which are also groups of adjacent columns.
+
+    Attributes:
+        groups: for each group, the cells of each row.
+    """
+
+    groups: Sequence[Sequence[Cells]]
+
+    @classmethod
+    def of(cls, fields: Sequence[pa.Field], groups: Sequence[Sequence[Cells]]) -> NewColumns:
+        """Return the columns of some groups.
+
+        Args:
+            fields: the names and types of all columns.
+            groups: for each group, the cells of each row.
+        """
+        rows = ((cells.values for cells in group) for group in groups)
+        values = [column for group in rows for column in zip(*group, strict=True)]
+        both = zip(fields, values or [()] * len(fields), strict=True)
+        columns = cls(NewColumn(field.name, field.type, column) for field, column in both)
+        columns.groups = groups
+        return columns
 
 
 class Reader(Protocol):
