@@ -48,12 +48,14 @@ class LedgerMatcher:
         self._job = job
         self._systems = systems
         self._most_lost = most_lost
+        self._sent = True
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`.
 
         An answer is read once for all rows with its text, unless they are very far apart.
         """
+        self._sent = self._job.has_attempts()
         kept = {system: _Kept(KEPT_BYTES // len(self._systems)) for system in self._systems}
         first = 0
         digest = Remembered(text_digest)
@@ -89,15 +91,16 @@ class LedgerMatcher:
     ) -> list[Answer | None]:
         """Return the answers of rows, with what a call cost in its first row."""
         kept.age()
-        answers = [None if digest is None else kept.get(digest) for digest in digests]
+        recent, older = kept.recent, kept.older
+        answers = [recent.get(digest) or older.get(digest) for digest in digests]
         unread: dict[bytes, list[int]] = defaultdict(list)
-        for place, digest in enumerate(digests):
-            if digest is not None and answers[place] is None:
+        for place, answer in enumerate(answers):
+            if answer is None and (digest := digests[place]) is not None:
                 unread[digest].append(place)
         for digest, answer in self._read(system, list(unread), kept).items():
             for place in unread[digest]:
                 answers[place] = answer
-        costs = self._job.costs(system, list(unread))
+        costs = self._job.costs(system, list(unread)) if self._sent else {}
         rows = self._job.first_rows(system, list(costs))
         for digest, cost in costs.items():
             place = unread[digest][0]  # only rows whose answer was read can be first rows
@@ -131,12 +134,9 @@ class _Kept:
     """The answers of one system that were read last, in two halves; the older one is dropped."""
 
     allowed: int
-    recent: dict[bytes, Answer] = field(default_factory=dict)
-    older: dict[bytes, Answer] = field(default_factory=dict)
+    recent: dict[bytes | None, Answer] = field(default_factory=dict)
+    older: dict[bytes | None, Answer] = field(default_factory=dict)
     recent_bytes: int = 0
-
-    def get(self, digest: bytes) -> Answer | None:
-        return self.recent.get(digest) or self.older.get(digest)
 
     def add(self, digest: bytes, answer: Answer, body_bytes: int) -> None:
         matches = answer.matches if isinstance(answer, Matched) else ()

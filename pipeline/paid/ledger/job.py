@@ -83,6 +83,8 @@ COSTS = """
     WHERE job_id = ? AND state != 'free' AND system = ? AND digest IN (:digests)
 """
 
+ATTEMPT = "SELECT 1 FROM attempts WHERE job_id = ? LIMIT 1"
+
 UNATTRIBUTED = """
     SELECT cost_usd FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
     AND NOT EXISTS (
@@ -250,6 +252,10 @@ class Job:
         for digest, cost in self.database.rows_of(digests, COSTS, self.number, system):
             paid[digest].append(None if cost is None else amount(cost))
         return {digest: known_total(prices) for digest, prices in paid.items()}
+
+    def has_attempts(self) -> bool:
+        """Tell whether this job has sent anything; else it has paid nothing."""
+        return any(True for _ in self.database.rows(ATTEMPT, self.number))
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""
