@@ -72,6 +72,17 @@ def test_the_names_are_there_before_what_they_need_is_imported() -> None:
     assert done.stdout.startswith("set() <function plan")
 
 
+def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:
+    heavy = "{'pandas', 'scipy', 'httpx', 'aiohttp', 'pyarrow.compute'}"
+    formats = "{'pipeline.tables.' + name for name in ('json_reader', 'ocds_scan', 'xlsx_reader')}"
+    code = (
+        f"import sys, pipeline.cli.job, pipeline.cli.many\n"
+        f"print(({heavy} | {formats}) & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 def test_accounts_of_the_service_need_neither_its_engine_nor_its_server() -> None:
     heavy = "{'starlette', 'uvicorn', 'scipy', 'pandas', 'aiohttp'} & set(sys.modules)"
     code = f"import sys; from pipeline.service import Accounts; print({heavy}, Accounts.__name__)"
