@@ -1,5 +1,5 @@
 """Makes ``python -m pipeline`` the same as ``tender-pipeline``."""
 
-from pipeline.cli import main
+from pipeline.cli import program
 
-main()
+program()

@@ -519,6 +519,19 @@ def test_an_interrupt_after_the_end_does_not_change_the_exit_code(tmp_path: Path
     assert done.stderr == ""
 
 
+def test_a_process_calls_what_is_due_at_its_end_and_frees_nothing() -> None:
+    code = (
+        "import atexit, sys, pipeline.cli as cli\n"
+        "class Freed:\n"
+        "    def __del__(self): print('freed')\n"
+        "freed = Freed()\n"
+        "cli.main = lambda: (atexit.register(print, 'last'), sys.exit(3))\n"
+        "cli.program()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "last\n", "")
+
+
 def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> None:
     heavy = "{'pandas', 'pyarrow', 'numpy', 'scipy', 'httpx', 'aiohttp'} & set(sys.modules)"
     code = (
