@@ -372,10 +372,18 @@ PROTECTIONS = (
     ),
     # What comes over the network.
     Protection(
-        "a redirect is not followed",
+        "a redirect that comes through a proxy is not followed",
         "allow_redirects=False",
         "allow_redirects=True",
-        "tests/paid/client/test_client.py::test_a_redirect_is_not_followed_and_the_key_does_not_travel",
+        "tests/paid/client/test_transport.py::"
+        "test_a_redirect_that_comes_through_a_proxy_is_not_followed",
+    ),
+    Protection(
+        "a connection with something unread is not used again",
+        "return self._reusable and not self._ended and not self._got",
+        "return self._reusable and not self._ended",
+        "tests/paid/client/test_connection.py::"
+        "test_another_connection_follows_a_response_that_ends_it",
     ),
     Protection(
         "no more than so much of a body is read",

@@ -207,7 +207,6 @@ def _locks(service: PaidService) -> Finding:
 
 
 def _connection(service: PaidService) -> Iterator[Finding]:
-    import aiohttp
     import httpx
 
     from pipeline.paid.client.client import cause
@@ -216,7 +215,7 @@ def _connection(service: PaidService) -> Iterator[Finding]:
     url = match_url(service.base_url, "cpv")
     try:
         response, seconds = asyncio.run(_asked(url))
-    except (aiohttp.ClientError, httpx.HTTPError, TimeoutError, OSError) as error:
+    except (httpx.HTTPError, TimeoutError, OSError) as error:
         hint = "Check --base-url, the network, the proxy and the service's certificate."
         said = f"{service.base_url} does not answer ({cause(error)[0]})"
         yield Finding("service", "error", said, hint)

@@ -9,15 +9,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Final
 
-import aiohttp
 import httpx
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
+from pipeline.paid.client.decompression import decompressed, is_compressed
+from pipeline.paid.client.exchanges import Field, ProxyError, Response, Whole
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY
-from pipeline.paid.client.transport import OverHttpx, Response, Transport, decompressed
+from pipeline.paid.client.transport import OverHttpx, Transport
 from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
 __all__ = ["Client", "cause"]
@@ -78,8 +79,7 @@ class Client:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._base_url = base_url
-        named = _headers(base_url, api_key).raw
-        self._headers = [(name.decode(), value.decode()) for name, value in named]
+        self._headers = _headers(base_url, api_key).raw
         self._redacted = Redaction.of(api_key)
         self._timeout = timeout
         self._deadlines = Deadlines(timeout)
@@ -105,18 +105,18 @@ class Client:
                 return await self._exchange(self._urls[system], body)
         except TimeoutError:
             return body.failed("TIMEOUT", f"no complete answer in {self._timeout:g} s")
-        except (httpx.HTTPError, aiohttp.ClientError, OSError, ValueError) as error:
+        except (httpx.HTTPError, OSError, ValueError) as error:
             return body.failed("CONNECTION_ERROR", self._detail(error))
 
     def _detail(self, error: BaseException) -> str:
-        proxy = isinstance(error, aiohttp.ClientProxyConnectionError)
+        proxy = isinstance(error, ProxyError) and error.unreachable
         reason, nobody_there = cause(error)
         if nobody_there:
             return f"nothing answers at {'the proxy' if proxy else self._base_url} ({reason})"
         return reason
 
     async def _exchange(self, address: httpx.URL, body: _Body) -> Received:
-        headers = [*self._headers, ("Content-Length", str(len(body.content)))]
+        headers = [*self._headers, (b"Content-Length", b"%d" % len(body.content))]
         response = await self._transport.exchange("POST", address, headers, body)
         try:
             content = await self._content(response)
@@ -124,15 +124,17 @@ class Client:
             await response.stream.aclose()
         return Received(response.status, self._kept(response.headers), content)
 
-    def _kept(self, headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    def _kept(self, headers: Sequence[Field]) -> dict[str, str]:
         """Return the headers that matter, as Latin-1, which has a character for every byte."""
         return {
-            name.lower().decode("latin-1"): self._redacted(value).decode("latin-1")
+            lower.decode("latin-1"): self._redacted(value).decode("latin-1")
             for name, value in headers
-            if name.lower() in KEPT_HEADERS
+            if (lower := name.lower()) in KEPT_HEADERS
         }
 
     async def _content(self, response: Response) -> bytes:
+        if isinstance(response.stream, Whole) and not is_compressed(response.headers):
+            return self._redacted(response.stream.content)[: self._max_body + 1]
         content = bytearray()
         with suppress(httpx.DecodingError):
             async for chunk in decompressed(response):

@@ -53,6 +53,21 @@ async def test_a_proxy_is_named_in_any_of_the_usual_ways(
     assert proxy.requests[0][0] == b"POST http://service.example/api HTTP/1.1"
 
 
+async def test_a_redirect_that_comes_through_a_proxy_is_not_followed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def redirects(exchange: Exchange) -> None:
+        while True:
+            await exchange.read_request()
+            await exchange.answer(b"", "307 Elsewhere", "Location: http://elsewhere.example/")
+
+    async with serving(redirects) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base)
+        response = await posted("http://service.example/api")
+    assert response.status_code == 307
+    assert len(proxy.requests) == 1
+
+
 @pytest.mark.parametrize("proxy", ["socks5://me:secret@proxy:1080", "http://", "http://proxy:port"])
 def test_a_proxy_that_cannot_be_used_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch, proxy: str

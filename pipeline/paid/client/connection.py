@@ -1,0 +1,221 @@
+"""Exchanges requests and responses over one HTTP/1.1 connection."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, cast
+
+import h11
+import httpx
+
+from pipeline.paid.client.exchanges import (
+    BrokenResponseError,
+    DisconnectedError,
+    Field,
+    Response,
+    Whole,
+)
+
+__all__ = ["Connection"]
+
+LARGEST_HEAD: Final = 1 << 16
+"""Bytes: a longer list of headers is an error."""
+
+LARGEST_USUAL: Final = 1 << 20
+"""Bytes: a longer body is read in pieces."""
+
+MOST_HEADS: Final = 10
+"""Of one response: the last one, and those before it that only inform."""
+
+MOST_UNREAD: Final = 1 << 18
+"""Bytes: the server has to wait while so much has arrived and nobody reads it."""
+
+HEAD: Final = re.compile(
+    rb"HTTP/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?\r\n((?:[!#-'*+\-.^-`|~\w]+:[^\r\n\0]*\r\n)*)\r\n"
+)
+FIELD: Final = re.compile(rb"([^:]+):[ \t]*([^\r]*?)[ \t]*\r\n")
+WITHOUT_BODY: Final = (b"204", b"304")
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The head of a response in the usual form, whose body has a stated length."""
+
+    status: int
+    fields: Sequence[Field]
+    body_from: int
+    body_to: int
+    kept_open: bool
+
+
+_Unknown: TypeAlias = Literal["incomplete", "unusual"]
+
+
+def _head(got: bytearray) -> _Head | _Unknown:
+    """Return the head of a response in the usual form; otherwise, why there is none."""
+    end = got.find(b"\r\n\r\n")
+    if end > LARGEST_HEAD:
+        raise BrokenResponseError
+    if end < 0:
+        return "incomplete" if len(got) <= LARGEST_HEAD else "unusual"
+    found = HEAD.match(got)
+    if found is None or found[1] in WITHOUT_BODY:
+        return "unusual"
+    fields: list[Field] = FIELD.findall(found[2])
+    named: dict[bytes, bytes] = {}
+    for name, value in fields:
+        key = name.lower()
+        named[key] = b"%b,%b" % (named[key], value) if key in named else value
+    length = named.get(b"content-length", b"")
+    if not length.isdigit() or b"transfer-encoding" in named or int(length) > LARGEST_USUAL:
+        return "unusual"
+    kept_open = b"close" not in named.get(b"connection", b"").lower()
+    return _Head(int(found[1]), fields, found.end(), found.end() + int(length), kept_open)
+
+
+class Connection(asyncio.Protocol):
+    """A connection to a server, for one exchange at a time; make it in its event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._got = bytearray()
+        self._waiter: asyncio.Future[None] | None = None
+        self._ended = False
+        self._error: Exception | None = None
+        self._reusable = True
+        self._paused = False
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the last exchange is complete, and another one may follow."""
+        return self._reusable and not self._ended and not self._got
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop has its own class
+
+    def data_received(self, data: bytes) -> None:
+        """Keep what has arrived until it is read."""
+        self._got += data
+        if self._waiter is not None:
+            self._wake()
+        elif len(self._got) > MOST_UNREAD and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def eof_received(self) -> None:
+        """Note that the server sends nothing more; the transport closes itself."""
+        self._ended = True
+        self._wake()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Note that the connection is gone."""
+        self._ended = True
+        self._error = error
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def close(self) -> None:
+        """Close the connection, whatever it does."""
+        self._ended = True
+        self._transport.abort()
+
+    async def exchange(
+        self, method: bytes, target: bytes, fields: Sequence[Field], content: bytes
+    ) -> Response:
+        """Send a request and return its response.
+
+        The response is complete unless its form is unusual: then its body is read later, from
+        its stream.
+
+        Raises:
+            OSError: there is no response.
+        """
+        self._reusable = False
+        lines = b"".join([b"%b: %b\r\n" % field for field in fields])
+        self._transport.write(b"%b %b HTTP/1.1\r\n%b\r\n%b" % (method, target, lines, content))
+        while (head := _head(self._got)) == "incomplete" and await self._more():
+            pass
+        if not self._got:
+            raise DisconnectedError
+        while isinstance(head, _Head) and len(self._got) < head.body_to:
+            if not await self._more():
+                raise BrokenResponseError
+        if not isinstance(head, _Head):
+            return await _Unusual(self, method, target).response()
+        body = bytes(self._got[head.body_from : head.body_to])
+        del self._got[: head.body_to]
+        self._reusable = head.kept_open
+        return Response(head.status, head.fields, Whole(body))
+
+    async def read(self) -> bytes:
+        """Return what has arrived since the last time; nothing at the end of the connection."""
+        if not self._got:
+            await self._more()
+        data = bytes(self._got)
+        self._got.clear()
+        return data
+
+    def end_exchange(self, reusable: bool) -> None:
+        """Note that the body of an unusual response is read."""
+        self._reusable = reusable
+
+    async def _more(self) -> bool:
+        """Wait until more has arrived; False: nothing more will.
+
+        Raises:
+            OSError: the connection broke.
+        """
+        if not self._ended:
+            if self._paused:
+                self._paused = False
+                self._transport.resume_reading()
+            self._waiter = self._loop.create_future()
+            arrived = len(self._got)
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+            if len(self._got) > arrived:
+                return True
+        if self._error is not None:
+            raise self._error
+        return False
+
+
+class _Unusual(httpx.AsyncByteStream):
+    """Reads a response in any form that HTTP/1.1 allows; its body is this stream."""
+
+    def __init__(self, connection: Connection, method: bytes, target: bytes) -> None:
+        self._connection = connection
+        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=LARGEST_HEAD)
+        self._parser.send(h11.Request(method=method, target=target, headers=[("Host", "any")]))
+        self._parser.send(h11.EndOfMessage())
+
+    async def response(self) -> Response:
+        """Read the head."""
+        for _ in range(MOST_HEADS):
+            event = await self._event()
+            if isinstance(event, h11.Response):
+                return Response(event.status_code, event.headers.raw_items(), self)
+        raise BrokenResponseError
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while isinstance(event := await self._event(), h11.Data):
+            yield bytes(event.data)
+        done = set(self._parser.states.values()) == {h11.DONE}
+        self._connection.end_exchange(done and self._parser.trailing_data == (b"", False))
+
+    async def _event(self) -> Any:
+        try:
+            while (event := self._parser.next_event()) is h11.NEED_DATA:
+                self._parser.receive_data(await self._connection.read())
+        except h11.RemoteProtocolError as error:
+            raise BrokenResponseError from error
+        return event

@@ -1,0 +1,123 @@
+"""Every form of response that HTTP/1.1 allows is read, and its connection is used again or not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.replies import Lost, Received
+from tests.paid.client.test_client import KEY, Exchange, attempt, no_proxy_from_outside, serving
+
+__all__ = ["no_proxy_from_outside"]  # a fixture
+
+pytestmark = pytest.mark.anyio
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def asked_twice(response: bytes, hang_up: bool = False) -> tuple[list[Received | Lost], int]:
+    """Return what two attempts in a row got from a server, and how many connections they made."""
+
+    async def script(exchange: Exchange) -> None:
+        while True:
+            await exchange.read_request()
+            await exchange.raw(response)
+            if hang_up:
+                return
+
+    async with serving(script) as server, Client(server.base, KEY, connections=1) as client:
+        replies = []
+        for text in ("one", "two"):
+            reply = await client.send("cpv", text)
+            assert isinstance(reply, Received | Lost)
+            replies.append(reply)
+            await asyncio.sleep(0.01)  # what follows the response arrives
+    return replies, server.connections
+
+
+@pytest.mark.parametrize(
+    ("response", "status", "body"),
+    [
+        (OK + b"content-LENGTH:2 \r\nDate: x\r\n\r\n{}", 200, b"{}"),
+        (OK + b"Content-Length: 2\r\nConnection: keep-alive\r\n\r\n{}", 200, b"{}"),
+        (b"HTTP/1.1 418\r\nContent-Length: 0\r\n\r\n", 418, b""),
+        (CHUNKED + b"\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\nA: b\r\n\r\n", 200, b"{}"),
+        (b"HTTP/1.1 103 Early\r\nA: b\r\n\r\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (OK + b"A: b\r\n folded\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (b"HTTP/1.1 204 Nothing\r\n\r\n", 204, b""),
+    ],
+    ids=["usual", "kept", "short", "chunked", "early hints", "twice", "folded", "no content"],
+)  # fmt: skip
+async def test_a_complete_response_leaves_its_connection_open(
+    response: bytes, status: int, body: bytes
+) -> None:
+    replies, connections = await asked_twice(response)
+    assert [(each.status, each.body) for each in replies if isinstance(each, Received)] == [
+        (status, body)
+    ] * 2
+    assert connections == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "hang_up"),
+    [
+        (OK + b"Content-Length: 2\r\nConnection: close\r\n\r\n{}", False),
+        (OK + b"Connection: x\r\nConnection: Close\r\nContent-Length: 2\r\n\r\n{}", False),
+        (CHUNKED + b"Connection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n", False),
+        (OK + b"Content-Length: 2\r\n\r\n{}more than that", False),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", False),
+        (OK + b"\r\n{}", True),
+    ],
+    ids=["close", "twice", "chunked", "too much", "1.0", "until the end"],
+)  # fmt: skip
+async def test_another_connection_follows_a_response_that_ends_it(
+    response: bytes, hang_up: bool
+) -> None:
+    replies, connections = await asked_twice(response, hang_up)
+    assert [each.body for each in replies if isinstance(each, Received)] == [b"{}"] * 2
+    assert connections == 2
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        OK + b"Content-Length: 2\r\n\r\n{}",
+        CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n",
+    ],
+    ids=["usual", "chunked"],
+)
+async def test_a_response_may_come_byte_by_byte(response: bytes) -> None:
+    async def dribbles(exchange: Exchange) -> None:
+        await exchange.read_request()
+        for at in range(len(response)):
+            await exchange.raw(response[at : at + 1])
+            await asyncio.sleep(0)
+
+    async with serving(dribbles) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.body) == (200, b"{}")
+
+
+async def test_an_idle_connection_is_closed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.paid.client.client.KEEP_ALIVE", 0.05)
+    gone = asyncio.Event()
+
+    async def waits(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer()
+        await exchange.reader.read()
+        gone.set()
+
+    async with serving(waits) as server, Client(server.base, KEY, connections=1) as client:
+        assert isinstance(await client.send("cpv", "one"), Received)
+        await asyncio.wait_for(gone.wait(), 5)
