@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, Overflow
+from functools import reduce
 from typing import TypeAlias
 
 from pipeline.checks import option_name
@@ -60,10 +61,7 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
     Raises:
         decimal.Inexact: the sum needs more than 50 digits; it is never rounded.
     """
-    result = ZERO
-    for amount in amounts:
-        result = _EXACT.add(result, amount)
-    return result
+    return reduce(_EXACT.add, amounts, ZERO)
 
 
 def known_total(amounts: Iterable[Decimal | None]) -> Decimal | None:

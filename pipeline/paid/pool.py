@@ -17,9 +17,10 @@ from pipeline.paid.bought import Bought, Order
 from pipeline.paid.budget import MAX_PRICE, Budget
 from pipeline.paid.client.replies import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
-from pipeline.paid.ledger import Call, CallEnded, Journal, Restraint
+from pipeline.paid.ledger import Call, CallEnded, Journal
 from pipeline.paid.policy import Judgement, judge
 from pipeline.paid.result import Parked
+from pipeline.paid.turns import Turns
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
     from pipeline.paid.client.client import Client
@@ -75,13 +76,13 @@ class Pool:
         self._longest_pause = longest_pause
         self._understood = False
         self._under_way = 0
-        self._unreached = 0
         self._stopping = asyncio.Event()
-        self._waits: set[asyncio.Timeout] = set()
+        self._turns = Turns(throttle)
         self.back_offs = BackOffs(self._stopping)
         self.bought = Bought()
         self.parked: Parked | None = None
-        self._error: PipelineError | None = None
+        self._error: Exception | None = None
+        self._unwritten: set[asyncio.Future[None]] = set()
 
     def park(self, parked: Parked) -> None:
         """Finish the calls under way and send no new ones. Only the first reason counts."""
@@ -89,8 +90,7 @@ class Pool:
             return
         self.parked = parked
         self._stopping.set()
-        for wait in self._waits:  # a slot may be hours away
-            wait.reschedule(0)
+        self._turns.stop()
 
     def stop_for_time(self, seconds: float) -> None:
         """Stop because the run's time is up."""
@@ -114,14 +114,16 @@ class Pool:
         """
         for order in orders:
             await self._buy(order)
+            await self._all_written()
             if self._understood or self.parked:
                 break
         async with asyncio.TaskGroup() as group:
             for _ in range(workers if self._wait else 1):
                 group.create_task(self._work(orders))
+        await self._all_written()
         if self._error:
             raise self._error
-        if self._unreached >= TRIES:
+        if self._turns.unreached >= TRIES:
             # A few calls do not fail often enough for FAILURES_IN_A_ROW.
             self.park(parking.service_down(self.bought.failures, self.bought.detail))
 
@@ -135,27 +137,33 @@ class Pool:
                     return
                 await self._buy(order)
         except PipelineError as error:
-            self._error = self._error or error
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """Park, and raise an error when everything under way has ended."""
+        self._error = self._error or error
+        if isinstance(error, PipelineError):
             self.park(Parked(error.exit_code, error.message, error.hint))
+        else:
+            self.park(Parked(1, str(error), ""))
 
     async def _buy(self, order: Order) -> None:
         self.bought.begin(order)
         again = lost = refused = 0
-        since = datetime.now().astimezone()
+        since: datetime | None = None
         while not self.parked:
-            judgement = await self._attempt(order.call)
+            judgement = await self._attempt(order)
             if judgement is None:
                 return
             self._note(judgement)
             match judgement.next:
-                case "limited" if (refused := refused + 1) < MOST_REFUSALS:
-                    if refused == 1:
-                        since = datetime.now().astimezone()
-                    else:  # the service may not have said how long to wait
-                        await self.back_offs.wait(refused - 1)
                 case "limited":
-                    self.park(parking.refused_without_end(refused, since))
-                    return
+                    refused, since = refused + 1, since or datetime.now().astimezone()
+                    if refused == MOST_REFUSALS:
+                        self.park(parking.refused_without_end(refused, since))
+                        return
+                    if refused > 1:  # the service may not have said how long to wait
+                        await self.back_offs.wait(refused - 1)
                 case "again" if (again := again + 1) < TRIES:
                     await self.back_offs.wait(again)
                 case "lost" if (lost := lost + 1) < order.losses:
@@ -166,18 +174,21 @@ class Pool:
                     break
         else:
             return
+        self._end(order)
+
+    def _end(self, order: Order) -> None:
         self._remaining -= 1
         self.bought.end(order)
 
-    async def _attempt(self, call: Call) -> Judgement | None:
-        """Send a call once and judge the result; None if the run stops before it is sent."""
+    async def _attempt(self, order: Order) -> Judgement | None:
+        """Send a call once and judge it; None if the run stops or `_end_later` counts it."""
         if self._budget.exhausted:
             self.park(self._cost_limit_reached())
         elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
             self.park(parking.LIMIT_USED_UP)
         elif self._throttle.pause_left > self._longest_pause:
             self.park(parking.asked_to_wait(self._throttle.pause_left))
-        slot = await self._slot()
+        slot = await self._turns.slot(self._to_spread)
         if slot is None:
             return None
         self._under_way += 1
@@ -185,15 +196,16 @@ class Pool:
             with slot:
                 reserved = await self._budget.reserve()
                 if reserved is not None:
-                    return await self._sent(call, slot, reserved)
+                    return await self._sent(order, slot, reserved)
                 slot.unsent()
                 self.park(self._cost_limit_reached())
         finally:
             self._under_way -= 1
         return None
 
-    async def _sent(self, call: Call, slot: Slot, reserved: Decimal) -> Judgement | None:
-        """Send a call that has its slot and its reservation."""
+    async def _sent(self, order: Order, slot: Slot, reserved: Decimal) -> Judgement | None:
+        """Send a call that has its slot and its reservation; see `_attempt`."""
+        call, later = order.call, False
         cost: Decimal | None = ZERO
         try:
             if self.parked:
@@ -203,26 +215,51 @@ class Pool:
             cost = None
             reply = await self._client.send(call.system, call.text)
             judgement = judge(reply)
-            self._note_end(slot, judgement, isinstance(reply, NotSent))
-            await self._journal.settled(attempt, judgement.settlement, self._learned(judgement))
+            learned = self._turns.end(slot, judgement, isinstance(reply, NotSent))
+            written = self._journal.settling(attempt, judgement.settlement, learned)
+            if later := self._is_usual(judgement, reserved):
+                self._end_later(order, judgement, reserved, written)
+                return None
+            await written
             cost = judgement.cost_usd
         finally:
-            self._budget.charge(reserved, cost)
+            if not later:
+                self._budget.charge(reserved, cost)
         return judgement
 
-    async def _slot(self) -> Slot | None:
-        """Wait for a slot; None if the run stops before there is one."""
-        if self.parked:
-            return None
-        try:
-            async with asyncio.timeout(None) as wait:
-                self._waits.add(wait)
-                try:
-                    return await self._throttle.slot(self._to_spread)
-                finally:
-                    self._waits.discard(wait)
-        except TimeoutError:
-            return None
+    def _is_usual(self, judgement: Judgement, reserved: Decimal) -> bool:
+        """Return whether an attempt ends its call, at a price that was expected."""
+        price = judgement.cost_usd
+        if judgement.next != "answered" or price is None:
+            return False
+        return price <= reserved and price <= self._max_price
+
+    def _end_later(
+        self, order: Order, judgement: Judgement, reserved: Decimal, written: asyncio.Future[None]
+    ) -> None:
+        """Count an answered call once that is on the disk.
+
+        Meanwhile its worker goes on, so that its next attempt is written in the same commit.
+        """
+
+        def end(written: asyncio.Future[None]) -> None:
+            self._under_way -= 1
+            self._unwritten.discard(written)
+            error = written.exception()
+            self._budget.charge(reserved, None if error else judgement.cost_usd)
+            if isinstance(error, Exception):
+                self._fail(error)
+            else:
+                self._note(judgement)
+                self._end(order)
+
+        self._under_way += 1
+        self._unwritten.add(written)
+        written.add_done_callback(end)
+
+    async def _all_written(self) -> None:
+        while self._unwritten:
+            await asyncio.wait(self._unwritten)
 
     def _to_spread(self) -> int:
         """Return how many calls the throttle should spread over time; see `Throttle.slot`."""
@@ -236,30 +273,13 @@ class Pool:
             slot.unsent()
             raise
 
-    def _note_end(self, slot: Slot, judgement: Judgement, not_sent: bool) -> None:
-        self._unreached = self._unreached + 1 if not_sent else 0
-        if not_sent:
-            slot.unsent()
-        elif judgement.next == "limited":
-            self.bought.refusals += 1
-            slot.refused(judgement.wait)
-        elif judgement.next == "lost" and judgement.settlement.status is None:
-            pass  # the end of the slot's block counts it as lost
-        else:
-            slot.answered()
-
-    def _learned(self, judgement: Judgement) -> Restraint | None:
-        """Return what the next run must know about a refusal that the throttle recorded."""
-        if judgement.next != "limited":
-            return None
-        return Restraint(self._throttle.slots, self._throttle.pause_left)
-
     def _note(self, judgement: Judgement) -> None:
         """Count an attempt, and park if it shows that the run cannot continue."""
         answered = isinstance(judgement.settlement, CallEnded)
         bought = self.bought
         bought.failures = 0 if answered or judgement.next == "limited" else bought.failures + 1
         bought.detail = judgement.detail if bought.failures else ""
+        bought.refusals += judgement.next == "limited"
         if judgement.next == "answered":
             self._understood = True
         price = judgement.cost_usd

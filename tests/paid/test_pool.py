@@ -468,3 +468,15 @@ def test_a_jump_of_prices_overshoots_by_what_was_under_way_and_says_so(job: Job)
     assert over > 0
     assert f"{plain(over)} USD over --max-cost" in pool.parked.message
     assert len(server.asked) <= 20 + 16
+
+
+def test_the_end_of_a_call_and_the_next_attempt_share_a_commit(job: Job) -> None:
+    statements: list[str] = []
+    with job.database.transaction() as connection:
+        connection.set_trace_callback(statements.append)
+    pool = buy(ModelServer([]), job, numbered(6))
+    connection.set_trace_callback(None)
+    assert pool.bought.calls == 6
+    # The test's own, two for the call that goes first, one for each other attempt, the last end.
+    assert statements.count("COMMIT") == 1 + 2 + 5 + 1
+    assert not pool.to_send

@@ -99,7 +99,7 @@ class Client:
 
     async def send(self, system: System, text: str) -> Reply:
         """Make one attempt; a network failure is returned, not raised."""
-        body = _Body(JSON.encode({"description": text}).encode())
+        body = _Body(b'{"description": %b}' % JSON.encode(text).encode())
         try:
             async with self._deadlines.limited():
                 return await self._exchange(self._urls[system], body)

@@ -175,7 +175,12 @@ def _priced(price: Price, ended: Ended) -> Ended | WrongPrice:
     """Return an outcome with its price, which is unknown in another currency."""
     if price.wrong:
         return WrongPrice(price.wrong, ended)
-    return replace(ended, cost_usd=price.cost if price.currency == "USD" else None)
+    cost = price.cost if price.currency == "USD" else None
+    return (
+        Answered(ended.matches, cost)
+        if isinstance(ended, Answered)
+        else replace(ended, cost_usd=cost)
+    )
 
 
 def _matches(items: object) -> tuple[Match, ...] | None:

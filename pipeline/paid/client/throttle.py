@@ -27,8 +27,7 @@ PORTION = 0.1
 """Seconds: attempts closer together are paced in groups, because timers are coarse."""
 
 FIRST_PAUSE = 1.0
-"""Seconds of the first pause if neither a limit nor the service says how long to wait; each further
-refusal doubles it, up to the window of the limit with a key."""
+"""Seconds of the first pause if nothing says how long to wait; each further refusal doubles it."""
 
 SMOOTHING = 1 / 16
 """The weight of the newest attempt in the average duration of an attempt."""
@@ -57,10 +56,8 @@ class Throttle:
     Args:
         rate: the limit; None for no limit. Pauses are kept in any case.
         burst: send as soon as a slot is free, without spreading: a short job ends sooner.
-        late_arrival: for how many seconds after it was given up an attempt may still reach the
-            server; None: one window.
-        busy_until: when each slot that the previous process took becomes free (see
-            `Rate.answered_until` and `Rate.lost_until`).
+        late_arrival: how many seconds later a lost attempt may reach the server; None: a window.
+        busy_until: when each slot that the previous process took becomes free.
         slots: how many of the rate's slots the last refusal left in use; None: no refusal.
         paused_until: the end of that refusal's pause; None: no refusal.
     """
@@ -100,11 +97,10 @@ class Throttle:
         Use it as ``with await throttle.slot() as slot:``. A cancelled wait takes no slot.
 
         Args:
-            remaining: returns how many calls remain to be sent, including this one and without
-                those under way; asked at the attempt's turn. None: many.
+            remaining: returns how many calls are not under way at the attempt's turn; None: many.
         """
-        if self._rate is None and not self.pause_left:
-            return self._taken()
+        if unlimited := self.unlimited():
+            return unlimited
         async with self._turn:
             free = await self._clear()
             if not self._burst and (remaining is None or remaining() > free):
@@ -112,6 +108,10 @@ class Throttle:
                 self._paced_until = self._loop.time() + self._gap
                 await self._clear()
             return self._taken()
+
+    def unlimited(self) -> Slot | None:
+        """Return a slot at once if there is neither a limit nor a pause."""
+        return self._taken() if self._rate is None and not self.pause_left else None
 
     def pause(self, seconds: float) -> None:
         """Hold back all attempts for some seconds, including those already waiting."""

@@ -166,6 +166,12 @@ class Journal:
         Raises:
             LedgerError: it could not be recorded; `Ledger.recover` will find the attempt.
         """
+        await self.settling(attempt, end, restraint)
+
+    def settling(
+        self, attempt: int, end: Settlement, restraint: Restraint | None = None
+    ) -> asyncio.Future[None]:
+        """Return the future of `settled`; a later write is never on the disk before this one."""
         cost = body = None
         if isinstance(end, CallEnded):
             cost, body = end.cost_usd, end.body
@@ -184,7 +190,7 @@ class Journal:
             if restraint is not None:
                 self._learn(connection, restraint)
 
-        await self._written(write, end)
+        return self._written(write, end)
 
     def _learn(self, connection: sqlite3.Connection, restraint: Restraint) -> None:
         now = self._job.now()
@@ -192,12 +198,12 @@ class Journal:
         values = (lesson.slots, lesson.paused_until, lesson.learned_at)
         connection.execute(LEARN, (self._job.base_url, self._key_fingerprint, *values))
 
-    async def _written(self, write: Write[T], end: Settlement | None) -> T:
+    def _written(self, write: Write[T], end: Settlement | None) -> asyncio.Future[T]:
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(write, done, end))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
-        return await done
+        return done
 
     async def _flush(self) -> None:
         while self._waiting:
