@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import simplejson
 
 from pipeline.answers import Match
 from pipeline.service.errors import ValidationError
@@ -47,6 +48,14 @@ def test_the_detailed_form_is_this_to_the_letter() -> None:
         '"metadata": {"costBreakdown": {"apiCost": 0.000054, "markupPercentage": 50, '
         '"markupAmount": 0.000027, "finalCost": 0.000081, "currency": "USD"}}}'
     )
+
+
+def test_any_title_is_written_as_a_json_encoder_writes_it() -> None:
+    titles = ['"', "\\", "\x00\x1f\x7f", "\u2028\u2029", "</script>", "道路🛣", ""]
+    matches = [Match("1", title, 1e-7) for title in titles]
+    body = success("cpv", "road", matches, price(matches), "compact").decode()
+    assert all(simplejson.dumps(title, ensure_ascii=False) in body for title in titles)
+    assert [item["title"] for item in json.loads(body)["data"]] == titles
 
 
 def test_the_compact_form_has_the_whole_price_and_no_costs_of_items() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from functools import cache, lru_cache
+from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 from zlib import crc32
 
 import simplejson
@@ -34,6 +35,9 @@ MAX_CHARACTERS = 20_000
 """The longest description that is classified."""
 
 SUCCESS = "API call was successful"
+
+KNOWN_TEXTS = 20_000
+"""How many codes and titles are known as JSON: most answers repeat those of others."""
 
 EXAMPLE = 'Send {"description": "..."}.'
 
@@ -84,26 +88,13 @@ def success(
     detailed = metadata == "detailed" or (
         metadata == "mixed" and crc32(description.encode()) % 2 == 0
     )
-    data: list[dict[str, Any]] = [
-        {
-            "code": match.code,
-            "title": match.title,
-            "confidence": match.confidence,
-            "codeType": system,
-        }
-        for match in matches
+    items = [
+        f'{{"code": {_quoted(match.code)}, "title": {_quoted(match.title)}, '
+        f'"confidence": {float(match.confidence)!r}, "codeType": "{system}"{cost}}}'
+        for match, cost in zip(matches, _costs(price, detailed), strict=True)
     ]
-    if detailed:
-        for item, share in zip(data, price.shares, strict=True):
-            item["cost"] = share
-    return _written(
-        {
-            "success": True,
-            "message": SUCCESS,
-            "data": data,
-            "metadata": _detailed(price) if detailed else {"cost": {"apiCost": price.final}},
-        }
-    )
+    head = f'{{"success": true, "message": "{SUCCESS}", "data": ['
+    return f'{head}{", ".join(items)}], "metadata": {_metadata(price, detailed)}}}'.encode()
 
 
 def failure(error: str, message: str) -> bytes:
@@ -111,16 +102,24 @@ def failure(error: str, message: str) -> bytes:
     return _written({"success": False, "error": error, "message": message})
 
 
-def _detailed(price: Price) -> dict[str, Any]:
-    return {
-        "costBreakdown": {
-            "apiCost": price.base,
-            "markupPercentage": MARKUP_PERCENTAGE,
-            "markupAmount": price.markup,
-            "finalCost": price.final,
-            "currency": "USD",
-        }
+@cache  # there are a few hundred prices
+def _costs(price: Price, detailed: bool) -> tuple[str, ...]:
+    """Return what an answer says of the cost of each match."""
+    return tuple(f', "cost": {share}' if detailed else "" for share in price.shares)
+
+
+@cache
+def _metadata(price: Price, detailed: bool) -> str:
+    breakdown = {
+        "apiCost": price.base,
+        "markupPercentage": MARKUP_PERCENTAGE,
+        "markupAmount": price.markup,
+        "finalCost": price.final,
+        "currency": "USD",
     }
+    cost = {"costBreakdown": breakdown} if detailed else {"cost": {"apiCost": price.final}}
+    text: str = WRITER.encode(cost)
+    return text
 
 
 def _written(body: dict[str, Any]) -> bytes:
@@ -176,6 +175,8 @@ JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant
 """Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
 
 WRITER = simplejson.JSONEncoder(ensure_ascii=False, use_decimal=True)
+
+_quoted: Final = lru_cache(KNOWN_TEXTS)(WRITER.encode)
 
 KINDS = {
     type(None): "null",
