@@ -83,9 +83,10 @@ def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:
     assert done.stdout == "set()\n"
 
 
-def test_accounts_of_the_service_need_neither_its_engine_nor_its_server() -> None:
+def test_accounts_and_the_client_need_no_engine_no_server_and_no_proxy() -> None:
     heavy = "{'starlette', 'uvicorn', 'scipy', 'pandas', 'aiohttp'} & set(sys.modules)"
-    code = f"import sys; from pipeline.service import Accounts; print({heavy}, Accounts.__name__)"
+    needed = "import pipeline.paid.client.client; from pipeline.service import Accounts"
+    code = f"import sys; {needed}; print({heavy}, Accounts.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set() Accounts\n"
 
