@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -29,6 +30,9 @@ METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT",
 
 QUIET = "/health"
 """Monitoring asks it every few seconds; only failures are logged."""
+
+KNOWN_ADDRESSES = 1_000
+"""How many addresses of clients are not checked again."""
 
 log = logging.getLogger("pipeline.service")
 
@@ -117,16 +121,17 @@ class _Request:
             ("status", self.status),
             ("ms", round(1000 * (time.perf_counter() - self._start), 1)),
             ("bytes", self.size),
-            ("address", _address(self.scope)),
+            ("address", _address((self.scope.get("client") or ("",))[0])),
             ("account", state.get("account_id")),
             ("system", None if route is None else SYSTEM_OF.get(route)),
             ("price_usd", None if price is None else plain(price)),
         ]
 
 
-def _address(scope: Scope) -> str | None:
+@lru_cache(KNOWN_ADDRESSES)
+def _address(client: str) -> str | None:
     """Return the address of the client; None if a proxy passed on something else."""
     try:
-        return str(ip_address(scope["client"][0]))
-    except (ValueError, TypeError):
+        return str(ip_address(client))
+    except ValueError:
         return None

@@ -103,7 +103,11 @@ class Calls:
         Raises:
             InsufficientBalanceError: the balance does not cover the prices.
         """
-        answered = await asyncio.gather(*(self._answered(system, text) for text in descriptions))
+        if len(descriptions) == 1:  # the usual case needs no tasks
+            answered = [await self._answered(system, descriptions[0])]
+        else:
+            answering = (self._answered(system, text) for text in descriptions)
+            answered = await asyncio.gather(*answering)
         if holder is None or not answered:
             return answered
         dues = [Due(holder.account_id, holder.key_id, system, one.price.final) for one in answered]
