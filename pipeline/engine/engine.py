@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TypeAlias
+from functools import cache, partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from pipeline.answers import BatchAnswers, Explained, Matched, System
 from pipeline.engine.model import ModelFolder
@@ -12,6 +12,9 @@ from pipeline.engine.model.encoder import portions
 from pipeline.engine.rankers import Ranker, ranker
 from pipeline.processes import in_processes
 from pipeline.settings import EngineName, Settings
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["Engine", "embedded"]
 
@@ -78,12 +81,22 @@ def _answer(
     """Answer one batch; a text that occurs several times is ranked once."""
     distinct = list(dict.fromkeys(text for text in texts if text))
     by_text: dict[System, dict[str, Matched]] = {asked[0]: {} for asked in systems}
-    for some in portions(distinct):
-        # All systems for some texts before the next texts: the systems share the cleaned text.
-        for asked in systems:
-            found = _matched(ranker(*asked), some, top, explain)
-            by_text[asked[0]].update(zip(some, found, strict=True))
+    # More threads need more processor time and hardly save any: the matrices are small.
+    with _blas().limit(limits=1, user_api="blas"):
+        for some in portions(distinct):
+            # All systems for some texts before the next texts: they share the cleaned text.
+            for asked in systems:
+                found = _matched(ranker(*asked), some, top, explain)
+                by_text[asked[0]].update(zip(some, found, strict=True))
     return {system: [found.get(text) for text in texts] for system, found in by_text.items()}
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return what sets the threads of BLAS; finding its libraries takes a millisecond."""
+    from threadpoolctl import ThreadpoolController  # not needed to show help or to buy
+
+    return ThreadpoolController()
 
 
 def _matched(ranks: Ranker, texts: Sequence[str], top: int, explain: bool) -> Sequence[Matched]:

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from pipeline.answers import SYSTEMS, Matched, System
+from pipeline.answers import SYSTEMS, Match, Matched, System
 from pipeline.codes import load
 from pipeline.engine import Engine, engine, ranker
 from pipeline.errors import EngineError
@@ -124,3 +124,27 @@ def test_answering_leaves_nothing_for_the_garbage_collector() -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_blas_has_one_thread_while_texts_are_ranked_and_as_many_as_before_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from threadpoolctl import ThreadpoolController
+
+    blas = ThreadpoolController().select(user_api="blas")
+
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in blas.info()}
+
+    seen: set[int] = set()
+
+    class Ranks:
+        def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
+            seen.update(threads())
+            return [()] * len(texts)
+
+    monkeypatch.setattr(engine, "ranker", lambda *_: Ranks())
+    with blas.limit(limits=2):
+        list(Engine(["naics"]).answers([["wheat farming"]]))
+        assert seen == {1}
+        assert threads() == {2}

@@ -67,7 +67,7 @@ class Model:
         for portion in portions(texts):
             part = slice(start, start + len(portion))
             read = _reader(portion)
-            places[part], confidence[part] = self.ranked(read, hashed(portion), width)
+            places[part], confidence[part] = self.ranked(read, self._hashed(portion), width)
             confidence[part][self._strange(portion)] = 0
             start += len(portion)
         return places, confidence
@@ -89,9 +89,14 @@ class Model:
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
 
+    def _hashed(self, texts: tuple[str, ...]) -> Ints:
+        """Return the texts' hashes; a model without texts, as the shipped ones, needs none."""
+        known = len(self.repeats.hashes)
+        return hashed(texts) if known else np.zeros(len(texts), np.uint64)
+
     def _strange(self, texts: tuple[str, ...]) -> Bools:
         """Return which texts have too few known words to get a match, and are no repeats."""
-        seen, _, _ = self.repeats.find(hashed(texts))
+        seen, _, _ = self.repeats.find(self._hashed(texts))
         strange: Bools = ~seen & (self.scores.words_known(texts) < LEAST_KNOWN)
         return strange
 
