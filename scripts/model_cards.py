@@ -44,8 +44,8 @@ they use have titles in this package.""",
 }
 
 LANGUAGES = """;
-- CPV titles and phrases in 23 languages, with the code that a first model gave to the English title
-  of their CPV code, where it was sure"""
+- the notices, titles and phrases of CPV in 24 languages, with the code that the crosswalk of this
+  package (pipeline/codes/data/crosswalk.tsv) gives to their CPV code"""
 
 LIMITS = {
     "cpv": """- Buyers do not agree: of the labelled texts many state a division or group only,
@@ -53,11 +53,11 @@ LIMITS = {
 - Notices of years and publishers that the model has not seen are harder: compare the sources.
 - Codes that no labelled text names are known by their titles and our phrases alone, and are seldom
   found first. Bulgarian, Greek, Maltese, Irish and Baltic texts with labels were few.""",
-    "psc": """- Examples are in English; other languages are known by CPV titles alone.
+    "psc": """- Examples are in English; other languages are known by the texts of CPV and a crosswalk.
 - Terse titles of awards ("IGF::OT::IGF ...") often name no object.
 - Services that differ in who does them (R408, R425, R499, ...) are confused most.
 - Codes that no labelled text names are known by their titles and our phrases alone.""",
-    "naics": """- Examples are in English; other languages are known by CPV titles alone.
+    "naics": """- Examples are in English; other languages are known by the texts of CPV and a crosswalk.
 - Buyers choose the industry that fits the set-aside and size standard
   as often as the one that makes the thing, so manufacturers and wholesalers are confused.
 - Forecasts of the Department of State, which name projects rather than objects, do badly.""",
@@ -151,7 +151,7 @@ def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> s
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
         codes=about["codes"],
-        languages=LANGUAGES if recipe["systems"][system].get("learns_from") else "",
+        languages=LANGUAGES if recipe["systems"][system].get("learns_from_cpv") else "",
         data=DATA[system],
         sources="\n".join(
             f"| {name} | {rows:,} |" for name, rows in about["learned_by_source"].items()

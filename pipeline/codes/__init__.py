@@ -8,7 +8,7 @@ from pipeline.answers import System
 from pipeline.codes.added import add, added, added_digest, remove
 from pipeline.codes.normalization import find_code, normalized
 from pipeline.codes.psc_retired import Retired, retired, retirements
-from pipeline.codes.shipped import cpv_titles, phrases, shipped, titles_in
+from pipeline.codes.shipped import counterparts, cpv_titles, phrases, shipped, titles_in
 from pipeline.codes.table import CodeTable
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Retired",
     "add",
     "added_digest",
+    "counterparts",
     "cpv_titles",
     "find_code",
     "load",

@@ -12,7 +12,7 @@ from pipeline.codes import psc
 from pipeline.codes.levels import parent
 from pipeline.codes.table import CodeTable
 
-__all__ = ["DATA", "cpv_titles", "phrases", "shipped", "titles_in"]
+__all__ = ["DATA", "counterparts", "cpv_titles", "phrases", "shipped", "titles_in"]
 
 DATA = files("pipeline.codes") / "data"
 
@@ -44,6 +44,28 @@ def phrases(system: System) -> list[tuple[str, str]]:
     lines = (DATA / f"phrases_{system}.tsv").read_text("utf-8").splitlines()
     rows = (line.partition("\t") for line in lines if not line.startswith("#"))
     return [(code, phrase) for code, _, some in rows for phrase in some.split(" | ")]
+
+
+def counterparts(system: System) -> dict[str, tuple[str, ...]]:
+    """Return the codes of another system that an expert would give, best first, by CPV code.
+
+    A CPV code that the file does not name has those of its nearest ancestor there. Divisions have
+    none: they say too little.
+    """
+    header, *lines = (
+        line.split("\t")
+        for line in (DATA / "crosswalk.tsv").read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    )
+    column = header.index(system)
+    named = {line[0]: tuple(line[column].split()) for line in lines}
+    parents = shipped("cpv").parents
+    found: dict[str, tuple[str, ...]] = {}
+    for code in parents:  # each after its parent
+        codes = named.get(code) or found.get(parents[code])
+        if codes:
+            found[code] = codes
+    return found
 
 
 def _cpv() -> CodeTable:

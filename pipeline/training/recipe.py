@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.codes import CodeTable, phrases, shipped, titles_by_language
+from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_language
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.training import (
     Dataset,
@@ -60,7 +60,7 @@ class Lines:
         most_of_a_source: the maximum total weight of a source.
         title_weight, title_share: a title's weight; its probability of being used in an epoch.
         phrase_weight: the weight of a phrase, whether from a file or shipped.
-        learns_from: a system whose phrases in other languages teach this one; see
+        learns_from_cpv: whether the texts of CPV teach this system, too; see
             `pipeline.engine.training.other_languages`.
         remembers: whether typical texts of each code are kept.
         learns_held_back: whether the final model also trains on the held-out files.
@@ -73,7 +73,7 @@ class Lines:
     title_weight: float = 0.3
     title_share: float = 1.0
     phrase_weight: float = 0.3
-    learns_from: System | None = None
+    learns_from_cpv: bool = False
     remembers: bool = True
     learns_held_back: bool = True
 
@@ -147,8 +147,8 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
         for names in (lines.taught, lines.held_back):
             if not (isinstance(names, list) and names):
                 raise ValueError(f"{name} needs files in the lists taught and held_back")
-        if lines.learns_from is not None and lines.learns_from not in {*systems} - {name}:
-            raise ValueError(f"{name} learns from {lines.learns_from}, which it does not name")
+        if lines.learns_from_cpv and (name == "cpv" or "cpv" not in systems):
+            raise ValueError(f"{name} learns from CPV, which it does not name")
     parts: list[Recipe | OtherLanguages | NetworkSettings] = [
         recipe,
         recipe.other_languages,
@@ -179,8 +179,7 @@ def _course(
         _weights(all_sources, lines),
         np.repeat([lines.title_weight, lines.phrase_weight], [len(titles), len(others)]),
         np.repeat([lines.title_share, 1.0], [len(titles), len(others)]),
-        sum(map(table.assignable, table.titles)),
-        lines.learns_from,
+        counterparts(system) if lines.learns_from_cpv else {},
         lines.remembers,
         recognises=False,
         learns_held_back=lines.learns_held_back,

@@ -37,11 +37,10 @@ most_of_a_source = 50
 [systems.unspsc]
 taught = ["taught_unspsc.csv"]
 held_back = ["tried_unspsc.csv"]
-learns_from = "naics"
 remembers = false
 
 [other_languages]
-sure = 0.9
+notice_share = 0.5
 """
 
 NAICS = {"03111000": "111140", "45233140": "237310", "90910000": "561720"}
@@ -122,8 +121,8 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
         ("epochs = 1", 'epochs = "1"', "epochs is not a whole number"),
         ("dropout = 0.5", "dropout = [0.5]", "dropout is not a number"),
         ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
-        ('learns_from = "naics"', 'learns_from = "cpv"', "unspsc learns from cpv"),
-        ("sure = 0.9", 'sure = "often"', "sure is not a number"),
+        ("remembers = false", "learns_from_cpv = true", "unspsc learns from CPV"),
+        ("notice_share = 0.5", 'notice_share = "often"', "notice_share is not a number"),
         ('["tried.csv"]', "[]", "in the lists taught and held_back"),
         ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),
     ],

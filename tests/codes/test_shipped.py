@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.codes.shipped import cpv_titles, shipped
+from pipeline.codes.shipped import DATA, counterparts, cpv_titles, shipped
 
 every_system = pytest.mark.parametrize("system", SYSTEMS)
 
@@ -88,3 +88,24 @@ def test_cpv_titles_stand_in_the_order_of_the_codes_english_first() -> None:
 
 def test_a_table_is_read_once() -> None:
     assert shipped("naics") is shipped("naics")
+
+
+@pytest.mark.parametrize("system", ["psc", "unspsc", "naics"])
+def test_the_crosswalk_names_codes_that_may_be_given_for_all_of_cpv_but_divisions(
+    system: System,
+) -> None:
+    table, found = shipped(system), counterparts(system)
+    cpv = shipped("cpv")
+    assert {*found} == {code for code in cpv.titles if cpv.level(code) != "division"}
+    for code, others in found.items():
+        assert 1 <= len(others) <= 3, code
+        assert len({*others}) == len(others), code
+        assert all(map(table.assignable, others)), code
+
+
+def test_a_cpv_code_inherits_what_the_crosswalk_says_of_its_nearest_ancestor() -> None:
+    named = (DATA / "crosswalk.tsv").read_text("utf-8")
+    assert "\n34144200\t" in named
+    assert "\n34144212\t" not in named
+    psc = counterparts("psc")
+    assert psc["34144212"] == psc["34144210"] == ("4210",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,9 +35,8 @@ class Task:
         weights: the weight of each example, with the held-out examples last.
         phrase_weights: the weight of each phrase.
         phrase_shares: the probability that an epoch samples each phrase.
-        titles: how many phrases, at the start, are titles in English, one per code.
-        learns_from: a system whose phrases in more languages are added to this one; see
-            `pipeline.engine.training.other_languages`.
+        crosswalk: the system's codes for each CPV code, best first, if the texts of CPV are added
+            to its examples; see `pipeline.engine.training.other_languages`.
         remembers: whether the model keeps typical vectors of each code.
         recognises: whether a text that repeats an example gets that example's usual code.
         learns_held_back: whether the finished model also trains on the held-out examples. If no
@@ -53,8 +53,7 @@ class Task:
     weights: Floats
     phrase_weights: Floats
     phrase_shares: Floats
-    titles: int = 0
-    learns_from: System | None = None
+    crosswalk: Mapping[str, Sequence[str]] = field(default_factory=dict)
     remembers: bool = True
     recognises: bool = True
     learns_held_back: bool = True
@@ -80,7 +79,7 @@ class Recipe:
         width: dimensions of the finished model.
         columns: how many columns are quantised into one byte; see
             `pipeline.engine.model.product_quantization`.
-        other_languages: how the phrases of `Task.learns_from` are used.
+        other_languages: how much the texts of CPV count in systems with a crosswalk.
     """
 
     networks: tuple[Settings, ...]

@@ -22,7 +22,7 @@ from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import Head, Network, Settings, TrainingSet, fit, prior
-from pipeline.engine.training.other_languages import with_other_languages
+from pipeline.engine.training.other_languages import OtherLanguages, with_other_languages
 from pipeline.engine.training.prototypes import remember
 from pipeline.engine.training.task import Recipe, Task
 from pipeline.engine.training.validation import Trained, finished, tried
@@ -71,13 +71,20 @@ def work(tasks: Sequence[Task], recipe: Recipe) -> int:
     """Return about how many texts `train` reads, over all networks and epochs."""
     stages = [False, True] if any(task.learns_held_back for task in tasks) else [False]
     epochs = sum(settings.epochs for settings in recipe.networks)
-    first = recipe.networks[0].epochs  # of the network that labels texts in other languages
-    return sum(
-        (len(task.examples(whole)) + round(task.phrase_shares.sum()))
-        * (epochs + (first if task.learns_from else 0))
+    return sum(epochs * _sampled(tasks, whole, recipe.other_languages) for whole in stages)
+
+
+def _sampled(tasks: Sequence[Task], whole: bool, languages: OtherLanguages) -> int:
+    """Return about how many texts an epoch reads."""
+    own = sum(len(task.examples(whole)) + round(task.phrase_shares.sum()) for task in tasks)
+    gaining = sum(bool(task.crosswalk) for task in tasks)
+    more = sum(
+        languages.notice_share * len(task.examples(whole))
+        + languages.title_share * len(task.phrases)
         for task in tasks
-        for whole in stages
+        if task.system == "cpv"
     )
+    return own + round(gaining * more)
 
 
 def _fitted(
@@ -98,7 +105,7 @@ def _fitted(
         for task, each, its_codes in zip(tasks, taught, codes, strict=True)
     ]
     use = _use(sets)
-    sets = _in_more_languages(tasks, sets, recipe, advance)
+    sets = _in_more_languages(tasks, sets, codes, recipe)
     network = merge(_networks(sets, recipe.networks, advance, jobs), use, recipe.width)
     del sets
     encoder, heads = _encoder(vocabulary, network, use, recipe)
@@ -157,32 +164,26 @@ def _matrix(parts: Sequence[SparseRows], width: int) -> sparse.csr_matrix:
 
 
 def _in_more_languages(
-    tasks: Sequence[Task], sets: Sequence[TrainingSet], recipe: Recipe, advance: Advance
+    tasks: Sequence[Task], sets: Sequence[TrainingSet], codes: Sequence[Texts], recipe: Recipe
 ) -> list[TrainingSet]:
-    """Return the training sets, some with texts in more languages from other systems."""
-    places = {task.system: place for place, task in enumerate(tasks)}
-    teachers = {
-        place: places[task.learns_from]
-        for place, task in enumerate(tasks)
-        if task.learns_from is not None
-    }
-    found = [*sets]
-    if not teachers:
-        return found
-    first = fit([sets[place] for place in teachers], recipe.networks[0], advance)
-    for (place, many), head in zip(teachers.items(), first.heads, strict=True):
-        rows = np.arange(len(sets[many].labels))
-        phrases = rows[len(rows) - len(tasks[many].phrases) :]
-        found[place] = with_other_languages(
-            sets[place],
-            first,
-            head,
-            sets[many],
-            phrases,
-            tasks[many].titles,
+    """Return the training sets, some with the texts of CPV in many languages."""
+    cpv = next((place for place, task in enumerate(tasks) if task.system == "cpv"), None)
+    if cpv is None:
+        return [*sets]
+    return [
+        with_other_languages(
+            data,
+            its_codes,
+            sets[cpv],
+            codes[cpv],
+            len(tasks[cpv].phrases),
+            task.crosswalk,
             recipe.other_languages,
         )
-    return found
+        if task.crosswalk
+        else data
+        for task, data, its_codes in zip(tasks, sets, codes, strict=True)
+    ]
 
 
 def _use(sets: Sequence[TrainingSet]) -> Floats:
