@@ -1,6 +1,6 @@
 """Answers the everyday descriptions, and says how many best codes an expert would accept.
 
-    python -m benchmarks.everyday
+    python -m benchmarks.everyday [sample_inputs/languages.csv]
 
 Prints the best code of each description in each system: + where it is right, - where it is not.
 """
@@ -8,26 +8,28 @@ Prints the best code of each description in each system: + where it is right, - 
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pipeline
 from pipeline.answers import SYSTEMS, System
 
-__all__ = ["accepted", "answered", "descriptions"]
+__all__ = ["EVERYDAY", "LANGUAGES", "accepted", "answered", "descriptions"]
 
-FILE = Path(__file__).parents[1] / "sample_inputs" / "everyday.csv"
+SAMPLES = Path(__file__).parents[1] / "sample_inputs"
+EVERYDAY, LANGUAGES = SAMPLES / "everyday.csv", SAMPLES / "languages.csv"
 
 
-def descriptions() -> list[dict[str, str]]:
-    """Return the rows of the file: description, expert's codes and accepted leading digits."""
-    with FILE.open(encoding="utf-8", newline="") as file:
+def descriptions(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file: description, expert's codes and accepted leading digits."""
+    with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def answered() -> list[Mapping[System, Sequence[Mapping[str, object]]]]:
+def answered(path: Path) -> list[Mapping[System, Sequence[Mapping[str, object]]]]:
     """Return the matches of each description by system, best first."""
-    rows = pipeline.classify(FILE, top=10).table.to_pylist()
+    rows = pipeline.classify(path, top=10).table.to_pylist()
     return [{system: row[f"{system}_matches"] or [] for system in SYSTEMS} for row in rows]
 
 
@@ -38,7 +40,8 @@ def accepted(row: Mapping[str, str], system: System, code: str) -> bool:
 
 def main() -> None:
     """Print the answers, then how many are right."""
-    rows, answers = descriptions(), answered()
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else EVERYDAY
+    rows, answers = descriptions(path), answered(path)
     right: dict[System, list[int]] = {system: [0, 0] for system in SYSTEMS}
     for row, answer in zip(rows, answers, strict=True):
         print(f"\n{row['id']} {row['language']} {row['description']}")
