@@ -60,7 +60,9 @@ def test_titles_and_notices_have_weights_of_their_own_and_general_codes_teach_no
     own = replace(own, shares=np.ones(1), partial=np.zeros(1, np.bool_))
     settings = OtherLanguages(0.3, 0.4, 0.6, 0.8)
     crosswalk = {"45233140": ["Z2LB"]}
-    found = with_other_languages(own, np.array(["Y1LB", "Z2LB"]), cpv, codes, 2, crosswalk, settings)
+    found = with_other_languages(
+        own, np.array(["Y1LB", "Z2LB"]), cpv, codes, 2, crosswalk, settings
+    )
     assert found.labels.tolist() == [0, 1, 1, 1]
     assert found.vectors.toarray().argmax(axis=1).tolist() == [0, 1, 2, 3]
     assert found.weights == pytest.approx([1, 0.3, 0.3, 0.3])
