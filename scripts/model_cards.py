@@ -53,11 +53,11 @@ LIMITS = {
 - Notices of years and publishers that the model has not seen are harder: compare the sources.
 - Codes that no labelled text names are known by their titles and our phrases alone, and are seldom
   found first. Bulgarian, Greek, Maltese, Irish and Baltic texts with labels were few.""",
-    "psc": """- Examples are in English; other languages are known by the texts of CPV and a crosswalk.
+    "psc": """- Examples are in English; the texts of CPV and the crosswalk teach other languages.
 - Terse titles of awards ("IGF::OT::IGF ...") often name no object.
 - Services that differ in who does them (R408, R425, R499, ...) are confused most.
 - Codes that no labelled text names are known by their titles and our phrases alone.""",
-    "naics": """- Examples are in English; other languages are known by the texts of CPV and a crosswalk.
+    "naics": """- Examples are in English; the texts of CPV and the crosswalk teach other languages.
 - Buyers choose the industry that fits the set-aside and size standard
   as often as the one that makes the thing, so manufacturers and wholesalers are confused.
 - Forecasts of the Department of State, which name projects rather than objects, do badly.""",

@@ -84,7 +84,7 @@ def _sampled(tasks: Sequence[Task], whole: bool, languages: OtherLanguages) -> i
         for task in tasks
         if task.system == "cpv"
     )
-    return own + round(gaining * more)
+    return int(own + gaining * more)
 
 
 def _fitted(
