@@ -338,6 +338,7 @@ def test_codes_show_places_a_code_in_its_tree(
     assert lines[5] == "  in 45000000  Construction work  (division)"
     assert "     45233141  Road-maintenance works" in lines
     assert "  de  Straßenarbeiten" in lines
+    assert "  like naics 237310  Highway, Street, and Bridge Construction" in lines
 
 
 def test_titles_are_in_the_language_that_is_asked_for(

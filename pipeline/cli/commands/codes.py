@@ -11,7 +11,17 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import singular_or_plural
 from pipeline.cli.output.console import say
-from pipeline.codes import CodeTable, add, cpv_titles, find_code, load, remove, retired, titles_in
+from pipeline.codes import (
+    CodeTable,
+    add,
+    counterparts,
+    cpv_titles,
+    find_code,
+    load,
+    remove,
+    retired,
+    titles_in,
+)
 from pipeline.errors import CodeTableError
 from pipeline.languages import checked_language
 from pipeline.settings import parse_systems
@@ -42,7 +52,10 @@ def codes(context: click.Context) -> None:
 @click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
 @of_titles
 def show(code: str, languages: bool, language: str) -> None:
-    """Show a CODE: its title, the codes above and right below it, or its replacement."""
+    """Show a CODE: its title, the codes above and right below it, or its replacement.
+
+    For a CPV code, the codes of the other systems that fit it best are shown, too.
+    """
     found = [(table, name) for table in _tables() if (name := find_code(table, code)) is not None]
     ended = list(_ended(code))
     if not (found or ended):
@@ -51,7 +64,8 @@ def show(code: str, languages: bool, language: str) -> None:
             'Search for words of its title: tender-pipeline codes search "road marking".',
         )
     for table, name in found:
-        say("\n".join(_described(_in_language(table, language), name)))
+        similar = _in_other_systems(name) if table.system == "cpv" else ()
+        say("\n".join([*_described(_in_language(table, language), name), *similar]))
         if languages and table.system == "cpv":
             say("\n".join(_translated(table, name)))
     if ended:
@@ -128,6 +142,16 @@ def _described(table: CodeTable, code: str) -> Iterator[str]:
         yield f"  in {above}  {table.titles[above]}  ({table.level(above)})"
     for below in table.children(code):
         yield f"     {below}  {table.titles[below]}"
+
+
+def _in_other_systems(code: str) -> Iterator[str]:
+    """Name the codes of the other systems that fit a CPV code best."""
+    for system in SYSTEMS:
+        if system != "cpv":
+            titles = load(system).titles
+            for other in counterparts(system).get(code, ()):
+                if other in titles:
+                    yield f"  like {system} {other}  {titles[other]}"
 
 
 def _ended(code: str) -> Iterator[str]:
