@@ -60,7 +60,7 @@ class Lines:
         most_of_a_source: the maximum total weight of a source.
         title_weight, title_share: a title's weight; its probability of being used in an epoch.
         phrase_weight: the weight of a phrase, whether from a file or shipped.
-        learns_from_cpv: whether the texts of CPV teach this system, too; see
+        learns_from_cpv: how much the texts of CPV count in this system; 0 for not at all. See
             `pipeline.engine.training.other_languages`.
         remembers: whether typical texts of each code are kept.
         learns_held_back: whether the final model also trains on the held-out files.
@@ -73,7 +73,7 @@ class Lines:
     title_weight: float = 0.3
     title_share: float = 1.0
     phrase_weight: float = 0.3
-    learns_from_cpv: bool = False
+    learns_from_cpv: float = 0.0
     remembers: bool = True
     learns_held_back: bool = True
 
@@ -180,6 +180,7 @@ def _course(
         np.repeat([lines.title_weight, lines.phrase_weight], [len(titles), len(others)]),
         np.repeat([lines.title_share, 1.0], [len(titles), len(others)]),
         counterparts(system) if lines.learns_from_cpv else {},
+        lines.learns_from_cpv,
         lines.remembers,
         recognises=False,
         learns_held_back=lines.learns_held_back,

@@ -121,7 +121,7 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
         ("epochs = 1", 'epochs = "1"', "epochs is not a whole number"),
         ("dropout = 0.5", "dropout = [0.5]", "dropout is not a number"),
         ('["taught.csv"]', '"taught.csv"', "in the lists taught and held_back"),
-        ("remembers = false", "learns_from_cpv = true", "unspsc learns from CPV"),
+        ("remembers = false", "learns_from_cpv = 1.0", "unspsc learns from CPV"),
         ("notice_share = 0.5", 'notice_share = "often"', "notice_share is not a number"),
         ('["tried.csv"]', "[]", "in the lists taught and held_back"),
         ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),

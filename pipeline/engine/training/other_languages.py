@@ -35,6 +35,14 @@ class OtherLanguages:
     notice_weight: float = 0.1
     notice_share: float = 0.2
 
+    def times(self, factor: float) -> OtherLanguages:
+        """Return the same with the weights multiplied."""
+        return replace(
+            self,
+            title_weight=self.title_weight * factor,
+            notice_weight=self.notice_weight * factor,
+        )
+
 
 def with_other_languages(
     data: TrainingSet,

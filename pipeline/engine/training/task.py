@@ -37,6 +37,7 @@ class Task:
         phrase_shares: the probability that an epoch samples each phrase.
         crosswalk: the system's codes for each CPV code, best first, if the texts of CPV are added
             to its examples; see `pipeline.engine.training.other_languages`.
+        weight_of_cpv: how much these texts count.
         remembers: whether the model keeps typical vectors of each code.
         recognises: whether a text that repeats an example gets that example's usual code.
         learns_held_back: whether the finished model also trains on the held-out examples. If no
@@ -54,6 +55,7 @@ class Task:
     phrase_weights: Floats
     phrase_shares: Floats
     crosswalk: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    weight_of_cpv: float = 1.0
     remembers: bool = True
     recognises: bool = True
     learns_held_back: bool = True

@@ -178,7 +178,7 @@ def _in_more_languages(
             codes[cpv],
             len(tasks[cpv].phrases),
             task.crosswalk,
-            recipe.other_languages,
+            recipe.other_languages.times(task.weight_of_cpv),
         )
         if task.crosswalk
         else data
