@@ -11,8 +11,8 @@ from pipeline.answers import SYSTEMS
 from pipeline.codes import shipped
 
 FLOORS = {
-    EVERYDAY: {"cpv": 15, "psc": 9, "unspsc": 7, "naics": 13},
-    LANGUAGES: {"cpv": 65, "psc": 56, "unspsc": 29, "naics": 54},
+    EVERYDAY: {"cpv": 14, "psc": 17, "unspsc": 11, "naics": 14},
+    LANGUAGES: {"cpv": 80, "psc": 83, "unspsc": 76, "naics": 86},
 }
 """First codes that an expert would accept, as measured; a change that loses one has to say so."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +56,8 @@ def show(code: str, languages: bool, language: str) -> None:
 
     For a CPV code, the codes of the other systems that fit it best are shown, too.
     """
-    found = [(table, name) for table in _tables() if (name := find_code(table, code)) is not None]
+    tables = list(_tables())
+    found = [(table, name) for table in tables if (name := find_code(table, code)) is not None]
     ended = list(_ended(code))
     if not (found or ended):
         raise CodeTableError(
@@ -64,7 +65,7 @@ def show(code: str, languages: bool, language: str) -> None:
             'Search for words of its title: tender-pipeline codes search "road marking".',
         )
     for table, name in found:
-        similar = _in_other_systems(name) if table.system == "cpv" else ()
+        similar = _in_other_systems(tables, name) if table.system == "cpv" else ()
         say("\n".join([*_described(_in_language(table, language), name), *similar]))
         if languages and table.system == "cpv":
             say("\n".join(_translated(table, name)))
@@ -144,14 +145,13 @@ def _described(table: CodeTable, code: str) -> Iterator[str]:
         yield f"     {below}  {table.titles[below]}"
 
 
-def _in_other_systems(code: str) -> Iterator[str]:
+def _in_other_systems(tables: Sequence[CodeTable], code: str) -> Iterator[str]:
     """Name the codes of the other systems that fit a CPV code best."""
-    for system in SYSTEMS:
-        if system != "cpv":
-            titles = load(system).titles
-            for other in counterparts(system).get(code, ()):
-                if other in titles:
-                    yield f"  like {system} {other}  {titles[other]}"
+    for table in tables:
+        if table.system != "cpv":
+            for other in counterparts(table.system).get(code, ()):
+                if other in table:
+                    yield f"  like {table.system} {other}  {table.titles[other]}"
 
 
 def _ended(code: str) -> Iterator[str]:
