@@ -409,9 +409,9 @@ def test_the_table_comes_back_in_the_kind_that_was_passed(frame: pd.DataFrame) -
 
 
 def test_roll_up_may_be_given_by_its_old_name(frame: pd.DataFrame) -> None:
-    new = pipeline.classify(frame, systems="psc", roll_up=0.9).to_pandas()["psc_code"]
-    old = pipeline.classify(frame, systems="psc", back_off=0.9).to_pandas()["psc_code"]
-    plain = pipeline.classify(frame, systems="psc").to_pandas()["psc_code"]
+    new = pipeline.classify(frame, systems="cpv", roll_up=0.5).to_pandas()["cpv_code"]
+    old = pipeline.classify(frame, systems="cpv", back_off=0.5).to_pandas()["cpv_code"]
+    plain = pipeline.classify(frame, systems="cpv").to_pandas()["cpv_code"]
     assert new.tolist() == old.tolist() != plain.tolist()
 
 

@@ -90,7 +90,7 @@ def test_it_says_in_words_what_the_codes_are_worth_and_what_the_words_mean() -> 
     assert "<code>tender-pipeline review out.csv</code>" in text
     names = re.findall(r'class="kind \w+">(\w+)<', text)
     assert names == ["sure", "likely", "doubtful", "none", "failed"]
-    assert "Likely: of 29 % (CPV) or more." in text
+    assert "Likely: of 30 % (CPV) or more." in text
     assert "In tests, 9 in 10 sure codes were right, 6 in 10 likely" in text
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
     assert "In tests" not in reported(SOME, paid=paid)

@@ -146,7 +146,7 @@ async def test_filters_choose_the_texts_and_stay(sit: Open) -> None:
     assert sitting.text == SPRUCE
     await sitting.go("/?above=9")
     assert "0 of 0 texts decided" in sitting.page.text
-    await sitting.go("/?system=cpv&division=16")
+    await sitting.go("/?system=cpv&division=90")
     assert sitting.text == DIESEL
     await sitting.go("/?system=ted&above=x&below=99&order=--&division=%27&status=%27%22")
     assert "Nothing is left" in sitting.page.text

@@ -42,7 +42,7 @@ class Element:
                 yield part
             else:
                 yield from part._texts()
-                yield " "
+                yield "" if part.tag == "mark" else " "
 
     def rows(self) -> list[list[str]]:
         """Return the cells of a table, row by row."""
