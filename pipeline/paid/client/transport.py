@@ -26,8 +26,8 @@ NEXT_ADDRESS_S: Final = 0.25
 class Transport(httpx.AsyncBaseTransport):
     """Sends requests to one host.
 
-    httpx's own pool searches all its connections for each request: with 50 tasks it takes a
-    hundred times the processor time of this one, and aiohttp's session takes ten times as much.
+    httpx's own pool searches all its connections for each request: with 50 tasks it takes several
+    times the processor time of a whole purchase. aiohttp's session took a quarter of that time.
     This transport follows no redirects, keeps no cookies, and decompresses nothing.
 
     Args:
