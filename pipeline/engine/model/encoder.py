@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pipeline.engine.evidence import shares_known
 from pipeline.engine.model.arrays import Bools, Floats
 from pipeline.engine.model.features import Counts, count, hashed_features
 from pipeline.engine.model.product_quantization import Codebook
+from pipeline.engine.model.sparse_rows import distinct, weighted_sums
 from pipeline.engine.model.vocabulary import Vocabulary
 from pipeline.engine.text.ngrams import Hashes
 
@@ -33,8 +34,11 @@ class Encoder:
 
     def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
         """Return (texts x dimensions, known share of each text's features)."""
-        vectors, known = self.vocabulary.vectors(counts)
-        return self.weights.sums(vectors), known
+        tokens, pairs, spelt, known = self.vocabulary.composed(counts)
+        used, local = distinct(tokens.columns)
+        halves = self.weights.sums(spelt.select(used))
+        hidden = weighted_sums(replace(tokens, columns=local), halves.__getitem__, halves.shape[1])
+        return hidden + self.weights.sums(pairs), known
 
     def knows(self, hashes: Hashes, are_parts: bool) -> Bools:
         """Return which words, or parts of words, are known; see `pipeline.engine.evidence`."""

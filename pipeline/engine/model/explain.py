@@ -50,7 +50,7 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
 def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
     if not isinstance(scores, Scorer):
         return [()] * len(texts)
-    vectors, _ = scores.encoder.vocabulary.vectors(count(texts))
+    vectors = scores.encoder.vocabulary.vectors(count(texts))
     features = np.split(scores.encoder.vocabulary.features[vectors.columns], vectors.ends[1:-1])
     pulls = _pulls(scores, vectors, places)
     return [

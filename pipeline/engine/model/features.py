@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -35,6 +34,9 @@ MAX_TOKENS = 250
 HALF_AT_TOKEN = 20
 """The token at this index has half the weight of the first: notices name the purchase first."""
 
+WEIGHTS = (HALF_AT_TOKEN / (HALF_AT_TOKEN + np.arange(MAX_TOKENS))).astype(np.float32)
+"""The weight of the token at each index."""
+
 EXCLUDED = "except "
 """Prefix of excluded tokens: "bakeries (except retail)" must not share features with retail, so
 excluded words have their own features. Their n-grams are not counted."""
@@ -43,16 +45,40 @@ TOKEN = Words(rf"[^\W\d_]{{2,40}}|{STOCK_NUMBER.pattern}|(?<!\d)\d{{1,4}}(?!\d)"
 """Words; NATO stock numbers; numbers of up to four digits."""
 
 
-class Counts(NamedTuple):
-    """Feature counts of some texts.
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """What some texts contain, token by token.
+
+    A token has two halves: its word (an even number) and its n-grams (the next one).
 
     Attributes:
-        rows: texts x features that occur in any of them.
-        present: the hashes of those features, ascending.
+        tokens: texts x halves of distinct tokens, in the order of a text: the sum of the weights of
+            a token, for both halves.
+        pairs: texts x `present`: the sum of the weights of each pair of neighbours.
+        spelt: halves of tokens x `present`: 1 for each feature.
+        present: the hashes of all features, ascending.
     """
 
-    rows: SparseRows
+    tokens: SparseRows
+    pairs: SparseRows
+    spelt: SparseRows
     present: Ints
+
+    def __len__(self) -> int:
+        """Return the number of texts."""
+        return len(self.tokens)
+
+    def select(self, texts: Ints) -> Counts:
+        """Return the given texts, in the given order."""
+        return replace(self, tokens=self.tokens.select(texts), pairs=self.pairs.select(texts))
+
+    def frequencies(self) -> Ints:
+        """Return how many of the texts have each feature."""
+        entries = self.spelt.select(self.tokens.columns)
+        row = self.tokens.rows[entries.rows]
+        spelt = summed(entries.values, row, entries.columns, len(self))
+        columns = np.concatenate([spelt.columns, self.pairs.columns])
+        return np.bincount(columns, minlength=len(self.present))
 
 
 def tokens(text: str) -> list[str]:
@@ -71,31 +97,43 @@ def tokens(text: str) -> list[str]:
 def count(texts: Sequence[str]) -> Counts:
     """Count the features of texts, giving earlier tokens more weight."""
     found = [tokens(text) for text in texts]
-    ends = np.cumsum([0, *map(len, found)])
-    vocabulary = defaultdict[str, int]()
-    vocabulary.default_factory = vocabulary.__len__
-    numbered = map(vocabulary.__getitem__, chain.from_iterable(found))
-    ids = np.fromiter(numbered, np.int64, ends[-1])
-    vocabulary.default_factory = None  # else it refers to itself, and only the collector frees it
-    row = np.repeat(np.arange(len(texts)), np.diff(ends))
-    weights = HALF_AT_TOKEN / (HALF_AT_TOKEN + np.arange(len(ids)) - ends[row])
+    sums = [_weights(each) for each in found]
+    vocabulary = {token: place for place, token in enumerate(dict.fromkeys(chain(*found)))}
+    ids = np.fromiter(map(vocabulary.__getitem__, chain(*found)), np.intp)
+    distinct_ids = np.fromiter(map(vocabulary.__getitem__, chain(*sums)), np.intp)
+    weights = np.fromiter(chain.from_iterable(map(dict.values, sums)), np.float32)
+    row = np.repeat(np.arange(len(texts)), [*map(len, found)])
+    position = np.concatenate([np.empty(0, np.intp), *(np.arange(len(each)) for each in found)])
 
     # Compute the features of each distinct token only once.
     spellings, owners = _spellings(list(vocabulary))
     within = row[1:] == row[:-1]
-    pairs = _pairs(vocabulary, ids[:-1][within], ids[1:][within])
-    present, local = distinct(np.concatenate([spellings, pairs]))
+    neighbours = _pairs(vocabulary, ids[:-1][within], ids[1:][within])
+    present, local = distinct(np.concatenate([spellings, neighbours]))
     inner = len(spellings)
-    spelling_ends = np.searchsorted(owners, np.arange(len(vocabulary) + 1))
-    spelt = SparseRows(np.ones(inner, np.float32), local[:inner], spelling_ends).select(ids)
-    token = spelt.rows
-    counted = summed(
-        np.concatenate([weights[token], weights[1:][within]]).astype(np.float32),
-        np.concatenate([row[token], row[1:][within]]),
-        np.concatenate([spelt.columns, local[inner:]]),
-        len(texts),
+    halves = 2 * owners + (spellings >= 2 << BITS)
+    return Counts(
+        SparseRows(
+            np.repeat(weights, 2),
+            (2 * distinct_ids[:, None] + np.arange(2)).reshape(-1),
+            2 * np.cumsum([0, *map(len, sums)]),
+        ),
+        summed(WEIGHTS[position[1:][within]], row[1:][within], local[inner:], len(texts)),
+        SparseRows(
+            np.ones(inner, np.float32),
+            local[:inner],
+            np.searchsorted(halves, np.arange(2 * len(vocabulary) + 1)),
+        ),
+        present,
     )
-    return Counts(counted, present)
+
+
+def _weights(found: Sequence[str]) -> dict[str, float]:
+    """Return the sum of the weights of each distinct token, in the order of the text."""
+    sums: dict[str, float] = {}
+    for token, weight in zip(found, WEIGHTS.tolist(), strict=False):
+        sums[token] = sums.get(token, 0.0) + weight
+    return sums
 
 
 def _pairs(vocabulary: Iterable[str], left: Ints, right: Ints) -> Ints:
@@ -140,14 +178,19 @@ def hashed_features(hashes: Hashes, block: int) -> Ints:
 def parts(text: str) -> Parts:
     """Return the features that `count` counts and their tokens; a pair's weight is split in two.
 
+    The logarithm of a token's weights is shared out among its occurrences.
+
     They are cached for the systems that explain the same texts in turn.
     """
     found = tokens(text)
     places = np.arange(len(found))
-    weights = (HALF_AT_TOKEN / (HALF_AT_TOKEN + places)).astype(np.float32)
+    weights = WEIGHTS[: len(found)]
+    sums = _weights(found)
+    whole = np.array([sums[token] for token in found], np.float32)
+    shares = np.log1p(whole) / np.maximum(whole, WEIGHTS[-1]) * weights
     spellings, own = _spellings(found)
     pairs = _pairs(found, places[:-1], places[1:])
     owners = np.concatenate([own, places[:-1], places[1:]])
     halves = np.tile(weights[1:] / 2, 2)
     features = np.concatenate([spellings, pairs, pairs])
-    return Parts(found, features, owners, np.concatenate([weights[own], halves]))
+    return Parts(found, features, owners, np.concatenate([shares[own], halves]))

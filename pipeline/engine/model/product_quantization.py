@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.sparse_rows import SparseRows
+from pipeline.engine.model.sparse_rows import TOGETHER, SparseRows, weighted_sums
 
 __all__ = ["Codebook", "quantised", "rotation"]
 
@@ -55,17 +54,10 @@ class Codebook:
         return rows
 
     def sums(self, texts: SparseRows) -> Floats:
-        """Return the product of a sparse matrix and the rows: texts x columns, float32.
-
-        Each text is summed by itself and without BLAS, whose rounding depends on its threads.
-        """
-        sums = np.empty((len(texts), self.width), np.float32)
-        weights = texts.values * self.lengths[texts.columns].astype(np.float32)
-        decode = self._decoder(int(np.diff(texts.ends).max(initial=0)))
-        for text, (start, end) in enumerate(pairwise(texts.ends.tolist())):
-            rows = decode(texts.columns[start:end])
-            np.einsum("i,ij->j", weights[start:end], rows, out=sums[text])
-        return sums
+        """Return the product of a sparse matrix and the rows: texts x columns, float32."""
+        weights = texts.scaled(self.lengths[texts.columns].astype(np.float32))
+        most = max(TOGETHER, int(np.diff(texts.ends).max(initial=0)))
+        return weighted_sums(weights, self._decoder(most), self.width)
 
     def _unit(self, which: Ints) -> Floats:
         """Return the given rows before they are scaled to their lengths."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.arrays import Bools, Floats, Ints
 
-__all__ = ["SparseRows", "distinct", "summed"]
+__all__ = ["TOGETHER", "SparseRows", "distinct", "summed", "weighted_sums"]
+
+TOGETHER = 512
+"""Rows of a dense matrix that are read at once, so that they stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,7 +21,7 @@ class SparseRows:
 
     Attributes:
         values: the non-zero values, row by row, float32.
-        columns: the column of each value, ascending within a row.
+        columns: the column of each value.
         ends: where each row begins in ``values``, and the end of the last; one more than the rows.
     """
 
@@ -41,11 +45,21 @@ class SparseRows:
         at = np.repeat(self.ends[rows] - ends[:-1], lengths) + np.arange(ends[-1])
         return SparseRows(self.values[at], self.columns[at], ends)
 
+    def scaled(self, factors: Floats) -> SparseRows:
+        """Return the rows with each value multiplied by a factor."""
+        values = (self.values * factors).astype(np.float32)
+        return SparseRows(values, self.columns, self.ends)
+
+    def where(self, kept: Bools) -> SparseRows:
+        """Return the rows with only the values that a mask selects."""
+        ends = np.concatenate([[0], np.cumsum(kept)])[self.ends]
+        return SparseRows(self.values[kept], self.columns[kept], ends)
+
 
 def summed(values: Floats, rows: Ints, columns: Ints, height: int) -> SparseRows:
-    """Return a matrix from its entries in any order; values at the same place are added.
+    """Return a matrix from its entries in any order, with its columns ascending in each row.
 
-    The values of a place are added in the order given, so a row does not depend on the others.
+    Values at the same place are added in the order given, so a row does not depend on the others.
 
     Args:
         values: float32.
@@ -60,6 +74,29 @@ def summed(values: Floats, rows: Ints, columns: Ints, height: int) -> SparseRows
     sums = np.add.reduceat(values[order], first) if len(first) else values[:0]
     ends = np.searchsorted(key >> bits, np.arange(height + 1))
     return SparseRows(sums, key & (1 << bits) - 1, ends)
+
+
+def weighted_sums(matrix: SparseRows, read: Callable[[Ints], Floats], width: int) -> Floats:
+    """Return the product of a sparse matrix and a dense one, float32.
+
+    Each row is summed by itself and without BLAS, whose rounding depends on its threads.
+
+    Args:
+        matrix: the sparse matrix.
+        read: returns rows of the dense matrix.
+        width: the number of its columns.
+    """
+    sums = np.zeros((len(matrix), width), np.float32)
+    lengths = np.diff(matrix.ends)
+    for length in np.flatnonzero(np.bincount(lengths)).tolist():
+        some = np.flatnonzero(lengths == length)
+        step = max(1, TOGETHER // max(1, length))
+        for at in range(0, len(some), step):
+            rows = some[at : at + step]
+            entries = matrix.ends[rows, None] + np.arange(length)
+            dense = read(matrix.columns[entries].reshape(-1)).reshape(len(rows), length, width)
+            sums[rows] = np.einsum("ij,ijk->ik", matrix.values[entries], dense)
+    return sums
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints]:

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
-from pipeline.engine.model.features import BITS, BLOCKS, Counts
-from pipeline.engine.model.sparse_rows import SparseRows, distinct
+from pipeline.engine.model.features import Counts
+from pipeline.engine.model.sparse_rows import SparseRows, distinct, summed
 
 __all__ = ["Vocabulary", "learn"]
 
-BLOCK_WEIGHTS = (1.0, 0.7, 0.7)
-"""Lengths of a text's word, pair and n-gram blocks before the whole vector is normalised."""
+BLOCK_WEIGHTS = np.array([1.0, 0.7, 0.7])
+"""Lengths of a text's word, n-gram and pair blocks before the whole vector is normalised."""
+
+
+class Composition(NamedTuple):
+    """Texts as weighted sums of the vectors of their tokens' halves and of their pairs.
+
+    The vector of a half, the sum of its features, is the same in every text.
+
+    Attributes:
+        tokens: texts x halves of tokens: the weight of each.
+        pairs: texts x known features: the weights of the pairs of neighbours.
+        spelt: halves of tokens x known features.
+        known: the known share of each text's features.
+    """
+
+    tokens: SparseRows
+    pairs: SparseRows
+    spelt: SparseRows
+    known: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +48,51 @@ class Vocabulary:
     features: Ints
     rarity: Floats
 
-    def vectors(self, counts: Counts) -> tuple[SparseRows, Floats]:
-        """Return (texts x known features: rows of unit length; known share of a text's counts)."""
-        counted, present = counts
-        texts, row = len(counted), counted.rows
-        place = self._places(present)
-        kept = (self.features[place] == present)[counted.columns]
-        share = _sums(counted.values * kept, row, texts) / np.maximum(
-            _sums(counted.values, row, texts), 1e-9
+    def composed(self, counts: Counts) -> Composition:
+        """Return how texts are composed of the features that are known.
+
+        Each block is scaled as if the vectors of its tokens or pairs were orthogonal: n-grams that
+        several tokens share hardly change its length. So no text needs all its features added up.
+        """
+        place = self._places(counts.present)
+        is_known = self.features[place] == counts.present
+        spelt = self._weighed(counts.spelt, place, is_known)
+        pairs = self._weighed(_logarithms(counts.pairs), place, is_known)
+        tokens = _logarithms(counts.tokens)
+        row, half = tokens.rows, tokens.columns % 2
+        squares = tokens.values**2 * _sums(spelt.values**2, spelt.rows, len(spelt))[tokens.columns]
+        lengths = np.column_stack(
+            [
+                _sums(squares, 2 * row + half, 2 * len(counts)).reshape(-1, 2),
+                _sums(pairs.values**2, pairs.rows, len(counts)),
+            ]
         )
-        row, column = row[kept], place[counted.columns[kept]]
-        data = np.log1p(counted.values[kept]) * self.rarity[column].astype(np.float32)
-        block = row * BLOCKS + (self.features[column] >> BITS)
-        data = data / np.sqrt(_sums(data**2, block, texts * BLOCKS))[block]
-        data *= np.array(BLOCK_WEIGHTS)[block % BLOCKS]
-        data /= np.sqrt(_sums(data**2, row, texts))[row]
-        ends = np.searchsorted(row, np.arange(texts + 1))
-        return SparseRows(data.astype(np.float32), column, ends), share
+        scales = _scales(np.sqrt(lengths))
+        return Composition(
+            tokens.scaled(scales[row, half]),
+            pairs.scaled(scales[pairs.rows, 2]),
+            spelt,
+            _amounts(counts, is_known) / np.maximum(_amounts(counts, np.ones_like(is_known)), 1e-9),
+        )
+
+    def vectors(self, counts: Counts) -> SparseRows:
+        """Return texts x known features: what `composed` describes, added up by feature."""
+        tokens, pairs, spelt, _ = self.composed(counts)
+        entries = spelt.select(tokens.columns)
+        token = entries.rows
+        return summed(
+            np.concatenate([tokens.values[token] * entries.values, pairs.values]),
+            np.concatenate([tokens.rows[token], pairs.rows]),
+            np.concatenate([entries.columns, pairs.columns]),
+            len(counts),
+        )
+
+    def _weighed(self, counted: SparseRows, place: Ints, is_known: Bools) -> SparseRows:
+        """Return rows x known features: the values times the rarity of the features."""
+        kept = counted.where(is_known[counted.columns])
+        column = place[kept.columns]
+        values = kept.values * self.rarity[column].astype(np.float32)
+        return SparseRows(values, column, kept.ends)
 
     def knows(self, features: Ints) -> Bools:
         """Return which features are known."""
@@ -68,10 +115,10 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
         at_least: the minimum number of texts with a feature.
         most: the maximum number of features to keep.
     """
-    texts = sum(len(part.rows) for part in parts)
+    texts = sum(map(len, parts))
     features, places = distinct(np.concatenate([part.present for part in parts]))
-    seen = [np.bincount(part.rows.columns, minlength=len(part.present)) for part in parts]
-    times = _sums(np.concatenate(seen), places, len(features))
+    seen = np.concatenate([part.frequencies() for part in parts])
+    times = _sums(seen, places, len(features))
     often = np.flatnonzero(times >= at_least)
     if len(often) > most:
         often = np.sort(often[np.argsort(-times[often], kind="stable")[:most]])
@@ -79,6 +126,26 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
     return Vocabulary(features[often].astype(np.uint32), rarity.astype(np.float32))
 
 
-def _sums(values: Floats, group: Ints, groups: int) -> Floats:
+def _logarithms(rows: SparseRows) -> SparseRows:
+    return SparseRows(np.log1p(rows.values), rows.columns, rows.ends)
+
+
+def _scales(lengths: Floats) -> Floats:
+    """Return texts x blocks: the factors with which the text's vector has unit length."""
+    wanted = BLOCK_WEIGHTS * (lengths > 0)
+    whole = np.sqrt((wanted**2).sum(axis=1, keepdims=True))
+    scales: Floats = wanted / np.maximum(lengths * whole, 1e-9)
+    return scales
+
+
+def _amounts(counts: Counts, features: Bools) -> Floats:
+    """Return how much of some features each text has, as counted."""
+    tokens, pairs, spelt = counts.tokens, counts.pairs, counts.spelt
+    of_halves = _sums(features[spelt.columns], spelt.rows, len(spelt))
+    spelt_out = _sums(tokens.values * of_halves[tokens.columns], tokens.rows, len(counts))
+    return spelt_out + _sums(pairs.values * features[pairs.columns], pairs.rows, len(counts))
+
+
+def _sums(values: Floats | Bools | Ints, group: Ints, groups: int) -> Floats:
     sums: Floats = np.bincount(group, values, groups).astype(np.float64)
     return sums

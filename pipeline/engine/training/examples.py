@@ -51,21 +51,17 @@ class Examples:
 
     def where(self, kept: Bools) -> Examples:
         """Return the examples that a mask selects."""
-        ends = np.cumsum([0, *(len(part.rows) for part in self.parts)])
+        ends = np.cumsum([0, *map(len, self.parts)])
         places = zip(self.parts, ends[:-1], ends[1:], strict=True)
-        parts = [
-            Counts(part.rows.select(np.flatnonzero(kept[start:end])), part.present)
-            for part, start, end in places
-        ]
+        parts = [part.select(np.flatnonzero(kept[start:end])) for part, start, end in places]
         return Examples(parts, self.hashes[kept], self.codes[kept])
 
     def portions(self) -> Iterator[Examples]:
         """Yield the examples in portions whose scores fit in one matrix."""
         start = 0
         for part in self.parts:
-            for at in range(0, len(part.rows), AT_ONCE):
-                rows = part.rows.select(np.arange(at, min(at + AT_ONCE, len(part.rows))))
-                place = slice(start, start + len(rows))
-                counts = Counts(rows, part.present)
+            for at in range(0, len(part), AT_ONCE):
+                counts = part.select(np.arange(at, min(at + AT_ONCE, len(part))))
+                place = slice(start, start + len(counts))
                 yield Examples([counts], self.hashes[place], self.codes[place])
-                start += len(rows)
+                start += len(counts)

@@ -143,7 +143,7 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
     partial[own:] = False  # the title of a general code describes that code only
     weights = np.concatenate([task.weights[:own], task.phrase_weights]).astype(np.float32)
     return TrainingSet(
-        _matrix([vocabulary.vectors(part)[0] for part in taught.parts], len(vocabulary.features)),
+        _matrix([vocabulary.vectors(part) for part in taught.parts], len(vocabulary.features)),
         labels,
         weights,
         np.concatenate([np.ones(own), task.phrase_shares]),

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.features import count, hashed_features
+from pipeline.engine.model.product_quantization import quantised
+from pipeline.engine.model.vocabulary import learn
+from pipeline.engine.text.ngrams import gram_hashes
+from tests.engine.model.training_data import history
+
+TEXTS = [
+    *history(40, seed=5)[0],
+    "",
+    "жюфц",
+    "wheat",
+    "barley barley grain, grains; seeds (except seeds of wheat) 5120-00-123-4567 of 2024",
+    "asphalt " * 300,
+]
+
+
+@cache
+def encoder() -> Encoder:
+    """Return an encoder that knows the features of some texts, with random weights."""
+    vocabulary = learn([count(history(300)[0])], 1, 10_000)
+    shape = len(vocabulary.features), 16
+    rows = np.random.default_rng(0).standard_normal(shape, np.float32)
+    return Encoder(vocabulary, quantised(rows, 4, np.ones(len(rows))))
+
+
+def test_composed_vectors_are_those_that_training_uses() -> None:
+    counts, found = count(TEXTS), encoder()
+    hidden, _ = found.hidden(counts)
+    by_feature = found.weights.sums(found.vocabulary.vectors(counts))
+    assert np.abs(hidden).max() > 0.1
+    assert hidden == pytest.approx(by_feature, rel=1e-4, abs=1e-5)
+
+
+def test_a_text_has_the_same_vector_in_any_company() -> None:
+    found = encoder()
+    hidden, known = found.hidden(count(TEXTS))
+    turned = found.hidden(count(TEXTS[::-1]))
+    assert [each[::-1].tolist() for each in turned] == [hidden.tolist(), known.tolist()]
+    some = found.hidden(count(TEXTS).select(np.array([3, 43])))
+    assert [each.tolist() for each in some] == [hidden[[3, 43]].tolist(), known[[3, 43]].tolist()]
+    for place, text in enumerate(TEXTS):
+        alone = found.hidden(count([text]))
+        assert [each[0].tolist() for each in alone] == [hidden[place].tolist(), known[place]]
+
+
+def test_an_ngram_that_two_tokens_share_has_the_weights_of_both() -> None:
+    vocabulary = encoder().vocabulary
+    vectors = vocabulary.vectors(count(["seeds seedy"]))
+    hashes, _ = gram_hashes(["seeds"], [4])
+    shared, own_gram = hashed_features(hashes[[0, 2]], 2).tolist()  # "<see" and "eeds"
+    features = vocabulary.features[vectors.columns].tolist()
+    values = vectors.values / vocabulary.rarity[vectors.columns].astype(np.float32)
+    first, second = np.log1p([1, 20 / 21])
+    ratio = values[features.index(shared)] / values[features.index(own_gram)]
+    assert ratio == pytest.approx((first + second) / first, rel=1e-4)
+
+
+def test_text_vectors_have_about_unit_length() -> None:
+    vectors = encoder().vocabulary.vectors(count(TEXTS))
+    lengths = np.sqrt(np.bincount(vectors.rows, vectors.values**2, len(vectors)))
+    assert lengths[:40] == pytest.approx(np.ones(40), abs=0.1)
+    assert lengths[40:42].tolist() == [0, 0]
