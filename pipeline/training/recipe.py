@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -107,9 +107,8 @@ def read_recipe(path: Path) -> Prepared:
     try:
         text = read_toml(path)
         systems = {system: _lines(lines) for system, lines in text["systems"].items()}
-        networks = text["network"]
-        seeds = range(networks.pop("count"))
-        settings = tuple(NetworkSettings(**networks, seed=seed) for seed in seeds)
+        networks = [each for group in text["networks"] for each in _alike(group)]
+        settings = tuple(replace(each, seed=seed) for seed, each in enumerate(networks))
         languages = OtherLanguages(**text.get("other_languages", {}))
         recipe = Recipe(settings, **text["model"], other_languages=languages)
         _check(systems, recipe)
@@ -127,6 +126,13 @@ def read_recipe(path: Path) -> Prepared:
     read = [_course(path.parent, system, lines) for system, lines in systems.items()]
     tasks, datasets, sources, learned = (list(each) for each in zip(*read, strict=True))
     return Prepared(recipe, tasks, datasets, sources, learned)
+
+
+def _alike(values: Mapping[str, Any]) -> list[NetworkSettings]:
+    """Return the settings of a group of networks, which differ only in their seeds."""
+    shared = {**values}
+    count = shared.pop("count")
+    return [NetworkSettings(**shared)] * count
 
 
 def _lines(values: Mapping[str, Any]) -> Lines:

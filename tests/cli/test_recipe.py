@@ -15,7 +15,7 @@ from tests.engine.model.training_data import history
 __all__ = ["command"]
 
 RECIPE = """
-[network]
+[[networks]]
 count = 1
 dimensions = 16
 epochs = 1
@@ -116,7 +116,7 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
         ('text = ["entry"]', 'text = ["phrase"]', "phrase"),
         ("split = ", "splits = ", "splits"),
         ('"taught.csv"', '"nowhere.csv"', "nowhere.csv"),
-        ("[network]", "[network", "is not a valid recipe"),
+        ("[[networks]]", "[[networks", "is not a valid recipe"),
         ("count = 1", "count = 0", "the count of networks is zero"),
         ("epochs = 1", 'epochs = "1"', "epochs is not a whole number"),
         ("dropout = 0.5", "dropout = [0.5]", "dropout is not a number"),
