@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pipeline.errors import EngineError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
 __all__ = ["AHEAD", "as_they_end", "in_processes"]
 
@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 AHEAD = 2
-"""Items that wait for each process: enough to keep it busy, few enough to hold in memory."""
+"""Items for each process: one that it works on and one that waits. More take more memory."""
 
 IDLE = 60.0
 """Seconds without work after which a process ends, so that those of a killed run do not stay."""
@@ -28,22 +28,32 @@ IDLE = 60.0
 def in_processes(
     work: Callable[[Item], Found], items: Iterable[Item], jobs: int, worker: str
 ) -> Iterator[Found]:
-    """Yield the result for each item, in order.
+    """Yield the result for each item, in order; this process is one of those that work.
 
     Args:
         work: the function; it and the items must be picklable.
         items: read as the results are taken, a few ahead.
-        jobs: the number of processes.
+        jobs: the number of processes; with 1, no other one is started.
         worker: what an error calls a process.
 
     Raises:
         EngineError: a process died.
     """
+    if jobs == 1:
+        yield from map(work, items)
+        return
+    from concurrent.futures import Future
+
     waiting: deque[Future[Found]] = deque()
-    with _executor(jobs, worker) as executor:
+    with _executor(jobs - 1, worker) as executor:
         for item in items:
-            waiting.append(executor.submit(work, item))
-            if len(waiting) > AHEAD * jobs:
+            if sum(not each.done() for each in waiting) < AHEAD * (jobs - 1):
+                waiting.append(executor.submit(work, item))
+            else:  # the others have enough to do
+                done: Future[Found] = Future()
+                done.set_result(work(item))
+                waiting.append(done)
+            while waiting and (waiting[0].done() or len(waiting) >= AHEAD * jobs):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

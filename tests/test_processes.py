@@ -2,12 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
+from pipeline import processes
 from pipeline.errors import EngineError
-from pipeline.processes import as_they_end
+from pipeline.processes import as_they_end, in_processes
+
+
+class Lazy(Future[int]):
+    """The result of another process, which is done only when somebody waits for it."""
+
+    def __init__(self, work: Callable[[int], int], item: int) -> None:
+        super().__init__()
+        self._work = work
+        self._item = item
+
+    def result(self, timeout: float | None = None) -> int:
+        return self._work(self._item)
+
+
+def test_a_process_works_itself_while_the_others_have_enough_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    submitted = list[int]()
+
+    def submit(work: Callable[[int], int], item: int) -> Future[int]:
+        submitted.append(item)
+        return Lazy(work, item)
+
+    @contextmanager
+    def executor(jobs: int, _: str) -> Iterator[SimpleNamespace]:
+        assert jobs == 1, "the second process is this one"
+        yield SimpleNamespace(submit=submit)
+
+    monkeypatch.setattr(processes, "_executor", executor)
+    found = in_processes(abs, iter(range(-6, 0)), 2, "A process")
+    assert next(found) == 6
+    assert submitted == [-6, -5], "this process worked on the next two"
+    assert list(found) == [5, 4, 3, 2, 1]
+
+
+def test_one_process_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_executor", None)
+    assert list(in_processes(abs, [-2, -1], 1, "A process")) == [2, 1]
 
 
 def test_every_item_has_its_result_and_an_item_is_read_when_it_can_start() -> None:

@@ -54,13 +54,8 @@ class Engine:
         Raises:
             EngineError: a worker process died.
         """
-        if self._jobs == 1:
-            yield from map(self._answer, batches)
-            return
-        for asked in self._systems:
-            # An unknown text makes the ranker build everything that the processes share.
-            ranker(*asked).rank(["?"], 1)
-        yield from in_processes(self._answer, batches, self._jobs, "A worker process of the engine")
+        worker = "A worker process of the engine"
+        yield from in_processes(self._answer, batches, self._jobs, worker)
 
 
 def embedded(settings: Settings, models: Mapping[System, ModelFolder]) -> Engine:

@@ -107,8 +107,7 @@ def _misread(snapshot: Snapshot, jobs: int, advance: Callable[[int], object]) ->
     """
     rows = snapshot.rows(LASTING)
     portions: Iterator[list[_Kept]] = iter(lambda: list(islice(rows, RESPONSES_AT_ONCE)), [])
-    worker = "A process that reads responses"
-    found = map(_read, portions) if jobs == 1 else in_processes(_read, portions, jobs, worker)
+    found = in_processes(_read, portions, jobs, "A process that reads responses")
     for read, problems in found:
         yield from problems
         advance(read)
