@@ -25,6 +25,7 @@ from pipeline.interruption import Interruption
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
+from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for, stoppable
 from pipeline.python_messages import SHORTENED, in_python, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, EngineName, ExcelOptions, Settings
@@ -53,7 +54,7 @@ def classify(
     top: int = 1,
     min_confidence: float | None = None,
     roll_up: float | None = None,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     engine: EngineName = "learned",
     models: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     explain: bool = False,
@@ -91,7 +92,7 @@ def classify(
             a measured value for the embedded engine (`pipeline.bands.LIKELY`) and 0 for a service.
         roll_up: replace a best match under this by the deepest code above it whose confidence,
             the sum over the matches at or below it, reaches this.
-        jobs: how many processes the embedded engine uses.
+        jobs: how many processes the embedded engine uses; ``auto``: all cores for a large table.
         engine: ``learned`` for the engine's learned models, ``lexical`` for the titles of the
             codes alone.
         models: the folder of a learned model to use instead of the package's, or a list of

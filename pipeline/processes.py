@@ -5,24 +5,67 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from pipeline.errors import EngineError
+from pipeline.checks import whole_number
+from pipeline.errors import EngineError, SettingsError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["AHEAD", "as_they_end", "in_processes"]
+__all__ = ["AHEAD", "Jobs", "as_they_end", "checked_jobs", "in_processes", "shared_out"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
+Jobs: TypeAlias = int | Literal["auto"]
+"""How many processes work; ``auto`` for as many as pay."""
+
 AHEAD = 2
 """Items for each process: one that it works on and one that waits. More take more memory."""
 
+MOST = 6
+"""The most processes that ``auto`` uses. A row takes the one that reads and writes a quarter of the
+time that it takes one that answers, so further ones would wait."""
+
 IDLE = 60.0
 """Seconds without work after which a process ends, so that those of a killed run do not stay."""
+
+
+def checked_jobs(value: Any) -> Jobs:
+    """Return a number of processes of any integer type as a Python int, or ``auto``.
+
+    Raises:
+        SettingsError: the value is neither.
+    """
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    try:
+        return whole_number("jobs", value, 1)
+    except SettingsError as error:
+        hint = "jobs must be a whole number from 1, or auto (--jobs)."
+        raise SettingsError(error.message, hint) from None
+
+
+def shared_out(items: Iterable[Item]) -> tuple[int, Iterator[Item]]:
+    """Return how many processes pay for what is left of the items, and these items.
+
+    Each process gets at least `AHEAD` items, and a core of its own: the limits of a container and
+    the cores that this process may use are known. So this reads a few items ahead.
+    """
+    from multiprocessing import current_process
+
+    left = iter(items)
+    ahead = list(islice(left, 2 * AHEAD))
+    # A daemonic process may not start others: whoever started it shares out the work already.
+    if len(ahead) < 2 * AHEAD or current_process().daemon:
+        return 1, chain(ahead, left)
+    from loky import cpu_count
+
+    most = min(cpu_count(), MOST)
+    ahead += islice(left, max(0, most - 2) * AHEAD)
+    return min(most, len(ahead) // AHEAD), chain(ahead, left)
 
 
 def in_processes(

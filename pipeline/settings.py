@@ -12,6 +12,7 @@ from pipeline.bands import LIKELY
 from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
+from pipeline.processes import Jobs, checked_jobs
 
 __all__ = [
     "ENGINES",
@@ -109,7 +110,7 @@ class Settings:
             `pipeline.bands.LIKELY`.
         roll_up: replace a best match under this by the deepest code above it that reaches it; None
             never does.
-        jobs: how many processes the embedded engine uses.
+        jobs: how many processes the embedded engine uses; ``auto`` for as many as pay.
         column_prefix: a prefix for the name of every new column.
         limit_rows: read only so many rows.
         models: the folders of learned models that replace the package's, with the SHA-256 of each.
@@ -126,7 +127,7 @@ class Settings:
     top: int = 1
     min_confidence: float | None = None
     roll_up: float | None = None
-    jobs: int = 1
+    jobs: Jobs = 1
     column_prefix: str = ""
     limit_rows: int | None = None
     models: Mapping[str, str] = field(default_factory=dict)
@@ -141,7 +142,7 @@ class Settings:
             "systems": parse_systems(self.systems),
             "text_columns": _text_columns(self.text_columns),
             "top": whole_number("top", self.top, 1, MAX_TOP),
-            "jobs": whole_number("jobs", self.jobs, 1),
+            "jobs": checked_jobs(self.jobs),
             "language": checked_language(self.language),
         }
         for name in ("min_confidence", "fail_if_no_match", "roll_up"):

@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import processes
 from pipeline.errors import EngineError
-from pipeline.processes import as_they_end, in_processes
+from pipeline.processes import AHEAD, MOST, as_they_end, in_processes, shared_out
 
 
 class Lazy(Future[int]):
@@ -50,6 +50,31 @@ def test_a_process_works_itself_while_the_others_have_enough_to_do(
 def test_one_process_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "_executor", None)
     assert list(in_processes(abs, [-2, -1], 1, "A process")) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("items", "cores", "jobs"),
+    [(3, 8, 1), (4, 8, 2), (5, 8, 2), (6, 8, 3), (99, 1, 1), (99, 2, 2), (99, 64, MOST)],
+)
+def test_items_are_shared_out_to_as_many_processes_as_have_enough_to_do(
+    items: int, cores: int, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loky.cpu_count", lambda: cores)
+    left = iter(range(items))
+    found, shared = shared_out(left)
+    assert found == jobs
+    read = items - len(list(left))
+    assert read <= AHEAD * MOST, "only a few are held in memory"
+    assert list(shared) == list(range(read))
+
+
+def test_a_process_that_may_start_no_others_does_the_work_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    daemon = SimpleNamespace(daemon=True)
+    monkeypatch.setattr("multiprocessing.current_process", lambda: daemon)
+    found, shared = shared_out(range(99))
+    assert (found, list(shared)) == (1, list(range(99)))
 
 
 def test_every_item_has_its_result_and_an_item_is_read_when_it_can_start() -> None:

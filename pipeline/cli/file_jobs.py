@@ -94,16 +94,19 @@ def outcomes(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> I
     """Yield what becomes of each file, until the run must stop.
 
     With the embedded engine, several files are classified at once if there are at least as many as
-    processes; the largest begin. Else each file in turn gets all processes. A paid service has one
-    buyer, whose ledger and rate limit hold for all files: there they take turns.
+    the processes that the user asks for; the largest begin. Else each file in turn gets all
+    processes. A paid service has one buyer, whose ledger and rate limit hold for all files: there
+    they take turns.
 
     Raises:
         LedgerError: the ledger cannot be used.
         EngineError: a process died.
     """
     jobs = terms.settings.jobs
-    at_once = terms.service is None and 1 < jobs <= len(files)
-    found = _at_once(files, options, terms) if at_once else _in_turn(files, options, terms)
+    if terms.service is None and jobs != "auto" and 1 < jobs <= len(files):
+        found = _at_once(files, options, terms, jobs)
+    else:
+        found = _in_turn(files, options, terms)
     for outcome in found:
         yield outcome
         if outcome.exit_code not in SEVERITY:
@@ -125,7 +128,9 @@ def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> I
         spent = total([spent, outcome.cost_usd])
 
 
-def _at_once(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
+def _at_once(
+    files: Sequence[InputFile], options: RunOptions, terms: Terms, jobs: int
+) -> Iterator[Outcome]:
     settings = replace(terms.settings, jobs=1)
     alone = replace(terms, settings=settings, storage=Storage(options.endpoint_url))
     work = partial(_in_worker, options, alone, os.getpid())
@@ -137,7 +142,7 @@ def _at_once(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> I
             yield file
 
     try:
-        ended = as_they_end(work, beginning(), terms.settings.jobs, "A process of the run")
+        ended = as_they_end(work, beginning(), jobs, "A process of the run")
         for number, outcome in enumerate(ended, 1):
             file, state = begun.pop(outcome.file.path), WORDS[outcome.state]
             log.info("%d of %d files: %s %s", number, len(files), file.path, state)

@@ -17,6 +17,7 @@ from pipeline.settings import FORMATS, CsvOptions, ExcelOptions, Format
 __all__ = [
     "AddressPath",
     "DialectOptions",
+    "JobsType",
     "LocalPath",
     "Names",
     "as_json",
@@ -66,6 +67,19 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def split_envvar_value(self, rv: str) -> list[str]:
         """Return the names between the commas, without the spaces around them."""
         return [name.strip() for name in rv.split(",") if name.strip()]
+
+
+class JobsType(click.types.IntParamType):
+    """A number of processes, or ``auto``."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number, or ``auto``."""
+        if value == "auto":
+            return value
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number or auto.", param, ctx)
 
 
 class AddressPath(click.Path):

@@ -13,6 +13,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import (
     AddressPath,
     DialectOptions,
+    JobsType,
     LocalPath,
     Names,
     as_json,
@@ -25,6 +26,7 @@ from pipeline.cli.paid_options import PaidOptions, terms_options, yes
 from pipeline.cli.settings_file import settings_file
 from pipeline.files.cloud import AnyPath
 from pipeline.languages import LANGUAGES
+from pipeline.processes import Jobs
 from pipeline.settings import (
     ENGINES,
     FORMATS,
@@ -93,8 +95,11 @@ run_options = declared(
     ),
     option(
         "--jobs",
-        default=1,
-        help="Processes for the embedded engine: for several files at once, or for one.",
+        type=JobsType(),
+        metavar="N|auto",
+        default="auto",
+        help="Processes for the embedded engine. auto: one for a small table, all cores for a "
+        "large one. A number: for several files at once, or for one.",
     ),
     option(
         "--engine",
@@ -223,7 +228,7 @@ class RunOptions(PaidOptions, DialectOptions):
     top: int
     min_confidence: float | None
     roll_up: float | None
-    jobs: int
+    jobs: Jobs
     engine: EngineName
     models: tuple[str, ...]
     explain: bool

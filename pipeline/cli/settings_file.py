@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pipeline.cli.options import Names
+from pipeline.cli.options import JobsType, Names
 from pipeline.cli.output.console import on_terminal
 from pipeline.errors import SettingsError
 from pipeline.files.cloud import AnyPath
@@ -94,8 +94,11 @@ def _wanted(value: Any, option: click.Option) -> tuple[str, bool]:
     """Return the type of an option in words, and whether a value has it."""
     if option.is_flag:
         return "true or false", isinstance(value, bool)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(option.type, JobsType):
+        return 'a whole number, or "auto" in quotes', whole or value == "auto"
     if isinstance(option.type, click.types.IntParamType):
-        return "a whole number", isinstance(value, int) and not isinstance(value, bool)
+        return "a whole number", whole
     if isinstance(option.type, click.types.FloatParamType):
         return "a number", isinstance(value, int | float) and not isinstance(value, bool)
     if isinstance(option.type, Names):

@@ -10,13 +10,16 @@ from pipeline.answers import BatchAnswers, Explained, Matched, System
 from pipeline.engine.model import ModelFolder
 from pipeline.engine.model.encoder import portions
 from pipeline.engine.rankers import Ranker, ranker
-from pipeline.processes import in_processes
+from pipeline.processes import Jobs, in_processes, shared_out
 from pipeline.settings import EngineName, Settings
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 __all__ = ["Engine", "embedded"]
+
+ALONE = 8192
+"""Answers after which ``auto`` starts processes: they take about as long as a start costs."""
 
 _Asked: TypeAlias = tuple[System, EngineName, ModelFolder | None]
 """The arguments of `ranker`."""
@@ -28,7 +31,8 @@ class Engine:
     Args:
         systems: the systems to answer for.
         top: how many matches an answer has at most.
-        jobs: the number of processes; one means this one.
+        jobs: the number of processes; one means this one, and ``auto`` this one until `ALONE`
+            answers show that the table is large, and then as many as pay.
         models: models to use in place of the shipped ones.
         engine: how codes are ranked; see `ranker`.
         explain: whether answers name the words that count for the best code.
@@ -38,7 +42,7 @@ class Engine:
         self,
         systems: Sequence[System],
         top: int = 10,
-        jobs: int = 1,
+        jobs: Jobs = 1,
         models: Mapping[System, ModelFolder] | None = None,
         engine: EngineName = "learned",
         explain: bool = False,
@@ -54,8 +58,19 @@ class Engine:
         Raises:
             EngineError: a worker process died.
         """
-        worker = "A worker process of the engine"
-        yield from in_processes(self._answer, batches, self._jobs, worker)
+        left, jobs = iter(batches), self._jobs
+        if jobs == "auto":
+            yield from self._first(left)
+            jobs, left = shared_out(left)
+        yield from in_processes(self._answer, left, jobs, "A worker process of the engine")
+
+    def _first(self, batches: Iterator[Sequence[str]]) -> Iterator[BatchAnswers]:
+        answered = 0
+        for texts in batches:
+            yield self._answer(texts)
+            answered += len(set(texts)) * len(self._systems)
+            if answered >= ALONE:
+                return
 
 
 def embedded(settings: Settings, models: Mapping[System, ModelFolder]) -> Engine:

@@ -11,6 +11,7 @@ from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import SettingsError
 from pipeline.paid.service import PaidService
+from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, EngineName
 
 __all__ = ["Embedded", "Paid", "Subject", "is_address", "model", "offline"]
@@ -35,7 +36,7 @@ class Embedded:
             return f"model {self.model.path.name or self.model.path}"
         return "embedded engine" if self.engine == "learned" else "lexical engine"
 
-    def matcher(self, system: System, jobs: int, explain: bool = False) -> Matcher:
+    def matcher(self, system: System, jobs: Jobs, explain: bool = False) -> Matcher:
         """Return the matcher of a system; its answers name the words for a code if asked to."""
         models = {} if self.model is None else {system: self.model}
         return Engine((system,), MAX_TOP, jobs, models, self.engine, explain)

@@ -25,6 +25,7 @@ from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
+from pipeline.processes import Jobs
 from pipeline.progress import display_for
 from pipeline.python_messages import SHORTENED, in_python, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, Settings
@@ -51,7 +52,7 @@ def evaluate(
     seed: int = 0,
     suspects: bool = False,
     reference_columns: str | Sequence[str] = (),
-    jobs: int = 1,
+    jobs: Jobs = 1,
     csv: CsvOptions | None = None,
     progress: bool | Literal["auto"] = "auto",
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -77,7 +78,7 @@ def evaluate(
         suspects: whether to list the rows whose code is most likely wrong, as ``suspects`` of
             the result. For texts that the model was trained on, the list misses wrong codes.
         reference_columns: columns that identify a row in that list.
-        jobs: how many processes the embedded engine uses.
+        jobs: how many processes the embedded engine uses; see `pipeline.classify`.
         csv: how a CSV file is written, where the detection is wrong.
         progress: True shows progress bars, "auto" shows them in a notebook.
         decisions: the file of a review, or several, in place of a table: the codes that people

@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.checks import option_name, whole_number
 from pipeline.errors import SettingsError
+from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, Settings, parse_system
 
 __all__ = ["OWN_COLUMNS", "EvaluationSettings"]
@@ -37,7 +38,7 @@ class EvaluationSettings:
         language_column: the column that names the language, if there is one.
         sample: how many rows are drawn; None for all.
         seed: which rows are drawn: the same seed draws the same rows of the same table.
-        jobs: how many processes the embedded engine uses.
+        jobs: how many processes the embedded engine uses; ``auto`` for as many as pay.
         source_column: the column that names the source; None for a text column ``source``, if
             there is one.
         suspects: whether to list the rows whose code is most likely wrong.
@@ -50,7 +51,7 @@ class EvaluationSettings:
     language_column: str | None = None
     sample: int | None = None
     seed: int = 0
-    jobs: int = 1
+    jobs: Jobs = 1
     source_column: str | None = None
     suspects: bool = False
     reference_columns: tuple[str, ...] = ()

@@ -159,7 +159,7 @@ def test_options_win_over_variables_and_variables_over_the_settings_file(
 
 
 def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
-    Path("my.toml").write_text('systems = "psc"\noutput = "mine.csv"\n')
+    Path("my.toml").write_text('systems = "psc"\noutput = "mine.csv"\njobs = "auto"\n')
     assert command("run", table, "--config", "my.toml") == 0
     assert "psc_code" in Path("mine.csv").read_text()
 
@@ -177,6 +177,8 @@ def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
         ("top = true", "top is true.\nIt must be a whole number."),
         ("top = 1979-05-27", "top is 1979-05-27.\nIt must be a whole number."),
         ('top = "2"', "top is '2'.\nIt must be a whole number."),
+        ('jobs = "all"', "jobs is 'all'.\nIt must be a whole number, or \"auto\" in quotes."),
+        ("jobs = 2.5", "It must be a whole number, or"),
         ("limit-rows = inf", "It must be a whole number."),
         ("limit-rows = 99999999999999999999", "limit_rows must be a whole number"),
         ("min-confidence = true", "It must be a number."),

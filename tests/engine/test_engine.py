@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 import pytest
 
-from pipeline.answers import SYSTEMS, Match, Matched, System
+from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.codes import load
 from pipeline.engine import Engine, engine, ranker
 from pipeline.errors import EngineError
@@ -95,6 +95,32 @@ def test_two_processes_give_the_same_answers_in_the_same_order() -> None:
     systems: list[System] = ["naics", "psc"]
     one, two = (list(Engine(systems, jobs=jobs).answers(BATCHES)) for jobs in (1, 2))
     assert one == two
+
+
+def test_auto_answers_a_small_table_here_and_starts_processes_for_a_large_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = list[tuple[int, int]]()
+
+    def in_processes(
+        work: Callable[[Sequence[str]], BatchAnswers],
+        batches: Iterable[Sequence[str]],
+        jobs: int,
+        _: str,
+    ) -> Iterator[BatchAnswers]:
+        rest = list(batches)
+        started.append((jobs, len(rest)))
+        return map(work, rest)
+
+    monkeypatch.setattr(engine, "in_processes", in_processes)
+    monkeypatch.setattr("loky.cpu_count", lambda: 2)
+    expected = list(Engine(["naics"]).answers(BATCHES))
+    batches = Counted(BATCHES)
+    answers = Engine(["naics"], jobs="auto").answers(batches)
+    assert [next(answers), batches.taken, *answers] == [expected[0], 1, *expected[1:]]
+    monkeypatch.setattr(engine, "ALONE", 7)
+    assert list(Engine(["naics"], jobs="auto").answers(BATCHES)) == expected
+    assert started == [(1, len(BATCHES)), (1, 0), (2, len(BATCHES) - 6)]
 
 
 def test_two_processes_read_only_a_few_batches_ahead_and_may_be_left_early() -> None:

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import (
     DialectOptions,
+    JobsType,
     as_json,
     dialect_options,
     input_format,
@@ -47,6 +48,7 @@ from pipeline.evaluation import (
 )
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
+from pipeline.processes import Jobs
 from pipeline.settings import ENGINES, EngineName, Settings
 from pipeline.tables import ArrowReader, Reader, open_reader
 
@@ -70,7 +72,7 @@ class _Options(PaidOptions, DialectOptions):
     compare: tuple[str, str] | None
     sample: int | None
     seed: int
-    jobs: int
+    jobs: Jobs
     page: Path | None
     source_column: str | None
     suspects: Path | None
@@ -117,7 +119,15 @@ class _Options(PaidOptions, DialectOptions):
 @click.option(
     "--seed", default=0, show_default=True, help="The same seed draws the same rows again."
 )
-@click.option("--jobs", default=1, show_default=True, help="Processes for the embedded engine.")
+@click.option(
+    "--jobs",
+    type=JobsType(),
+    metavar="N|auto",
+    default="auto",
+    show_default=True,
+    help="Processes for the embedded engine. auto: one for a small table, all cores for a large "
+    "one.",
+)
 @click.option(
     "--page", type=click.Path(path_type=Path), help="Write a page with the plots: FILE.html."
 )
