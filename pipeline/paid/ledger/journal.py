@@ -158,20 +158,16 @@ class Journal:
 
         return await self._written(write, None)
 
-    async def settled(
-        self, attempt: int, end: Settlement, restraint: Restraint | None = None
-    ) -> None:
-        """Record how an attempt ended, once, and what the throttle learned from it.
-
-        Raises:
-            LedgerError: it could not be recorded; `Ledger.recover` will find the attempt.
-        """
-        await self.settling(attempt, end, restraint)
-
     def settling(
         self, attempt: int, end: Settlement, restraint: Restraint | None = None
     ) -> asyncio.Future[None]:
-        """Return the future of `settled`; a later write is never on the disk before this one."""
+        """Record how an attempt ended, once, and what the throttle learned from it.
+
+        Returns:
+            A future that is done when the end is on the disk. A later write is never there before
+            this one. A `LedgerError` means that it could not be recorded; `Ledger.recover` will
+            find the attempt.
+        """
         cost = body = None
         if isinstance(end, CallEnded):
             cost, body = end.cost_usd, end.body

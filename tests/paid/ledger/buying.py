@@ -50,7 +50,10 @@ def send(journal: Journal, call: Call = ROAD) -> int:
 def settle(
     journal: Journal, attempt: int, end: Settlement, restraint: Restraint | None = None
 ) -> None:
-    asyncio.run(journal.settled(attempt, end, restraint))
+    async def main() -> None:
+        await journal.settling(attempt, end, restraint)
+
+    asyncio.run(main())
 
 
 def buy(journal: Journal, end: Settlement = ANSWERED, call: Call = ROAD) -> int:

@@ -28,7 +28,7 @@ from pipeline.paid.ledger import (
     Verdict,
     text_digest,
 )
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, settle
 
 SYSTEMS: tuple[System, ...] = ("cpv", "psc")
 TEXTS = ("road", "bridge", "tunnel", "")
@@ -156,7 +156,7 @@ class LedgerMachine(RuleBasedStateMachine):
         under_way = [number for number, attempt in self.attempts.items() if attempt.end is None]
         number = data.draw(st.sampled_from(under_way))
         job = self.jobs[self.attempts[number].job.removesuffix(", done")]
-        asyncio.run(Journal(job, FINGERPRINT).settled(number, end))
+        settle(Journal(job, FINGERPRINT), number, end)
         self.attempts[number].end = end
         self.attempts[number].settled_at = self.clock.now
 
