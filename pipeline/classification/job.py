@@ -19,7 +19,7 @@ from pipeline.classification.write import Observe, Tally, write
 from pipeline.decisions import decided
 from pipeline.errors import InputChangedError
 from pipeline.files.cloud import AnyPath, resolved
-from pipeline.money import plain, total
+from pipeline.money import plain
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
@@ -197,7 +197,7 @@ def _summary(
     return Summary(
         rows=tally.rows,
         systems=tally.systems,
-        cost_usd=paid.confirmed_usd if paid else total(tally.cost_usd.values()),
+        cost_usd=paid.confirmed_usd if paid else tally.cost_usd,
         seconds=time.monotonic() - started,
         output=output,
         replaced_characters=replaced,

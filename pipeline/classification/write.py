@@ -36,37 +36,19 @@ MOST_COUNTED = 4096
 
 @dataclass(slots=True)
 class Tally:
-    """Running counts of the written rows, complete after `finish`.
+    """Running counts of the written rows.
 
     Attributes:
         rows: rows written.
-        statuses: for each system, the number of rows with each status.
-        cost_usd: for each system, the sum of the known costs of rows, in US dollars.
-        confidences: for each system, the number of best matches by their confidence in hundredths.
-        bands: for each system, the number of best matches in each band.
-        to_check: rows to review: a system has no code for them, or an uncertain one.
     """
 
     rows: int
-    statuses: dict[System, Counter[str]]
-    cost_usd: dict[System, Decimal]
-    confidences: dict[System, Counter[int]]
-    bands: dict[System, Counter[Band]]
-    to_check: int = 0
+    _statuses: dict[System, Counter[str]]
+    _cost_usd: dict[System, Decimal]
+    _confidences: dict[System, Counter[int]]
+    _bands: dict[System, Counter[Band]]
+    _to_check: int = 0
     _counted: Counter[tuple[Figures, ...]] = field(default_factory=Counter)
-
-    @property
-    def systems(self) -> dict[System, SystemSummary]:
-        """The figures of each system."""
-        return {
-            system: SystemSummary(
-                dict(counts),
-                self.cost_usd[system],
-                dict(self.confidences[system]),
-                dict(self.bands[system]),
-            )
-            for system, counts in self.statuses.items()
-        }
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
@@ -77,30 +59,55 @@ class Tally:
         bands: dict[System, Counter[Band]] = {name: Counter() for name in names}
         return cls(0, statuses, dict.fromkeys(names, ZERO), confidences, bands)
 
+    @property
+    def systems(self) -> dict[System, SystemSummary]:
+        """The figures of each system."""
+        self._add_up()
+        return {
+            system: SystemSummary(
+                dict(counts),
+                self._cost_usd[system],
+                dict(self._confidences[system]),
+                dict(self._bands[system]),
+            )
+            for system, counts in self._statuses.items()
+        }
+
+    @property
+    def cost_usd(self) -> Decimal:
+        """The sum of the known costs of rows, in US dollars."""
+        self._add_up()
+        return total(self._cost_usd.values())
+
+    @property
+    def to_check(self) -> int:
+        """Rows to review: a system has no code for them, or an uncertain one."""
+        self._add_up()
+        return self._to_check
+
     def add(self, rows: Sequence[tuple[Figures, ...]]) -> None:
         """Count the rows of a batch by their figures, one for each system."""
         self.rows += len(rows)
         self._counted.update(rows)
         if len(self._counted) > MOST_COUNTED:
-            self.finish()
+            self._add_up()
 
-    def finish(self) -> None:
-        """Add up the figures that were counted; call this after the last batch."""
+    def _add_up(self) -> None:
         for row, often in self._counted.items():
-            for system, figures in zip(self.statuses, row, strict=True):
+            for system, figures in zip(self._statuses, row, strict=True):
                 self._add(system, figures, often)
             if any(figures.status not in SETTLED for figures in row):
-                self.to_check += often
+                self._to_check += often
         self._counted.clear()
 
     def _add(self, system: System, figures: Figures, often: int) -> None:
         confidence, usd = figures.confidence, figures.cost_usd
-        self.statuses[system][figures.status] += often
+        self._statuses[system][figures.status] += often
         if usd:
-            self.cost_usd[system] = total([self.cost_usd[system], *repeat(usd, often)])
+            self._cost_usd[system] = total([self._cost_usd[system], *repeat(usd, often)])
         if _is_known(confidence, figures.status):
-            self.confidences[system][round(100 * confidence)] += often
-            self.bands[system][band(system, confidence)] += often
+            self._confidences[system][round(100 * confidence)] += often
+            self._bands[system][band(system, confidence)] += often
 
 
 def _is_known(confidence: float | None, status: str) -> TypeGuard[float]:
@@ -134,7 +141,6 @@ def write(
         tally.add(figures)
         observe(batch.texts, answers)
         advance(len(batch.texts))
-    tally.finish()
     return tally
 
 
