@@ -23,8 +23,8 @@ from pipeline.cli.options import (
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.decisions import decisions_in
 from pipeline.tables import open_reader
-from pipeline.training import (
-    TrainedModel,
+from pipeline.training import TrainedModel
+from pipeline.training.run import (
     TrainingSettings,
     check_output,
     check_recipe_alone,
