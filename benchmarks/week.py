@@ -195,7 +195,8 @@ class Week:
             with output.open(encoding="utf-8", newline="") as file:
                 statuses.update(row["cpv_status"] for row in csv.DictReader(file))
         manifest = json.loads(output.with_name(f"{output.name}.manifest.json").read_text("utf-8"))
-        assert (self.folder / "reports" / f"{day}.html").exists(), "no report in the morning"
+        reports = list((self.folder / "reports").glob(f"{day}-*.html"))
+        assert len(reports) == 1, "no report in the morning"
         metrics = (self.folder / "tenders.prom").read_text("utf-8")
         assert f'last_run_exit_code{{name="tenders"}} {code}\n' in metrics
         assert manifest["finished"].startswith(str(day)), "the clock is not set"

@@ -121,6 +121,19 @@ def test_the_script_retries_what_may_succeed_later_and_alerts_for_the_rest(
     assert summary.read_text() == "a summary\n"
 
 
+def test_a_second_start_on_a_day_keeps_the_files_of_the_first(tmp_path: Path) -> None:
+    nights = Nights(tmp_path)
+    clock = tmp_path / "bin" / "date"
+    times = ("021500", "093000")
+    for time, code in zip(times, (0, 4), strict=True):
+        clock.write_text(f'#!/bin/sh\necho "$1" | sed "s/+%F/2026-01-31/; s/%H%M%S/{time}/"\n')
+        clock.chmod(0o755)
+        assert nights.run([code]) == code
+    kept = sorted(path.name for path in (tmp_path / "reports").iterdir())
+    assert kept == [f"2026-01-31-{time}.{kind}" for time in times for kind in ("log", "txt")]
+    assert nights.alert.splitlines() == ["tenders: exit code 4", "a summary", "a line of the log"]
+
+
 def test_a_folder_that_cannot_be_used_ends_the_script_and_alerts(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "nowhere", tmp_path / "file"):

@@ -4,7 +4,7 @@
 #   nightly.sh [FOLDER]
 #
 # FOLDER (default: /srv/tenders) has tenders.csv and tender-pipeline.toml. The codes go to codes.csv,
-# and the page, the summary and the log of the night to reports/.
+# and the page, the summary and the log of each start of this script to reports/.
 #
 #   TRIES  how often to run while the service is down or a limit is reached (default: 8)
 #   PAUSE  seconds between two tries (default: 900)
@@ -20,7 +20,7 @@ if ! { cd "$folder" && mkdir -p reports && [ -w reports ]; }; then
     echo "tenders: nothing was run, because the folder $folder is missing or read-only" | alert
     exit 2
 fi
-night=reports/$(date +%F)
+night=reports/$(date +%F-%H%M%S)
 
 try=1
 while :; do
