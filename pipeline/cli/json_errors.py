@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pipeline.cli.output.complaints import USAGE
-from pipeline.cli.output.console import say
+from pipeline.cli.output.console import log_to_stderr, say
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import OutputError, PipelineError
@@ -44,7 +44,11 @@ class JsonErrors(click.Command):
     ) -> click.Context:
         """Read the arguments; if one is wrong, the others are not known yet."""
         with _printed(_wanted(args), self.writes_table and "-" in args):
-            return super().make_context(info_name, args, parent, **extra)
+            try:
+                return super().make_context(info_name, args, parent, **extra)
+            except PipelineError:
+                log_to_stderr()  # so that the error has its time, as all later ones
+                raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -94,6 +96,20 @@ def test_the_variable_asks_for_a_json_log_too(
     assert json.loads(capsys.readouterr().err)["message"] == "nope.csv does not exist."
     assert command("run", "nope.csv", "--log-format=text") == 2
     assert capsys.readouterr().err.startswith("Error: nope.csv does not exist.\n")
+
+
+def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    Path("tender-pipeline.toml").write_text("top = inf")
+    assert command("run", "tenders.csv") == 2
+    text = r"tender-pipeline\.toml: top is inf\.\nIt must be a whole number\.\n"
+    assert re.fullmatch(rf"[-\d]{{10}}T[:\d]{{8}}Z ERROR {text}", capsys.readouterr().err)
 
 
 @click.command()
