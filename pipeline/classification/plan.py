@@ -14,7 +14,7 @@ from pipeline.tables import Batch
 __all__ = ["Plan"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """What a job will do, cost and take.
 
@@ -56,6 +56,9 @@ class Plan:
 
     def __str__(self) -> str:
         return f"{self.rows_line}\n{self.purchase}"
+
+    def __repr__(self) -> str:
+        return str(self)  # notebooks show a result in this way
 
     @classmethod
     def of(cls, batches: Iterable[Batch]) -> Plan:

@@ -107,6 +107,7 @@ def test_a_plan_says_what_would_be_bought_and_leaves_no_trace(
         assert (forecast.purchase.distinct, forecast.purchase.to_buy) == (6, 6)
         assert 0 < forecast.purchase.low_usd < forecast.purchase.high_usd
         assert "6 distinct calls, 0 owned, 6 to buy" in str(forecast)
+        assert repr(forecast) == str(forecast), "a notebook shows it"
         assert service.asked == []
         pipeline.classify(frame, systems="cpv", service=terms)
         assert pipeline.plan(frame, systems=["cpv", "psc"], service=terms).purchase.to_buy == 3
