@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -31,6 +35,9 @@ time that it takes one that answers, so further ones would wait."""
 
 IDLE = 60.0
 """Seconds without work after which a process ends, so that those of a killed run do not stay."""
+
+LOOK = 1.0
+"""Seconds between two looks at whether the process that started this one still lives."""
 
 
 def checked_jobs(value: Any) -> Jobs:
@@ -88,7 +95,7 @@ def in_processes(
     from concurrent.futures import Future
 
     waiting: deque[Future[Found]] = deque()
-    with _executor(jobs - 1, worker) as executor:
+    with _executor(jobs - 1, worker, partial(_end_with, os.getpid())) as executor:
         for item in items:
             if sum(not each.done() for each in waiting) < AHEAD * (jobs - 1):
                 waiting.append(executor.submit(work, item))
@@ -127,15 +134,28 @@ def as_they_end(
             yield from (future.result() for future in ended)
 
 
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent, even if it waits to hand over a result."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 @contextmanager
-def _executor(jobs: int, worker: str) -> Iterator[Executor]:
-    """Start processes, and kill them at the end of a block."""
+def _executor(
+    jobs: int, worker: str, begin: Callable[[], object] | None = None
+) -> Iterator[Executor]:
+    """Start processes, which first call a function, and kill them at the end of a block."""
     # One process needs none of this.
     from concurrent.futures.process import BrokenProcessPool
 
     from loky import ProcessPoolExecutor
 
-    executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE)
+    executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE, initializer=begin)
     try:
         yield executor
     except BrokenProcessPool as error:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -36,7 +41,7 @@ def test_a_process_works_itself_while_the_others_have_enough_to_do(
         return Lazy(work, item)
 
     @contextmanager
-    def executor(jobs: int, _: str) -> Iterator[SimpleNamespace]:
+    def executor(jobs: int, *_: object) -> Iterator[SimpleNamespace]:
         assert jobs == 1, "the second process is this one"
         yield SimpleNamespace(submit=submit)
 
@@ -45,6 +50,30 @@ def test_a_process_works_itself_while_the_others_have_enough_to_do(
     assert next(found) == 6
     assert submitted == [-6, -5], "this process worked on the next two"
     assert list(found) == [5, 4, 3, 2, 1]
+
+
+KILLED = """
+import time
+from pipeline.processes import in_processes
+work = 'print(__import__("os").getpid(), flush=True) or bytes(1 << 20)'
+for _ in in_processes(eval, [work] * 9, 2, "A process"):
+    time.sleep(600)
+"""
+
+
+def test_no_process_outlives_the_one_that_started_it() -> None:
+    """A killed run takes no result any more, so a process would wait for ever to hand it over."""
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdout
+        other = next(pid for line in process.stdout if (pid := int(line)) != process.pid)
+        process.kill()
+        while ready := select.select([process.stdout], [], [], 30)[0]:
+            if not process.stdout.read(4096):  # nobody can write to it any more
+                break
+    if not ready:
+        os.kill(other, signal.SIGKILL)
+    assert ready, "the process is still there"
 
 
 def test_one_process_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
