@@ -91,7 +91,7 @@ def classify(
         min_confidence: a best match under this gets the status ``review``. The default, None, is
             a measured value for the embedded engine (`pipeline.bands.LIKELY`) and 0 for a service.
         roll_up: replace a best match under this by the deepest code above it whose confidence,
-            the sum over the matches at or below it, reaches this.
+            the sum over the matches at or below it, reaches this. If none does, it stays.
         jobs: how many processes the embedded engine uses; ``auto``: all cores for a large table.
         engine: ``learned`` for the engine's learned models, ``lexical`` for the titles of the
             codes alone.

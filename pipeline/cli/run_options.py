@@ -91,7 +91,8 @@ run_options = declared(
         "--back-off",
         "roll_up",
         type=float,
-        help="Replace a match under this by the deepest code above it that reaches it.",
+        help="Replace a match under this by the deepest code above it that reaches it. If none "
+        "does, the match stays, for review.",
     ),
     option(
         "--jobs",
