@@ -116,6 +116,9 @@ class Reader(Protocol):
     def batches(self) -> Iterator[Batch]:
         """Read the table from its beginning.
 
+        The batches before a damaged record come first, so read to the end before you spend money,
+        as a plan does.
+
         Raises:
             InputError: the table is ragged, undecodable or damaged; the message says where.
         """

@@ -23,6 +23,7 @@ from pipeline.errors import InputChangedError, InputError, OutputError, Settings
 from pipeline.settings import CsvOptions, Format, Settings
 from pipeline.tables import ArrowReader, open_reader
 from pipeline.tables.csv_writer import CsvWriter
+from pipeline.tables.table import BATCH_ROWS
 from tests.fakes import COST, ScriptedMatcher
 
 TEXTS = ["road", "", "chairs", "gibberish", "refused", "road"]
@@ -216,10 +217,10 @@ def test_an_input_that_changes_meanwhile_gives_no_output(tmp_path: Path) -> None
 def test_a_ragged_table_fails_before_the_matcher_is_asked(tmp_path: Path) -> None:
     source = write_csv(tmp_path / "in.csv")
     with source.open("a") as file:
-        file.write("9,road,more\r\n")
+        file.write("8,road\r\n" * BATCH_ROWS + "9,road,more\r\n")
     asked: list[int] = []
     matcher = ScriptedMatcher(("cpv",), lambda: asked.append(1))
-    with pytest.raises(InputError, match="line 8"):
+    with pytest.raises(InputError, match=f"line {BATCH_ROWS + 8}"):
         run(source, tmp_path / "out.csv", matcher=matcher)
     assert not asked
     assert not (tmp_path / "out.csv").exists()
