@@ -26,10 +26,14 @@ def listed_texts(values: Iterable[Any]) -> pa.Array:
     """
     import pandas as pd  # it is slow to import, and file-to-file jobs do not need it
 
-    texts = [None if pd.api.types.is_scalar(each) and pd.isna(each) else each for each in values]
-    for place, text in enumerate(texts):
-        if not isinstance(text, str | None):
-            kind = type(text).__qualname__
+    texts: list[Any] = []
+    for place, value in enumerate(values):
+        if isinstance(value, str) or value is None:
+            texts.append(value)
+        elif pd.api.types.is_scalar(value) and pd.isna(value):
+            texts.append(None)
+        else:
+            kind = type(value).__qualname__
             raise SettingsError(
                 f"data is a list whose item {place} is of the type {kind}, not a text.", MAY_BE
             )

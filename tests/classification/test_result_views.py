@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import pipeline
+from pipeline.classification.text_lists import listed_texts
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.result import Paid
 from tests.html_pages import check_fragment
@@ -46,6 +47,20 @@ def test_missing_values_in_a_list_are_empty_and_other_values_are_named() -> None
         assert table["description"].null_count == 3
     with pytest.raises(SettingsError, match="a list whose item 1 is of the type float"):
         pipeline.classify(["Road works", 3.5])
+
+
+def test_only_what_is_not_a_text_is_asked_whether_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[object] = []
+
+    def isna(value: object) -> bool:
+        asked.append(value)
+        return True
+
+    monkeypatch.setattr(pd, "isna", isna)
+    assert listed_texts(["Road works", None, pd.NA]).to_pylist() == ["Road works", None, None]
+    assert asked == [pd.NA]
 
 
 @pytest.mark.parametrize("text", ["Road works", "Winterdienst", "Lift no. 3", "x" * 9_999])
