@@ -7,7 +7,7 @@ import numpy as np
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.products import blocks
 
-__all__ = ["largest"]
+__all__ = ["largest", "lower_bound"]
 
 GROUPS = 4
 """Groups of columns per requested value. With more groups, fewer values are left to sort."""
@@ -36,7 +36,7 @@ def largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
 
 def _largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
     # Searching a flat array takes a tenth of the time of searching a matrix.
-    row, column = np.divmod(np.flatnonzero(rows >= _bound(rows, count)), rows.shape[1])
+    row, column = np.divmod(np.flatnonzero(rows >= lower_bound(rows, count)), rows.shape[1])
     values = rows[row, column]
     order = np.lexsort((column, -values, row))
     row, column, values = row[order], column[order], values[order]
@@ -46,7 +46,7 @@ def _largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:
     return row[kept], column[kept], values[kept]
 
 
-def _bound(rows: Floats, count: int) -> Floats:
+def lower_bound(rows: Floats, count: int) -> Floats:
     """Return a column with a lower bound per row that at least ``count`` of its values reach.
 
     The columns are divided into groups. If the maxima of ``count`` groups reach a value, at least

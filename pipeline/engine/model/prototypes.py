@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.largest import largest
+from pipeline.engine.model.largest import lower_bound
 from pipeline.engine.model.products import blocks, products
 
 __all__ = ["Memory", "unit"]
 
 NEAREST = 50
+"""Prototypes that score the codes of a text; sometimes a few more, which is cheaper to find."""
+
 SHARPNESS = 15.0
 """A prototype adds exp(SHARPNESS * (cosine - 1)), times its texts, to the score of its code."""
 
@@ -26,23 +27,25 @@ class Memory:
     labels: Ints
     texts: Floats
 
-    def shares(self, hidden: Floats, codes: int) -> Iterator[tuple[slice, Floats]]:
-        """Yield texts x codes: the shares of the codes among each text's nearest prototypes.
+    def mix(self, shares: Floats, hidden: Floats, weight: float) -> None:
+        """Mix the shares of the codes among each text's nearest prototypes into others, in place.
 
-        They come in blocks of texts: (the rows of the block, their shares).
+        Args:
+            shares: texts x codes.
+            hidden: texts x dimensions.
+            weight: the weight of the prototypes' shares, from 0 to 1.
         """
         near = products(unit(hidden), self.vectors)
-        for rows in blocks(near):
-            yield rows, self._shares(near[rows], codes)
+        for block in blocks(near):
+            self._mix(shares[block], near[block], weight)
 
-    def _shares(self, near: Floats, codes: int) -> Floats:
-        row, place, cosine = largest(near, min(NEAREST, near.shape[1]))
-        pull = np.exp(SHARPNESS * (cosine - 1)) * self.texts[place]
-        shape = (len(near), codes)
-        found = np.bincount(row * codes + self.labels[place], pull, codes * len(near))
-        shares: Floats = found.reshape(shape).astype(np.float32)
-        shares /= shares.sum(axis=1, keepdims=True) + 1e-12
-        return shares
+    def _mix(self, shares: Floats, near: Floats, weight: float) -> None:
+        enough = lower_bound(near, min(NEAREST, near.shape[1]))
+        row, place = np.divmod(np.flatnonzero(near >= enough), near.shape[1])
+        pull = np.exp(SHARPNESS * (near[row, place] - 1)) * self.texts[place]
+        pull *= weight / np.bincount(row, pull, len(near))[row]
+        shares *= 1 - weight
+        np.add.at(shares, (row, self.labels[place]), pull)
 
 
 def unit(rows: Floats) -> Floats:

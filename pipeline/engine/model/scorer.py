@@ -70,9 +70,7 @@ class Scorer:
             shares[block] += self.prior
             softmax(shares[block])
         if self.memory is not None:
-            for rows, remembered in self.memory.shares(hidden, len(self.codes)):
-                shares[rows] *= 1 - FROM_MEMORY
-                shares[rows] += FROM_MEMORY * remembered
+            self.memory.mix(shares, hidden, FROM_MEMORY)
         return shares, known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:

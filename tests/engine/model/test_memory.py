@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.products import blocks
 from pipeline.engine.model.prototypes import Memory, unit
 
 
@@ -12,17 +16,29 @@ def memory() -> Memory:
     return Memory(vectors, np.arange(300) % 7, np.ones(300, np.float32))
 
 
-def test_the_codes_of_the_nearest_texts_share_what_the_memory_says(memory: Memory) -> None:
-    ((rows, shares),) = memory.shares(memory.vectors[:20], 7)
-    assert rows.start == 0
-    assert shares.sum(axis=1) == pytest.approx(1, abs=1e-4)
-    assert (shares.argmax(axis=1) == memory.labels[:20]).mean() > 0.9
+def mixed(memory: Memory, hidden: Floats, weight: float) -> Floats:
+    shares = np.full((len(hidden), 10), 0.1, np.float32)
+    memory.mix(shares, hidden, weight)
+    return shares
 
 
-def test_shares_come_in_blocks_and_are_the_same_as_alone(memory: Memory) -> None:
+def test_the_codes_of_the_nearest_prototypes_get_their_part_of_the_shares(memory: Memory) -> None:
+    whole, part = (mixed(memory, memory.vectors[:20], weight) for weight in (1, 0.3))
+    assert whole.sum(axis=1) == pytest.approx(1, abs=1e-4)
+    assert (whole.argmax(axis=1) == memory.labels[:20]).mean() > 0.9
+    assert whole[:, 7:].any() == 0
+    assert part == pytest.approx(0.07 + 0.3 * whole, abs=1e-6)
+
+
+def test_far_prototypes_do_not_count(memory: Memory) -> None:
+    cosines = memory.vectors[0] @ memory.vectors.T
+    found = mixed(replace(memory, labels=np.where(cosines > 0, 0, 1)), memory.vectors[:1], 1)
+    assert found[0, :2] == pytest.approx([1, 0], abs=1e-6)
+
+
+def test_a_text_gets_the_same_shares_alone_and_in_another_block(memory: Memory) -> None:
     texts = np.random.default_rng(1).standard_normal((1_000, 8)).astype(np.float32)
-    blocks = [*memory.shares(texts, 7)]
-    assert len(blocks) > 1
-    for rows, shares in blocks:
-        ((_, alone),) = memory.shares(texts[rows], 7)
-        assert shares.tolist() == alone.tolist()
+    together = mixed(memory, texts, 0.3)
+    assert len([*blocks(texts @ memory.vectors.T)]) > 1
+    for place in range(0, 1_000, 99):
+        assert mixed(memory, texts[[place]], 0.3)[0].tolist() == together[place].tolist()
