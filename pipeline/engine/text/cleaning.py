@@ -138,8 +138,9 @@ def _is_boilerplate(sentence: str) -> bool:
     if formula and len(sentence) <= BRIEF:
         return not SUBJECT.pattern.search(sentence)
     words = WORD.findall(sentence)
-    own = len(words) - sum(map(SUPPORT.__contains__, words))
     bidding = sum(map(PROCEDURE.__contains__, words))
-    if bidding >= max(FEW, (HINTED if formula else HOLLOW) * own):
-        return not SUBJECT.pattern.search(sentence)
+    if bidding >= FEW:
+        own = len(words) - sum(map(SUPPORT.__contains__, words))
+        if bidding >= (HINTED if formula else HOLLOW) * own:
+            return not SUBJECT.pattern.search(sentence)
     return POSTAL.pattern.match(sentence) is not None
