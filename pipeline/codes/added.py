@@ -1,88 +1,22 @@
-"""Code tables that the user adds: the full UNSPSC table, whose licence forbids shipping it."""
+"""Code tables that the user added: the full UNSPSC table, whose licence forbids shipping it."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
-from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TextIO, TypeAlias
-from uuid import uuid4
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipeline.answers import System
-from pipeline.codes.levels import parent
-from pipeline.codes.normalization import normalized
 from pipeline.codes.table import CodeTable
 from pipeline.errors import CodeTableError, SettingsError
 from pipeline.files.directories import data_folder
-from pipeline.files.regular import check_regular, open_regular
-from pipeline.files.workbook import UNREADABLE as NO_WORKBOOK
-from pipeline.files.workbook import row_texts
-from pipeline.quoting import quoted
+from pipeline.files.regular import check_regular
 
-__all__ = ["add", "added", "added_digest", "remove"]
+__all__ = ["added", "added_digest", "path_of", "read", "remove"]
 
-Cells: TypeAlias = Mapping[int, str]
-"""The non-empty cells of a row, by the number of their column, from 0."""
-
-HEADER_WITHIN = 20
-"""Rows in which to look for the column names: the official spreadsheet has a notice above them."""
-
-DELIMITERS = ",;\t"
-
-CSV_BYTES = 256 * 2**20
-CODES = 1_000_000
-"""Limits for a CSV file, uncompressed, and for the number of codes: several times the official
-file."""
-
-LEVELS = ("segment", "family", "class", "commodity")
-
-HINT = (
-    "Give the official UNSPSC spreadsheet, or a CSV file with the columns Segment, Segment Title, "
-    "Family, Family Title, Class, Class Title, Commodity, Commodity Title, or just Code and Title."
-)
-
-DAMAGE = (OSError, pa.ArrowException, LookupError, AttributeError, TypeError, ValueError)
-"""What reading a damaged table raises, or one that this tool did not write: it may lack metadata or
-columns, or have values of other types."""
-
-UNREADABLE = (*NO_WORKBOOK, csv.Error)
-"""What reading raises for a file that is damaged, encrypted, too large or of another kind."""
-
-
-class _Columns(NamedTuple):
-    code: int
-    title: int
-
-
-def add(file: Path) -> CodeTable:
-    """Read the official UNSPSC file, save its table in the user's data folder and return it.
-
-    Raises:
-        CodeTableError: the file cannot be read, has no UNSPSC codes, or cannot be saved.
-    """
-    titles = _titles(file)
-    if not titles:
-        raise CodeTableError(f"{file} holds no UNSPSC codes.", HINT)
-    table = pa.table({"code": sorted(titles), "title": [titles[code] for code in sorted(titles)]})
-    about = {"edition": f"added {datetime.now(UTC):%Y-%m-%d}", "source": f"your file {file.name}"}
-    path = _path("unspsc")
-    try:
-        _keep(table.replace_schema_metadata(about), path)
-    except OSError as error:
-        raise CodeTableError(
-            f"The table cannot be saved: {error}.",
-            f"Check the free space and the permissions of {path.parent}.",
-        ) from error
-    return _read(path, path.stat().st_mtime_ns)
+DAMAGE = (OSError, LookupError, AttributeError, TypeError, ValueError)
+"""What reading raises, beside Arrow's errors, for a damaged table, or one that this tool did not
+write: it may lack metadata or columns, or have values of other types."""
 
 
 def added(system: System) -> CodeTable | None:
@@ -92,7 +26,7 @@ def added(system: System) -> CodeTable | None:
         CodeTableError: the table is damaged.
     """
     found = _found(system)
-    return _read(*found) if found else None
+    return read(*found) if found else None
 
 
 def added_digest(system: System) -> str | None:
@@ -111,7 +45,7 @@ def remove(system: System) -> bool:
     Raises:
         CodeTableError: the file cannot be removed.
     """
-    path = _path(system)
+    path = path_of(system)
     try:
         path.unlink()
     except (FileNotFoundError, NotADirectoryError):
@@ -124,14 +58,15 @@ def remove(system: System) -> bool:
     return True
 
 
-def _path(system: System) -> Path:
+def path_of(system: System) -> Path:
+    """Return where the added table of a system is."""
     return data_folder() / "codes" / f"{system}.parquet"
 
 
 def _found(system: System) -> tuple[Path, int] | None:
     """Return (the path of an added table, when it was changed); None if there is none."""
     try:
-        path = _path(system)
+        path = path_of(system)
     except SettingsError:  # no home folder, so nothing was added
         return None
     try:
@@ -150,29 +85,27 @@ def _digest(path: Path, changed: int) -> str:  # noqa: ARG001 - reads a changed 
         raise _damaged(path, error) from error
 
 
-def _keep(table: pa.Table, path: Path) -> None:
-    """Write a temporary file, then move it into place: the old table serves until then."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{uuid4().hex}.tmp")  # two processes may do this at once
-    try:
-        pq.write_table(table, draft)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 @lru_cache(maxsize=2)
-def _read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a changed file again
+def read(path: Path, changed: int) -> CodeTable:  # noqa: ARG001 - reads a changed file again
+    """Return an added table; it is read again if the time at which it changed is another.
+
+    Raises:
+        CodeTableError: the table is damaged.
+    """
+    import pyarrow as pa  # slow to import, and few users add a table
+    import pyarrow.parquet as pq
+
     try:
         check_regular(path)
         table = pq.ParquetFile(path).read()
         about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
         titles = dict(zip(table["code"].to_pylist(), table["title"].to_pylist(), strict=True))
-        parents = {code: parent("unspsc", code, titles) for code in titles}
+        if not all(isinstance(code, str) for code in titles):
+            raise TypeError("a code is not text")
         edition, source = about["edition"], about["source"]
-    except DAMAGE as error:
+    except (pa.ArrowException, *DAMAGE) as error:
         raise _damaged(path, error) from error
-    return CodeTable("unspsc", edition, source, "as its publisher states", titles, parents)
+    return CodeTable("unspsc", edition, source, "as its publisher states", titles)
 
 
 def _damaged(path: Path, error: Exception) -> CodeTableError:
@@ -180,85 +113,3 @@ def _damaged(path: Path, error: Exception) -> CodeTableError:
         f"The added table {path} cannot be read: {error}.",
         "Remove it (tender-pipeline codes remove unspsc), then add your file again.",
     )
-
-
-def _titles(file: Path) -> dict[str, str]:
-    rows = _rows(file)
-    top = list(islice(rows, HEADER_WITHIN))
-    for number, row in enumerate(top):
-        if columns := _columns(row):
-            return _gathered(_codes(chain(top[number + 1 :], rows), columns))
-    raise CodeTableError(f"{file} has no column names in its first {HEADER_WITHIN} rows.", HINT)
-
-
-def _gathered(codes: Iterable[tuple[str, str]]) -> dict[str, str]:
-    titles: dict[str, str] = {}
-    for code, title in codes:
-        titles[code] = title
-        if len(titles) > CODES:
-            raise CodeTableError(f"The file has more than {CODES:,} codes.", HINT)
-    return titles
-
-
-def _columns(row: Cells) -> list[_Columns]:
-    """Return the columns of codes and titles; nothing if this row does not name them."""
-    names: dict[str, int] = {}
-    for place, cell in row.items():
-        names.setdefault(_text(cell).casefold(), place)
-    if all(level in names for level in LEVELS):
-        return [
-            _Columns(names[level], names[f"{level} title"])
-            for level in LEVELS
-            if f"{level} title" in names
-        ]
-    if "code" in names and "title" in names:
-        return [_Columns(names["code"], names["title"])]
-    return []
-
-
-def _codes(rows: Iterable[Cells], columns: Iterable[_Columns]) -> Iterator[tuple[str, str]]:
-    for row in rows:
-        for at in columns:
-            code, title = _text(row.get(at.code, "")), _text(row.get(at.title, ""))
-            if code and title:
-                full = normalized("unspsc", code)
-                if full is None:
-                    raise CodeTableError(f"{quoted(code)} is not a UNSPSC code.", HINT)
-                yield full, title
-
-
-def _text(cell: str) -> str:
-    return " ".join(cell.split())
-
-
-def _rows(file: Path) -> Iterator[Cells]:
-    try:
-        with open_regular(file) as content:
-            if file.name.lower().endswith((".csv", ".csv.gz")):
-                yield from _csv_rows(content, packed=file.suffix.lower() == ".gz")
-            else:
-                yield from row_texts(content)
-    except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CodeTableError(f"{file} cannot be read: {reason}.", HINT) from error
-
-
-def _csv_rows(content: BinaryIO, packed: bool) -> Iterator[Cells]:
-    source = gzip.GzipFile(fileobj=content) if packed else content
-    whole = source.read(CSV_BYTES + 1)
-    if len(whole) > CSV_BYTES:
-        raise ValueError(f"it has more than {CSV_BYTES >> 20} MiB")
-    text = io.TextIOWrapper(io.BytesIO(whole), "utf-8-sig", newline="")
-    delimiter = _delimiter(text)
-    text.seek(0)
-    for row in csv.reader(text, delimiter=delimiter):
-        yield dict(enumerate(row))
-
-
-def _delimiter(text: TextIO) -> str:
-    """Return the delimiter that yields known column names; Excel's depends on the country."""
-    top = list(islice(text, HEADER_WITHIN))
-    for delimiter in DELIMITERS:
-        if any(_columns(dict(enumerate(row))) for row in csv.reader(top, delimiter=delimiter)):
-            return delimiter
-    return ","

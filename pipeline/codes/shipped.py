@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import as_file, files
-
-import pyarrow.parquet as pq
+from pathlib import Path
 
 from pipeline.answers import System
-from pipeline.codes import psc
-from pipeline.codes.levels import parent
 from pipeline.codes.table import CodeTable
 
 __all__ = ["DATA", "counterparts", "cpv_titles", "phrases", "shipped", "titles_in"]
 
-DATA = files("pipeline.codes") / "data"
+DATA = Path(__file__).parent / "data"
 
 
 @cache
 def shipped(system: System) -> CodeTable:
     """Return the shipped table of a system."""
-    loaders = {"cpv": _cpv, "psc": _psc, "unspsc": _unspsc, "naics": _naics}
-    return loaders[system]()
+    about, titles = _read_tsv(DATA / f"{system}.tsv")
+    return CodeTable(system, about["edition"], about["source"], about["licence"], titles)
 
 
 def cpv_titles() -> dict[str, list[str]]:
     """Return the CPV titles by language, English first, each in the order of the codes."""
-    with as_file(DATA / "cpv.parquet") as path:
-        table = pq.ParquetFile(path).read()
-    return {name: table[name].to_pylist() for name in table.column_names if name != "code"}
+    return {"en": [*shipped("cpv").titles.values()], **_translated_titles()}
 
 
 @cache
-def titles_in(language: str) -> dict[str, str]:
+def titles_in(language: str) -> Mapping[str, str]:
     """Return the CPV titles in a language of `pipeline.languages.LANGUAGES`, by code."""
-    with as_file(DATA / "cpv.parquet") as path:
-        table = pq.ParquetFile(path).read(["code", language])
-    return dict(zip(table["code"].to_pylist(), table[language].to_pylist(), strict=True))
+    titles = shipped("cpv").titles
+    if language == "en":
+        return titles
+    return dict(zip(titles, _translated_titles([language])[language], strict=True))
 
 
 def phrases(system: System) -> list[tuple[str, str]]:
@@ -68,41 +64,20 @@ def counterparts(system: System) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _cpv() -> CodeTable:
-    with as_file(DATA / "cpv.parquet") as path:
-        table = pq.ParquetFile(path).read(["code", "en"])  # read_table would import pandas
-    about = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
-    titles = dict(zip(table["code"].to_pylist(), table["en"].to_pylist(), strict=True))
-    return _table("cpv", about, titles)
+def _translated_titles(languages: Sequence[str] | None = None) -> dict[str, list[str]]:
+    """Return the CPV titles in some of the languages other than English, or in all of them."""
+    import pyarrow.parquet as pq  # slow to import, and most runs use the English titles only
+
+    titles = pq.ParquetFile(DATA / "cpv_titles.parquet")  # pq.read_table would import pandas
+    table = titles.read(languages)
+    return {name: table[name].to_pylist() for name in table.column_names}
 
 
-def _naics() -> CodeTable:
-    return _table("naics", *_read_tsv("naics.tsv"))
-
-
-def _unspsc() -> CodeTable:
-    return _table("unspsc", *_read_tsv("unspsc.tsv"))
-
-
-def _psc() -> CodeTable:
-    about = {
-        "edition": "April 2025",
-        "source": "US General Services Administration, Product and Service Codes Manual",
-        "licence": "public domain",
-    }
-    return _table("psc", about, psc.titles())
-
-
-def _table(system: System, about: dict[str, str], titles: dict[str, str]) -> CodeTable:
-    parents = {code: parent(system, code, titles) for code in titles}
-    return CodeTable(system, about["edition"], about["source"], about["licence"], titles, parents)
-
-
-def _read_tsv(name: str) -> tuple[dict[str, str], dict[str, str]]:
+def _read_tsv(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Read ``# key: value`` lines, a header line, then lines with a code and a title."""
     about: dict[str, str] = {}
     titles: dict[str, str] = {}
-    for line in (DATA / name).read_text("utf-8").splitlines():
+    for line in path.read_text("utf-8").splitlines():
         if line.startswith("# "):
             key, _, value = line[2:].partition(": ")
             about[key] = value

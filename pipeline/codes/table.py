@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pipeline.answers import System
-from pipeline.codes.levels import assignable, level, stem
+from pipeline.codes.levels import assignable, level, parent, stem
 
 __all__ = ["CodeTable"]
 
@@ -23,7 +23,6 @@ class CodeTable:
         source: the publisher, and where the table was taken from.
         licence: the licence of the table.
         titles: English titles by code, in the official order.
-        parents: for each code, the code above it; "" at the top.
     """
 
     system: System
@@ -31,7 +30,6 @@ class CodeTable:
     source: str
     licence: str
     titles: Mapping[str, str]
-    parents: Mapping[str, str]
 
     def __len__(self) -> int:
         return len(self.titles)
@@ -57,6 +55,11 @@ class CodeTable:
     def children(self, code: str) -> Sequence[str]:
         """Return the codes directly below a code."""
         return self._children.get(code, [])
+
+    @cached_property
+    def parents(self) -> Mapping[str, str]:
+        """For each code, the code above it; "" at the top."""
+        return {code: parent(self.system, code, self.titles) for code in self.titles}
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

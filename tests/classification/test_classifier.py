@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline import codes
 from pipeline.classification.provenance import VERSIONS
+from pipeline.codes.unspsc_file import add
 from pipeline.engine import ranker
 from pipeline.engine.model.folder import SHIPPED
 
@@ -138,7 +138,7 @@ def test_a_machine_with_another_code_table_refuses(
     file = tmp_path / "codes.csv"
     file.write_text("Code,Title\n56101504,Chairs\n")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    codes.add(file)
+    add(file)
     batches = [pa.RecordBatch.from_pydict({"description": ["chairs"]})]
     with pytest.raises(pipeline.EngineError, match=r"The unspsc code table of .* the package's"):
         list(classifier.map(batches))

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.codes import add, load, remove
+from pipeline.codes import load, remove
 from pipeline.codes.shipped import shipped
+from pipeline.codes.unspsc_file import add
 from pipeline.errors import CodeTableError
 from tests.files.spreadsheet import Cell, write_xlsx
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from build_code_tables import build_psc
 
 from pipeline.codes import shipped
+from pipeline.codes.shipped import DATA
 
 TITLES = shipped("psc").titles
 PARENTS = shipped("psc").parents
+
+
+def test_the_table_is_what_the_lists_compose(tmp_path: Path) -> None:
+    build_psc(tmp_path)
+    assert (tmp_path / "psc.tsv").read_bytes() == (DATA / "psc.tsv").read_bytes()
 
 
 def test_the_codes_are_in_order() -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import Matched, System
-from pipeline.codes import add, cpv_titles, load, remove, retirements
+from pipeline.codes import cpv_titles, load, remove, retirements
 from pipeline.codes.shipped import shipped
+from pipeline.codes.unspsc_file import add
 from pipeline.engine import Engine, ranker
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "codes"

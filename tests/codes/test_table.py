@@ -12,18 +12,11 @@ TITLES = {
     "10101502": "Dogs",
     "10000000": "Life",
 }
-PARENTS = {
-    "10100000": "10000000",
-    "10101500": "10100000",
-    "10101501": "10101500",
-    "10101502": "10101500",
-    "10000000": "",
-}
 
 
 @pytest.fixture
 def table() -> CodeTable:
-    return CodeTable("unspsc", "today", "a test", "none", TITLES, PARENTS)
+    return CodeTable("unspsc", "today", "a test", "none", TITLES)
 
 
 def test_a_table_knows_its_size_and_codes(table: CodeTable) -> None:

@@ -17,7 +17,7 @@ TITLES = {"10000000": "Live animals", "11000000": "Minerals", "12000000": "Anima
 
 @pytest.fixture
 def table() -> CodeTable:
-    return CodeTable("unspsc", "today", "a test", "none", TITLES, dict.fromkeys(TITLES, ""))
+    return CodeTable("unspsc", "today", "a test", "none", TITLES)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_kept_index_is_mapped_and_not_copied_so_that_processes_share_it(
 def test_other_titles_have_an_index_of_their_own(table: CodeTable, built: list[Index]) -> None:
     kept_index(table)
     other = {**TITLES, "11000000": "Stones"}
-    kept_index(CodeTable("unspsc", "today", "a test", "none", other, table.parents))
+    kept_index(CodeTable("unspsc", "today", "a test", "none", other))
     assert len(built) == 2
 
 

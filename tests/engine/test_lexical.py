@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, load
-from pipeline.codes.levels import parent
 from pipeline.engine import ranker
 from pipeline.engine.lexical import ranker as lexical
 from pipeline.engine.lexical.index import build_index
@@ -26,8 +25,7 @@ every_system = pytest.mark.parametrize("system", SYSTEMS)
 
 
 def small(titles: dict[str, str]) -> LexicalRanker:
-    parents = {code: parent("unspsc", code, titles) for code in titles}
-    table = CodeTable("unspsc", "today", "a test", "none", titles, parents)
+    table = CodeTable("unspsc", "today", "a test", "none", titles)
     return LexicalRanker(table, build_index([list(titles.values())]))
 
 

@@ -13,7 +13,6 @@ from pipeline.cli.options import singular_or_plural
 from pipeline.cli.output.console import say
 from pipeline.codes import (
     CodeTable,
-    add,
     counterparts,
     cpv_titles,
     find_code,
@@ -94,6 +93,8 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is the only one
     """Use the official UNSPSC table in FILE, .xlsx, .csv or .csv.gz, for all your runs."""
+    from pipeline.codes.unspsc_file import add  # the other commands read no workbook
+
     say("\n".join(_about(add(file))))
 
 

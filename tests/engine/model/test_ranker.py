@@ -8,7 +8,6 @@ import pytest
 
 from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load
-from pipeline.codes.levels import parent
 from pipeline.engine.model import Model
 from pipeline.engine.model import unseen_codes as untaught
 from pipeline.engine.model.ranker import LearnedRanker
@@ -110,8 +109,7 @@ def test_a_model_of_nothing_but_its_history_answers_alone() -> None:
 
 
 def some_codes(titles: dict[str, str], system: System = "cpv") -> CodeTable:
-    parents = {code: parent(system, code, titles) for code in titles}
-    return CodeTable(system, "today", "a test", "none", titles, parents)
+    return CodeTable(system, "today", "a test", "none", titles)
 
 
 def test_codes_that_the_table_lacks_are_answered_as_one_by_the_nearest_above_that_it_has(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+__all__ = ["titles"]
+
+SOURCE = Path(__file__).with_name("psc.toml")
 
 Table = dict[str, Any]
 Titles = dict[str, str]
@@ -12,7 +16,7 @@ Titles = dict[str, str]
 
 def titles() -> Titles:
     """Return the title of every category, group and code, in the order of the codes."""
-    source = tomllib.loads((files("pipeline.codes") / "data" / "psc.toml").read_text("utf-8"))
+    source = tomllib.loads(SOURCE.read_text("utf-8"))
     found: Titles = dict(source["categories"])
     for part in (_supplies, _research, _technology, _services):
         found |= part(source)
