@@ -25,7 +25,8 @@ from pipeline.classification.provenance import (
 from pipeline.classification.sink import Draft, FileSink, partial_path
 from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.errors import InputError, OutputError
-from pipeline.files.cloud import AnyPath, CloudPath, Storage
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.settings import Format
 from pipeline.tables import Batch, Reader, checked, sha256_of
 

@@ -18,7 +18,7 @@ from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
 from pipeline.decisions import decided
 from pipeline.errors import InputChangedError
-from pipeline.files.cloud import AnyPath, resolved
+from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
 from pipeline.paid.result import Parked
 from pipeline.progress import Progress, silent

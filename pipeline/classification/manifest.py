@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL, VERSIONS
 from pipeline.classification.summary import Summary
-from pipeline.files.cloud import AnyPath
+from pipeline.files.paths import AnyPath
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
 
 __all__ = ["Files", "manifest", "was_done"]

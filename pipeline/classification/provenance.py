@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import OutputError
-from pipeline.files.cloud import AnyPath, CloudPath
+from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 
@@ -132,11 +134,31 @@ def parsed_manifest(text: str | bytes) -> dict[str, Any]:
 
 
 def _version(library: str) -> str:
-    """Return a library's version, or ``unknown`` if it is a source tree without metadata."""
+    """Return a library's version, or ``unknown`` if it is a source tree without metadata.
+
+    `importlib.metadata` would parse the whole metadata, which takes longer than to classify a
+    small table; it is used for libraries that are not installed in the usual form.
+    """
+    with suppress(KeyError, OSError, StopIteration):
+        metadata = _installed()[library.replace("-", "_")] / "METADATA"
+        with metadata.open(encoding="utf-8") as lines:
+            return next(line[9:].strip() for line in lines if line.startswith("Version: "))
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(library)
     except PackageNotFoundError:
         return "unknown"
+
+
+@cache
+def _installed() -> Mapping[str, Path]:
+    """Return where the metadata of installed libraries is, by their names with underscores."""
+    found: dict[str, Path] = {}
+    for place in sys.path:
+        for folder in Path(place).glob("*.dist-info"):
+            found.setdefault(folder.name.partition("-")[0].lower(), folder)
+    return found
 
 
 VERSIONS = {library: _version(library) for library in LIBRARIES}

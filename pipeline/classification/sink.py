@@ -25,7 +25,7 @@ from pipeline.classification.provenance import (
 from pipeline.classification.writing import Writing
 from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
-from pipeline.files.cloud import AnyPath
+from pipeline.files.paths import AnyPath
 from pipeline.settings import Format
 from pipeline.tables import (
     ArrowWriter,

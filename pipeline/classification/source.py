@@ -18,7 +18,8 @@ from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
 from pipeline.classification.text_lists import MAY_BE, listed_texts
 from pipeline.errors import InputError, SettingsError
-from pipeline.files.cloud import AnyPath, Storage, as_path
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath, as_path
 from pipeline.paid import identity
 from pipeline.quoting import cut
 from pipeline.settings import CsvOptions, ExcelOptions, Settings

@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.answers import System
 from pipeline.bands import BANDS, Band
 from pipeline.errors import NoMatchError
-from pipeline.files.cloud import AnyPath
+from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
 from pipeline.paid.result import Paid, Parked
 

@@ -28,7 +28,8 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import TERMINATED
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.atomic import remove_draft
-from pipeline.files.cloud import AnyPath, Storage
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, total
 from pipeline.paid import identity
 from pipeline.processes import as_they_end

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from pipeline.classification.provenance import has_manifest, manifest_path
 from pipeline.errors import InputError, SettingsError
-from pipeline.files.cloud import AnyPath, CloudPath, Storage, resolved
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath, CloudPath, resolved
 from pipeline.settings import Format
 from pipeline.tables import archived, has_table_suffix, is_archive, split_suffixes
 

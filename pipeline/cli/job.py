@@ -29,7 +29,8 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.decisions import Decisions, decisions_in
 from pipeline.engine.model import ModelFolder, opened
-from pipeline.files.cloud import CloudPath, Storage
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import CloudPath
 from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS, Progress
 from pipeline.settings import Format, Settings, parse_systems

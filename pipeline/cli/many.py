@@ -18,7 +18,8 @@ from pipeline.cli.output.run import COMPLETE, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
 from pipeline.errors import SettingsError
-from pipeline.files.cloud import AnyPath, Storage
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
 from pipeline.quoting import listed
 from pipeline.settings import Settings

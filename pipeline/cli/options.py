@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
-from pipeline.files.cloud import CloudPath, as_path
+from pipeline.files.paths import CloudPath, as_path
 from pipeline.settings import FORMATS, CsvOptions, ExcelOptions, Format
 
 __all__ = [

@@ -24,7 +24,7 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.paid_options import PaidOptions, terms_options, yes
 from pipeline.cli.settings_file import settings_file
-from pipeline.files.cloud import AnyPath
+from pipeline.files.paths import AnyPath
 from pipeline.languages import LANGUAGES
 from pipeline.processes import Jobs
 from pipeline.settings import (

@@ -4,95 +4,24 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
-from pipeline.errors import InputChangedError, InputError, OutputError, SettingsError
-from pipeline.files.stores import SCHEMES, explained, opened
+from pipeline.errors import InputChangedError, InputError, OutputError
+from pipeline.files.paths import CloudPath
+from pipeline.files.stores import explained, opened
 
-__all__ = ["AnyPath", "CloudPath", "Storage", "as_path", "resolved"]
+__all__ = ["Storage"]
 
 log = logging.getLogger("pipeline")
 
-ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)([^/]*)/?(.*)", re.DOTALL)
-
 CHUNK = 16 * 2**20
 """How much of an object is read at once, bytes: each chunk is a request."""
-
-
-class CloudPath(PurePosixPath):
-    """The address of an object or a folder in a bucket, such as ``s3://bucket/tenders.csv``."""
-
-    def __str__(self) -> str:
-        return super().__str__().replace(":/", "://", 1)
-
-    @property
-    def scheme(self) -> str:
-        """The kind of store: ``s3``, ``gs``, ``gcs``, ``abfs`` or ``abfss``."""
-        return self.parts[0].removesuffix(":")
-
-    @property
-    def bucket(self) -> str:
-        """The bucket; of Azure, the container and its account."""
-        return self.parts[1]
-
-    @property
-    def key(self) -> str:
-        """The name of the object in its bucket."""
-        return "/".join(self.parts[2:])
-
-
-AnyPath: TypeAlias = Path | CloudPath
-"""The path of a local file, or the address of an object."""
-
-
-def as_path(given: str | os.PathLike[str]) -> AnyPath:
-    """Return the path of a local file, or the address of an object if it has a scheme.
-
-    Raises:
-        SettingsError: the address has an unknown scheme, credentials, or no bucket.
-    """
-    if isinstance(given, CloudPath):
-        return given
-    found = ADDRESS.fullmatch(os.fspath(given))
-    if found is None:
-        return Path(given)
-    scheme, slashes, bucket, key = found.groups()
-    if scheme.lower() not in SCHEMES:
-        if slashes == "/":
-            return Path(given)
-        raise SettingsError(
-            f"Addresses with {scheme}:// are not supported.",
-            "Give the path of a file, or an address that begins with s3://, gs:// or abfs://.",
-        )
-    _check_address(scheme.lower(), bucket, key)
-    return CloudPath(f"{scheme.lower()}:", bucket, key)
-
-
-def resolved(path: AnyPath) -> AnyPath:
-    """Return the absolute path of a file without links, or the address of an object as it is."""
-    return path.resolve() if isinstance(path, Path) else path
-
-
-def _check_address(scheme: str, bucket: str, key: str) -> None:
-    user, at, _ = bucket.partition("@")
-    if (":" in user) or (at and not scheme.startswith("abfs")):
-        raise SettingsError(
-            f"A {scheme}:// address has credentials in it.",
-            "Leave them out, and put them in a usual place, such as environment variables.",
-        )
-    parts = key.rstrip("/").split("/") if key else []
-    if not bucket or {"", ".", ".."} & set(parts):
-        raise SettingsError(
-            f"{scheme}://{bucket}/{key} is not the address of an object.",
-            f"Write {scheme}://BUCKET/FOLDER/FILE, without empty parts, . and ..",
-        )
 
 
 @dataclass(frozen=True)

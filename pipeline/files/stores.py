@@ -12,9 +12,7 @@ from urllib.parse import urlsplit
 
 from pipeline.errors import SettingsError
 
-__all__ = ["SCHEMES", "explained", "opened"]
-
-SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
+__all__ = ["explained", "opened"]
 
 S3_TIMES = {"connect_timeout": 10.0, "request_timeout": 30.0}
 """Seconds without a connection, and without any data; pyarrow then tries again, twice."""

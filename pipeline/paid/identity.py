@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import sha256
 
-from pipeline.files.cloud import AnyPath, resolved
+from pipeline.files.paths import AnyPath, resolved
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from pipeline.errors import PipelineError
-from pipeline.files.cloud import AnyPath, CloudPath, Storage
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.tables.archives import is_archive, unpacked
 
 __all__ = ["local_table"]

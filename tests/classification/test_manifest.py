@@ -32,9 +32,16 @@ def test_a_library_that_is_not_installed_as_a_package_does_not_lose_the_job() ->
     assert provenance._version("not-installed-as-a-package") == "unknown"
 
 
+def test_versions_are_those_of_the_installed_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = {library: version(library) for library in provenance.LIBRARIES}
+    assert installed == provenance.VERSIONS
+    monkeypatch.setattr(provenance, "_installed", dict)  # as where packages have another form
+    assert provenance._version("tender-pipeline") == version("tender-pipeline")
+
+
 def test_versions_are_read_before_the_work_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_late(name: str) -> str:
         raise AssertionError(name)
 
-    monkeypatch.setattr(provenance, "version", too_late)
+    monkeypatch.setattr(provenance, "_version", too_late)
     assert manifest.manifest(*JOB)["versions"]["pyarrow"] == version("pyarrow")

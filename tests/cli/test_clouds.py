@@ -16,7 +16,8 @@ import pipeline
 from pipeline.classification.cloud_sink import CloudSink
 from pipeline.cli.inputs import find_files
 from pipeline.errors import InputError, OutputError
-from pipeline.files.cloud import CloudPath, Storage
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import CloudPath
 from pipeline.tables import open_reader
 from tests.cli.test_many import run, states
 from tests.cli.test_run import Command, command

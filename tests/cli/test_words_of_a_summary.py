@@ -12,7 +12,7 @@ import pytest
 from pipeline.answers import System
 from pipeline.classification.summary import Summary, SystemSummary
 from pipeline.cli.output.run import words_of
-from pipeline.files.cloud import CloudPath
+from pipeline.files.paths import CloudPath
 from pipeline.paid.result import Paid, Parked
 from pipeline.settings import Settings
 from tests.cli.test_console import Terminal

@@ -12,7 +12,8 @@ import pyarrow.fs
 import pytest
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.files.cloud import CloudPath, Storage, as_path
+from pipeline.files.cloud import Storage
+from pipeline.files.paths import CloudPath, as_path
 from pipeline.files.stores import explained
 
 

@@ -1,0 +1,85 @@
+"""The paths of local files, and the addresses of objects in cloud buckets."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
+
+from pipeline.errors import SettingsError
+
+__all__ = ["AnyPath", "CloudPath", "as_path", "resolved"]
+
+SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
+
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//?)([^/]*)/?(.*)", re.DOTALL)
+
+
+class CloudPath(PurePosixPath):
+    """The address of an object or a folder in a bucket, such as ``s3://bucket/tenders.csv``."""
+
+    def __str__(self) -> str:
+        return super().__str__().replace(":/", "://", 1)
+
+    @property
+    def scheme(self) -> str:
+        """The kind of store: ``s3``, ``gs``, ``gcs``, ``abfs`` or ``abfss``."""
+        return self.parts[0].removesuffix(":")
+
+    @property
+    def bucket(self) -> str:
+        """The bucket; of Azure, the container and its account."""
+        return self.parts[1]
+
+    @property
+    def key(self) -> str:
+        """The name of the object in its bucket."""
+        return "/".join(self.parts[2:])
+
+
+AnyPath: TypeAlias = Path | CloudPath
+"""The path of a local file, or the address of an object."""
+
+
+def as_path(given: str | os.PathLike[str]) -> AnyPath:
+    """Return the path of a local file, or the address of an object if it has a scheme.
+
+    Raises:
+        SettingsError: the address has an unknown scheme, credentials, or no bucket.
+    """
+    if isinstance(given, CloudPath):
+        return given
+    found = ADDRESS.fullmatch(os.fspath(given))
+    if found is None:
+        return Path(given)
+    scheme, slashes, bucket, key = found.groups()
+    if scheme.lower() not in SCHEMES:
+        if slashes == "/":
+            return Path(given)
+        raise SettingsError(
+            f"Addresses with {scheme}:// are not supported.",
+            "Give the path of a file, or an address that begins with s3://, gs:// or abfs://.",
+        )
+    _check_address(scheme.lower(), bucket, key)
+    return CloudPath(f"{scheme.lower()}:", bucket, key)
+
+
+def resolved(path: AnyPath) -> AnyPath:
+    """Return the absolute path of a file without links, or the address of an object as it is."""
+    return path.resolve() if isinstance(path, Path) else path
+
+
+def _check_address(scheme: str, bucket: str, key: str) -> None:
+    user, at, _ = bucket.partition("@")
+    if (":" in user) or (at and not scheme.startswith("abfs")):
+        raise SettingsError(
+            f"A {scheme}:// address has credentials in it.",
+            "Leave them out, and put them in a usual place, such as environment variables.",
+        )
+    parts = key.rstrip("/").split("/") if key else []
+    if not bucket or {"", ".", ".."} & set(parts):
+        raise SettingsError(
+            f"{scheme}://{bucket}/{key} is not the address of an object.",
+            f"Write {scheme}://BUCKET/FOLDER/FILE, without empty parts, . and ..",
+        )
