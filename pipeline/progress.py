@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
@@ -180,6 +179,8 @@ class _CellOutput:
             self._show(time.monotonic())
 
     def _show(self, now: float) -> None:
+        from html import escape  # only notebooks need it
+
         text = self._text(now - self._started)
         most = max(1, self._total)
         html = f'<progress value="{self._done}" max="{most}"></progress> {escape(text)}'

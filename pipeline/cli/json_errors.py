@@ -11,8 +11,6 @@ from typing import Any
 
 import click
 
-from pipeline.cli.output.complaints import USAGE
-from pipeline.cli.output.console import log_to_stderr, say
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import OutputError, PipelineError
@@ -47,6 +45,8 @@ class JsonErrors(click.Command):
             try:
                 return super().make_context(info_name, args, parent, **extra)
             except PipelineError:
+                from pipeline.cli.output.console import log_to_stderr
+
                 log_to_stderr()  # so that the error has its time, as all later ones
                 raise
 
@@ -74,15 +74,24 @@ def _printed(as_json: bool, beside_the_table: bool) -> Iterator[None]:
         click.Abort,
         SystemExit,
     ) as error:
-        figures = _figures(error)
-        if as_json and figures is not None:
-            printed = partial(click.echo, err=True) if beside_the_table else say
-            with suppress(OSError, OutputError):  # the exit code remains
-                printed(json.dumps(figures))
+        if as_json:
+            _print(error, beside_the_table)
         raise
 
 
+def _print(error: BaseException, beside_the_table: bool) -> None:
+    from pipeline.cli.output.console import say  # --help needs no log
+
+    figures = _figures(error)
+    if figures is not None:
+        printed = partial(click.echo, err=True) if beside_the_table else say
+        with suppress(OSError, OutputError):  # the exit code remains
+            printed(json.dumps(figures))
+
+
 def _figures(error: BaseException) -> dict[str, Any] | None:
+    from pipeline.cli.output.complaints import USAGE
+
     match error:
         case PipelineError(message=message, hint=hint, exit_code=code):
             return {"error": message, "hint": hint, "exit_code": code}

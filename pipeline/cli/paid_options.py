@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pipeline.cli.options import LocalPath, declared, option
-from pipeline.cli.output.console import warn
 from pipeline.errors import SettingsError
 from pipeline.files.regular import read_text
 from pipeline.settings import KEY_VARIABLE
@@ -100,6 +99,7 @@ class PaidOptions:
         """
         if not self.base_url:
             return None
+        from pipeline.cli.output.console import warn
         from pipeline.paid.service import PaidService
 
         with warnings.catch_warnings(record=True) as warned:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, time
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,9 @@ import click
 from click.core import ParameterSource
 
 from pipeline.cli.options import JobsType, Names
-from pipeline.cli.output.console import on_terminal
 from pipeline.errors import SettingsError
-from pipeline.files.cloud import AnyPath
+from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
-from pipeline.paid.client.urls import canonical
 
 __all__ = ["DEFAULT_FILE", "confirm_found_file", "settings_file"]
 
@@ -75,6 +72,8 @@ def _named(name: str, value: Any, options: Mapping[str, click.Option], path: Pat
             f"{path}: there is no table [{name}].",
             f"Delete the line [{name}]: all settings are at the top level of the file.",
         )
+    from difflib import get_close_matches
+
     close = get_close_matches(wanted, options, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}?" if close else f"Choose from {', '.join(options)}."
     raise SettingsError(f"{path}: there is no setting {name!r}.", hint)
@@ -140,6 +139,8 @@ def confirm_found_file(context: click.Context) -> None:
     Raises:
         SettingsError: there is no terminal, or the answer is no.
     """
+    from pipeline.cli.output.console import on_terminal  # --help needs no log
+
     path = context.meta.get(FOUND)
     for claim in _claims(context) if path else ():
         claimed = f"{path}, which was found in the current folder, {claim.says}"
@@ -158,6 +159,8 @@ def _is_inside(output: AnyPath) -> bool:
 
 
 def _claims(context: click.Context) -> Iterator[_Claim]:
+    from pipeline.paid.client.urls import canonical
+
     def in_file(name: str) -> Any:
         """Return the value of a parameter if it comes from the file."""
         from_file = context.get_parameter_source(name) == ParameterSource.DEFAULT_MAP

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tomllib
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -61,6 +60,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         OSError: the file cannot be read; see `read_text`.
         ValueError: the file is not TOML, or not UTF-8.
     """
+    import tomllib  # most runs read no settings file
+
     try:
         return tomllib.loads(read_text(path))
     except RecursionError as error:

@@ -11,7 +11,6 @@ import click
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import singular_or_plural
-from pipeline.cli.output.console import log_to_stderr
 from pipeline.cli.run_options import RunOptions, run_options
 from pipeline.cli.settings_file import confirm_found_file
 from pipeline.cli.signals import leaving_at_once
@@ -172,6 +171,8 @@ def _started(values: Mapping[str, Any]) -> RunOptions:
 
     That comes first: no file, not even the metrics, is written where such a file says.
     """
+    from pipeline.cli.output.console import log_to_stderr
+
     options = RunOptions(**values)
     log_to_stderr(options.quiet, options.log_format == "json")
     confirm_found_file(click.get_current_context())
