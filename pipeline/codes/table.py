@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,6 +55,11 @@ class CodeTable:
     def children(self, code: str) -> Sequence[str]:
         """Return the codes directly below a code."""
         return self._children.get(code, [])
+
+    @cached_property
+    def assignable_codes(self) -> Set[str]:
+        """The codes that a tender may have."""
+        return {code for code in self.titles if assignable(self.system, code)}
 
     @cached_property
     def parents(self) -> Mapping[str, str]:

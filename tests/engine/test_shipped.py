@@ -34,9 +34,20 @@ def test_the_arrays_are_as_they_were_written() -> None:
     check_arrays(shipped_models())
 
 
-def test_a_damaged_array_is_found(tmp_path: Path) -> None:
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A folder with the files of the shipped models, which is checked like a user's."""
     for path in FOLDER.iterdir():
         (tmp_path / path.name).symlink_to(path)
+    return tmp_path
+
+
+def test_their_values_pass_the_checks_that_are_skipped_when_they_are_loaded(copied: Path) -> None:
+    for system in SYSTEMS:
+        assert load_model(model_folder(copied), system).system == system
+
+
+def test_a_damaged_array_is_found(copied: Path, tmp_path: Path) -> None:
     (tmp_path / "naics.prior.npy").unlink()
     with pytest.raises(SettingsError, match=r"naics\.prior\.npy"):
         check_arrays(model_folder(tmp_path))

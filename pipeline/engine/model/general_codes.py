@@ -5,6 +5,7 @@ A buyer who gives a general code names the field of the text, but not its specif
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -33,20 +34,20 @@ def is_general(system: System, code: str) -> bool:
 
 def fields(system: System, codes: Texts) -> tuple[Field, ...]:
     """Return the fields for which the codes include the general code and any code below it."""
-    return _fields(system, tuple(codes.tolist()))
+    return _fields(system, codes.dtype.str, codes.tobytes())
 
 
 @lru_cache(maxsize=8)
-def _fields(system: System, codes: Sequence[str]) -> tuple[Field, ...]:
-    below: dict[str, list[int]] = {}
-    for place, code in enumerate(codes):
-        if not is_general(system, code):
-            below.setdefault(code[:2], []).append(place)
-    return tuple(
-        (place, np.array(below[code[:2]]))
-        for place, code in enumerate(codes)
-        if is_general(system, code) and code[:2] in below
-    )
+def _fields(system: System, kind: str, content: bytes) -> tuple[Field, ...]:
+    """Return the fields of an array of codes, from its bytes: those are hashed quickly."""
+    general: list[tuple[int, str]] = []
+    below: dict[str, list[int]] = defaultdict(list)
+    for place, code in enumerate(np.frombuffer(content, kind).tolist()):
+        if is_general(system, code):
+            general.append((place, code[:2]))
+        else:
+            below[code[:2]].append(place)
+    return tuple((place, np.array(below[field])) for place, field in general if field in below)
 
 
 def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:

@@ -66,7 +66,8 @@ class LearnedRanker:
         self._table = table
         self._titles = titles
         codes: list[str] = model.codes.tolist()
-        self._given = np.array([_given(table, code) for code in codes])
+        usual = table.assignable_codes
+        self._given = np.array([code if code in usual else _above(table, code) for code in codes])
         self._as_they_are = self._given.tolist() == codes
         self._unseen = UnseenCodes(table, {*codes, *self._given.tolist()}, model.unseen)
         self._alone = model.only_history or not self._unseen
@@ -125,8 +126,7 @@ class LearnedRanker:
         return tuple(Match(code, titles[code], round(min(1.0, sure), 4)) for code, sure in best)
 
 
-def _given(table: CodeTable, code: str) -> str:
-    """Return the code or its nearest ancestor that may be given; "" if there is none."""
-    if code not in table:
-        code = parent(table.system, code, table.titles)
-    return code if code and table.assignable(code) else ""
+def _above(table: CodeTable, code: str) -> str:
+    """Return the nearest code above one that the table lacks; "" if it may not be given either."""
+    above = "" if code in table else parent(table.system, code, table.titles)
+    return above if above in table.assignable_codes else ""

@@ -108,11 +108,12 @@ def model(
         encoder: encodes texts as vectors.
         beside: the shipped model's scores, if the model is blended with them.
     """
-    directions = arrays["directions"].astype(np.float32)
+    scales = arrays["direction_scales"].astype(np.float32)
+    directions = np.multiply(arrays["directions"], scales[:, None], dtype=np.float32)
     scorer = Scorer(
         encoder,
         arrays["codes"].astype("U8"),
-        directions * arrays["direction_scales"].astype(np.float32)[:, None],
+        directions,
         np.asarray(arrays["prior"]),
         _memory(arrays, directions.shape[1]) if "memory" in arrays else None,
     )

@@ -41,7 +41,7 @@ class UnseenCodes:
         self._titles = [
             title
             for code, title in table.titles.items()
-            if code not in known and table.assignable(code)
+            if code not in known and code in table.assignable_codes
         ]
 
     def __len__(self) -> int:

@@ -22,7 +22,7 @@ def _any_of(lines: str) -> str:
 
 
 class Late:
-    """A pattern that is compiled when it is first used: short texts need none of these."""
+    """A pattern that is compiled when it is first used: many texts need none of these."""
 
     def __init__(self, compiled: Callable[[], re.Pattern[str]]) -> None:
         self._compiled = compiled
@@ -33,8 +33,9 @@ class Late:
         return self._compiled()
 
 
-REFERENCE = re.compile(
-    r"""
+REFERENCE = Late(
+    lambda: re.compile(
+        r"""
       \b (?:
           (?= [a-z]{0,5}\d ) (?:
               [a-z0-9]{6} -? \d\d -? [a-z] -? (?= [a-z]{0,3}\d ) [a-z0-9]{4,5}  # W912DY-24-R-0001
@@ -52,7 +53,8 @@ REFERENCE = re.compile(
     | \( \d{3} \) \s? \d{3} [ .-] \d{4} \b                                  # (478) 555-0134
     | \+ \d{1,3} [ (/-] [\d ()/-]{6,20} \d                                  # +49 30 1234567-89
     """,
-    re.VERBOSE,
+        re.VERBOSE,
+    )
 )
 """Notice numbers, dates, amounts and telephone numbers: they do not say what is bought.
 

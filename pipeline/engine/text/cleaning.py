@@ -101,7 +101,7 @@ def meaning(text: str) -> str:
     if len(text) > TITLE or "\n" in text:
         text = _without_boilerplate(text)
     if DIGITS.search(text):
-        without = REFERENCE.sub(" ", text)
+        without = REFERENCE.pattern.sub(" ", text)
         text = without if _has_words(without, 1) else text
     return text
 
