@@ -16,9 +16,10 @@ __all__ = ["main", "program"]
 
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
 
-ALLOCATIONS = 50_000
-"""Objects made before Python looks for cycles among them. It does so after 700 by default, again
-and again among imports and the answers that are kept, which have none."""
+ALLOCATIONS = 100_000
+"""Objects made before Python looks for cycles among them: more than a short run makes. It does so
+after 700 by default, again and again among imports and the answers that are kept, which have
+none."""
 
 
 def program() -> None:
