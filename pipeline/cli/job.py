@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from pipeline.answers import System
 from pipeline.classification import job
-from pipeline.classification.classifier import Classifier
 from pipeline.classification.cloud_sink import CloudSink, existing, sink_at
 from pipeline.classification.free import Free
 from pipeline.classification.manifest import Files
@@ -28,7 +27,6 @@ from pipeline.cli.output.run import exit_code, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.decisions import Decisions, decisions_in
-from pipeline.engine.model import ModelFolder, opened
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.languages import LANGUAGES
@@ -36,8 +34,9 @@ from pipeline.progress import FIELDS, Progress
 from pipeline.settings import Format, Settings, parse_systems
 from pipeline.tables import format_of, local_table, open_reader, output_format_of
 
-if TYPE_CHECKING:  # what buys is imported if there is a service
+if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
     from pipeline.cli.output.report import RunReport
+    from pipeline.engine.model import ModelFolder
     from pipeline.paid.purchase import Purchase
     from pipeline.paid.service import PaidService
 
@@ -83,10 +82,18 @@ class Terms:
         Raises:
             PipelineError: an option is wrong.
         """
-        models = opened(options.models, parse_systems(options.systems))
+        models = _opened(options.models, parse_systems(options.systems))
         decisions = decisions_in(options.decisions, warn)
         settings, storage = options.settings(models, decisions), Storage(options.endpoint_url)
         return cls(settings, models, options.service(), storage, decisions)
+
+
+def _opened(folders: Sequence[str], systems: Sequence[System]) -> Mapping[System, ModelFolder]:
+    if not folders:
+        return {}
+    from pipeline.engine.model import opened
+
+    return opened(folders, systems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,8 @@ class Job:
     @property
     def free(self) -> AbstractContextManager[Free]:
         """The embedded engine in place of a purchase."""
+        from pipeline.classification.classifier import Classifier
+
         matcher = Classifier.of(self.terms.settings, self.terms.models).matcher
         return nullcontext(Free(matcher, self.terms.decisions))
 

@@ -552,6 +552,40 @@ def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> Non
         assert command.short_help == said
 
 
+IMPORTED = """
+import contextlib, io, json, sys
+from pipeline.cli import main
+
+def run(*args):
+    sys.argv[1:] = ["run", *args]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main()
+    return [*sys.modules]
+
+helped = run("--help")
+import pipeline.cli.many
+started = [*sys.modules]
+print(json.dumps([helped, started, run(SOURCE, "--systems", "naics", "--output", OUTPUT)]))
+"""
+
+NOT_FOR_HELP = {"numpy", "logging", "tempfile", "tomllib", "difflib", "hashlib", "html"}
+NOT_FOR_THE_ENGINE = {"pandas", "scipy", "httpx", "aiohttp", "asyncio", "ssl", "sqlite3", "jinja2"}
+NOT_WITHOUT_PARQUET = {"pyarrow.parquet", "pyarrow.fs", "pyarrow.compute", "importlib.metadata"}
+
+
+def test_a_run_imports_only_what_it_uses(tmp_path: Path) -> None:
+    """Half of a short run is imports."""
+    (tmp_path / "in.csv").write_text("description\nRoad works\n")
+    places = {"SOURCE": str(tmp_path / "in.csv"), "OUTPUT": str(tmp_path / "out.csv")}
+    code = "\n".join(f"{name} = {place!r}" for name, place in places.items()) + IMPORTED
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    helped, started, ran = map(set, json.loads(done.stdout))
+    assert (tmp_path / "out.csv").exists()
+    assert not helped & (NOT_FOR_HELP | NOT_FOR_THE_ENGINE)
+    assert "pipeline.engine" in ran - started  # a purchase needs no engine
+    assert not ran & (NOT_FOR_THE_ENGINE | NOT_WITHOUT_PARQUET)
+
+
 def test_nohup_is_heeded() -> None:
     code = (
         "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); sys.argv[1:] = ['-h'];"
