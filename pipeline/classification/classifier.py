@@ -169,7 +169,7 @@ class Classifier:
             made = Columns(self.settings)
             for piece, answers in classified(pieces, self.matcher, self.settings):
                 schema = with_columns(piece.batch.schema, new_fields(self.settings))
-                yield appended(piece, made.of(answers)[0], schema)
+                yield appended(piece, made.of(answers), schema)
         except PipelineError as error:
             raise in_python(error) from None
 
@@ -180,7 +180,7 @@ class Classifier:
         fields, made = pa.schema(new_fields(self.settings)), Columns(self.settings)
         new = pa.Table.from_batches(
             [
-                appended(ArrowBatch((), NO_COLUMNS), made.of(answers)[0], fields)
+                appended(ArrowBatch((), NO_COLUMNS), made.of(answers), fields)
                 for _, answers in classified(reader.batches(), self.matcher, self.settings)
             ],
             schema=fields,

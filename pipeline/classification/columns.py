@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -29,7 +29,19 @@ from pipeline.settings import Settings
 from pipeline.tables import Cells, NewColumns
 from pipeline.tables.table import ARROW_USD
 
-__all__ = ["AnswerCells", "Columns", "Figures", "check_free", "cost", "new_fields", "status"]
+__all__ = [
+    "CONFIDENCE",
+    "COST",
+    "STATUS",
+    "Columns",
+    "check_free",
+    "cost",
+    "new_fields",
+    "status",
+]
+
+CONFIDENCE, STATUS, COST = 2, 3, 4
+"""The positions of what is counted among the columns of a system: see `new_fields`."""
 
 MATCHES = pa.list_(
     pa.struct([("code", pa.string()), ("title", pa.string()), ("confidence", pa.float64())])
@@ -90,22 +102,6 @@ def status(answer: Answer | None, review_under: float) -> str:
             return error
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Figures:
-    """What is counted of an answer: its best confidence, its status and its cost."""
-
-    confidence: float | None
-    status: str
-    cost_usd: Decimal | None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnswerCells(Cells):
-    """The cells of an answer, with what is counted of it."""
-
-    figures: Figures
-
-
 class Columns:
     """Makes the columns of `new_fields` for one batch after the other.
 
@@ -117,16 +113,15 @@ class Columns:
 
     def __init__(self, settings: Settings) -> None:
         self._fields = new_fields(settings)
-        self._cells: dict[System, PerAnswer[AnswerCells]] = {
-            system: PerAnswer(partial(_cells, settings, system), len(settings.systems))
-            for system in settings.systems
-        }
+        self._cells: dict[System, PerAnswer[Cells]] = {}
+        for system in settings.systems:
+            made = partial(_cells, settings, settings.review_under(system))
+            self._cells[system] = PerAnswer(made, len(settings.systems))
 
-    def of(self, answers: BatchAnswers) -> tuple[NewColumns, list[tuple[Figures, ...]]]:
-        """Return the columns for the answers of a batch, and the figures of each row."""
+    def of(self, answers: BatchAnswers) -> NewColumns:
+        """Return the columns for the answers of a batch."""
         groups = [cells(answers[system]) for system, cells in self._cells.items()]
-        figures = [*zip(*([cells.figures for cells in group] for group in groups), strict=True)]
-        return NewColumns.of(self._fields, [*groups, [*map(_total, figures)]]), figures
+        return NewColumns.of(self._fields, [*groups, _totals(groups)])
 
 
 def cost(answer: Answer | None) -> Decimal | None:
@@ -137,28 +132,29 @@ def cost(answer: Answer | None) -> Decimal | None:
     return ZERO if answer is None else answer.cost_usd
 
 
-def _total(row: Sequence[Figures]) -> Cells:
-    costs = [figures.cost_usd for figures in row]
+def _totals(groups: Sequence[Sequence[Cells]]) -> list[Cells]:
+    costs = [[cells.values[COST] for cells in group] for group in groups]
+    if all(column.count(ZERO) == len(column) for column in costs):  # as in most batches
+        return [FREE] * len(costs[0])
+    return [*map(_total, zip(*costs, strict=True))]
+
+
+def _total(costs: Sequence[Decimal | None]) -> Cells:
     return FREE if costs.count(ZERO) == len(costs) else Cells((known_total(costs),))
 
 
-def _cells(settings: Settings, system: System, answer: Answer | None) -> AnswerCells:
-    matches = _matches(answer)
-    best = matches[0] if matches else None
-    values: list[Any] = [None, None, None]
-    if best:
-        values = [best.code, best.title, best.confidence]
-    figures = Figures(values[2], status(answer, settings.review_under(system)), cost(answer))
-    values += [figures.status, figures.cost_usd]
+def _cells(settings: Settings, review_under: float, answer: Answer | None) -> Cells:
+    matches = answer.matches if isinstance(answer, Matched) else None
+    best: tuple[Any, ...] = (None, None, None)
+    if matches:
+        first = matches[0]
+        best = (first.code, first.title, first.confidence)
+    values = (*best, status(answer, review_under), cost(answer))
     if settings.top > 1:
-        values.append(_listed(matches, settings.top))
+        values = (*values, _listed(matches, settings.top))
     if settings.explain:
-        values.append(_why(answer))
-    return AnswerCells(tuple(values), figures)
-
-
-def _matches(answer: Answer | None) -> tuple[Match, ...] | None:
-    return answer.matches if isinstance(answer, Matched) else None
+        values = (*values, _why(answer))
+    return Cells(values)
 
 
 def _why(answer: Answer | None) -> str | None:

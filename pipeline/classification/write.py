@@ -6,19 +6,18 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import repeat
 from math import isfinite
 from typing import TypeAlias, TypeGuard, TypeVar
 
 from pipeline.answers import BatchAnswers, Matcher, System
 from pipeline.bands import Band, band
-from pipeline.classification.columns import Columns, Figures
+from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns
 from pipeline.classification.rollup import rolled_up
 from pipeline.classification.summary import SystemSummary
 from pipeline.classification.titles import in_language
 from pipeline.money import ZERO, total
 from pipeline.settings import Settings
-from pipeline.tables import Batch, Writer
+from pipeline.tables import Batch, NewColumn, Writer
 
 __all__ = ["SETTLED", "Observe", "Tally", "classified", "write"]
 
@@ -31,7 +30,7 @@ SETTLED = ("ok", "decided", "empty", "pending")
 """The statuses that need no look, or cannot have one yet."""
 
 MOST_COUNTED = 4096
-"""How many different rows are counted before their figures are added up."""
+"""How many different answers are counted before their figures are added up."""
 
 
 @dataclass(slots=True)
@@ -47,8 +46,9 @@ class Tally:
     _cost_usd: dict[System, Decimal]
     _confidences: dict[System, Counter[int]]
     _bands: dict[System, Counter[Band]]
+    _answers: dict[System, Counter[tuple[str, float | None]]]
     _to_check: int = 0
-    _counted: Counter[tuple[Figures, ...]] = field(default_factory=Counter)
+    _rows: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
@@ -57,7 +57,10 @@ class Tally:
         statuses: dict[System, Counter[str]] = {name: Counter() for name in names}
         confidences: dict[System, Counter[int]] = {name: Counter() for name in names}
         bands: dict[System, Counter[Band]] = {name: Counter() for name in names}
-        return cls(0, statuses, dict.fromkeys(names, ZERO), confidences, bands)
+        answers: dict[System, Counter[tuple[str, float | None]]] = {
+            name: Counter() for name in names
+        }
+        return cls(0, statuses, dict.fromkeys(names, ZERO), confidences, bands, answers)
 
     @property
     def systems(self) -> dict[System, SystemSummary]:
@@ -76,7 +79,6 @@ class Tally:
     @property
     def cost_usd(self) -> Decimal:
         """The sum of the known costs of rows, in US dollars."""
-        self._add_up()
         return total(self._cost_usd.values())
 
     @property
@@ -85,27 +87,33 @@ class Tally:
         self._add_up()
         return self._to_check
 
-    def add(self, rows: Sequence[tuple[Figures, ...]]) -> None:
-        """Count the rows of a batch by their figures, one for each system."""
-        self.rows += len(rows)
-        self._counted.update(rows)
-        if len(self._counted) > MOST_COUNTED:
+    def add(self, columns: Sequence[NewColumn]) -> None:
+        """Count the rows of a batch by its new columns."""
+        values = [column.values for column in columns]
+        width = (len(values) - 1) // len(self._statuses)
+        self.rows += len(values[-1])
+        self._rows.update(zip(*values[STATUS:-1:width], strict=True))
+        for place, (system, counted) in enumerate(self._answers.items()):
+            own = values[place * width :]
+            counted.update(zip(own[STATUS], own[CONFIDENCE], strict=True))
+            if paid := [usd for usd in own[COST] if usd]:
+                self._cost_usd[system] = total([self._cost_usd[system], *paid])
+        if max(len(self._rows), *map(len, self._answers.values())) > MOST_COUNTED:
             self._add_up()
 
     def _add_up(self) -> None:
-        for row, often in self._counted.items():
-            for system, figures in zip(self._statuses, row, strict=True):
-                self._add(system, figures, often)
-            if any(figures.status not in SETTLED for figures in row):
+        for system, counted in self._answers.items():
+            for (status, confidence), often in counted.items():
+                self._add(system, status, confidence, often)
+            counted.clear()
+        for statuses, often in self._rows.items():
+            if any(status not in SETTLED for status in statuses):
                 self._to_check += often
-        self._counted.clear()
+        self._rows.clear()
 
-    def _add(self, system: System, figures: Figures, often: int) -> None:
-        confidence, usd = figures.confidence, figures.cost_usd
-        self._statuses[system][figures.status] += often
-        if usd:
-            self._cost_usd[system] = total([self._cost_usd[system], *repeat(usd, often)])
-        if _is_known(confidence, figures.status):
+    def _add(self, system: System, status: str, confidence: float | None, often: int) -> None:
+        self._statuses[system][status] += often
+        if _is_known(confidence, status):
             self._confidences[system][round(100 * confidence)] += often
             self._bands[system][band(system, confidence)] += often
 
@@ -136,9 +144,9 @@ def write(
     tally = Tally.of(settings.systems)
     made = Columns(settings)
     for batch, answers in classified(batches, matcher, settings):
-        columns, figures = made.of(answers)
+        columns = made.of(answers)
         writer.write(batch, columns)
-        tally.add(figures)
+        tally.add(columns)
         observe(batch.texts, answers)
         advance(len(batch.texts))
     return tally

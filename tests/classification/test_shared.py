@@ -69,7 +69,7 @@ def test_the_figures_of_rows_add_up(most: int, monkeypatch: pytest.MonkeyPatch) 
     settings = Settings(systems=("cpv", "psc"))
     columns, tally = Columns(settings), Tally.of(settings.systems)
     for answers in [*ANSWERS, *ANSWERS]:
-        tally.add(columns.of({"cpv": answers, "psc": answers[::-1]})[1])
+        tally.add(columns.of({"cpv": answers, "psc": answers[::-1]}))
     assert tally.rows == 16
     assert (tally.cost_usd, tally.to_check) == (Decimal("1.40"), 12)
     cpv = tally.systems["cpv"]
