@@ -28,10 +28,9 @@ class UsualAnswer(msgspec.Struct, frozen=True):
         return tuple(sorted(self.data, key=CONFIDENCE, reverse=True))
 
 
-CODE = attrgetter("code")
 CONFIDENCE = attrgetter("confidence")
 
-_DECODER: Final = msgspec.json.Decoder(UsualAnswer)
+_decode: Final = msgspec.json.Decoder(UsualAnswer).decode
 
 
 def read_usual(status: int, body: bytes) -> UsualAnswer | None:
@@ -43,7 +42,7 @@ def read_usual(status: int, body: bytes) -> UsualAnswer | None:
     if not 200 <= status <= 299 or len(body) > MAX_BODY:
         return None
     try:
-        answer = _DECODER.decode(body)
+        answer = _decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return answer if answer.success and _is_clean(answer.data) else None
@@ -51,10 +50,10 @@ def read_usual(status: int, body: bytes) -> UsualAnswer | None:
 
 def _is_clean(matches: list[Match]) -> bool:
     """Return whether every match has a code of its own, and a confidence that is not 0."""
-    codes = list(map(CODE, matches))
+    codes = [match.code for match in matches]
     return (
-        len(set(codes)) == len(codes)
-        and 0.0 not in map(CONFIDENCE, matches)
-        and all(codes)
-        and ("".join(codes).isalnum() or all(code == code.strip() for code in codes))
+        len({*codes}) == len(codes)
+        and 0.0 not in [match.confidence for match in matches]
+        and "" not in codes
+        and ("".join(codes).isalnum() or codes == [code.strip() for code in codes])
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from pipeline.answers import System
 from pipeline.errors import LedgerError
@@ -21,6 +22,7 @@ __all__ = [
     "State",
     "packed",
     "text_digest",
+    "text_digests",
     "unpacked",
 ]
 
@@ -60,8 +62,7 @@ class Call:
         return text_digest(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(NamedTuple):
     """The response that answers a call for good: its HTTP status, and its bytes as received."""
 
     status: int
@@ -71,6 +72,11 @@ class Owned:
 def text_digest(text: str) -> bytes:
     """Return the SHA-256 of the text as it is sent."""
     return sha256(text.encode()).digest()
+
+
+def text_digests(texts: Iterable[str]) -> list[bytes]:
+    """Return the SHA-256 of each text as it is sent."""
+    return [sha256(text.encode()).digest() for text in texts]
 
 
 def packed(body: bytes) -> bytes:

@@ -135,20 +135,21 @@ class Database:
         with self._translated():
             yield from self._reader.execute(query, values)
 
-    def rows_of(
-        self, digests: Sequence[bytes], query: str, *values: Any
-    ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query for any number of digests.
+    def rows_of(self, digests: Sequence[bytes], query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of a query for any number of digests.
 
         Args:
             digests: the digests.
             query: contains ``IN (:digests)``, after all other parameters.
             values: the other parameters.
         """
-        for start in range(0, len(digests), DIGESTS_AT_ONCE):
-            some = digests[start : start + DIGESTS_AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            yield from self.rows(query.replace(":digests", marks), *values, *some)
+        found: list[tuple[Any, ...]] = []
+        with self._translated():
+            for start in range(0, len(digests), DIGESTS_AT_ONCE):
+                some = digests[start : start + DIGESTS_AT_ONCE]
+                marked = query.replace(":digests", ", ".join("?" * len(some)))
+                found += self._reader.execute(marked, (*values, *some)).fetchall()
+        return found
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

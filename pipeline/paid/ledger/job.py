@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from operator import itemgetter
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, known_total, total
@@ -104,6 +104,8 @@ UNCONFIRMED = f"""
     WHERE {LOST} AND system = ? AND digest IN (:digests) GROUP BY digest
 """  # noqa: S608 - a constant
 
+ATTEMPT_ID = itemgetter(0)
+
 PRICES = """
     SELECT DISTINCT cost_usd FROM attempts
     WHERE job_id = ? AND cost_usd IS NOT NULL AND state != 'billed'
@@ -165,7 +167,8 @@ class Job:
 
     def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> int:
         """Note the first row of calls (system, digest, row); return how many had none before."""
-        noted = sorted((self.rows_of, *row) for row in rows)  # neighbours share pages
+        number = self.rows_of
+        noted = [(number, *row) for row in sorted(rows)]  # neighbours share pages
         with self.database.transaction() as connection:
             before = connection.total_changes
             connection.executemany(
@@ -214,14 +217,11 @@ class Job:
 
     def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
         """Return the responses that answer calls for good; the last one of each call."""
-        last: dict[bytes, tuple[int, int, Any]] = {}
         found = self.database.rows_of(digests, OWNED, *self._counting(), system)
-        for attempt, digest, status, body in found:
-            if digest not in last or last[digest][0] < attempt:
-                last[digest] = attempt, status, body
+        last = {row[1]: row for row in sorted(found, key=ATTEMPT_ID)}
         return {
             digest: Owned(status, unpacked(attempt, body))
-            for digest, (attempt, status, body) in last.items()
+            for attempt, digest, status, body in last.values()
         }
 
     def answered(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
