@@ -1,23 +1,35 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipeline.remembered import ENTRY_BYTES, Remembered
 
 
+class Lengths:
+    """Returns the lengths of texts, and notes them."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, texts: Sequence[str]) -> list[int]:
+        self.asked += sorted(texts)
+        return [*map(len, texts)]
+
+
 def test_a_function_is_called_once_for_each_text() -> None:
-    called: list[str] = []
-
-    def length(text: str) -> int:
-        called.append(text)
-        return len(text)
-
-    lengths = Remembered(length)
-    assert [lengths[text] for text in ("a", "bb", "a", "bb", "")] == [1, 2, 1, 2, 0]
-    assert called == ["a", "bb", ""]
+    function = Lengths()
+    lengths = Remembered(function)
+    assert lengths(["a", "bb", "a", ""]) == [1, 2, 1, 0]
+    assert lengths(["bb", "ccc", "a"]) == [2, 3, 1]
+    assert lengths([]) == []
+    assert function.asked == ["", "a", "bb", "ccc"]
 
 
 def test_what_is_remembered_stays_within_its_memory() -> None:
-    lengths = Remembered(len, most_bytes=10 * (3 + ENTRY_BYTES))
-    for number in range(1_000):
-        assert lengths[f"{number:03}"] == 3
-        assert len(lengths) <= 11
-    assert lengths["999"] == 3
+    function = Lengths()
+    lengths = Remembered(function, most_bytes=10 * (3 + ENTRY_BYTES))
+    for number in range(12):
+        assert lengths([f"{number:03}"]) == [3]
+    assert lengths(["011", "000"]) == [3, 3]
+    assert function.asked.count("000") == 2
+    assert function.asked.count("011") == 1

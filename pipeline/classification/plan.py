@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.classification.text_columns import has_words
+from pipeline.classification.text_columns import have_words
 from pipeline.paid.estimate import Estimate
 from pipeline.remembered import Remembered
 from pipeline.tables import Batch
@@ -68,10 +68,10 @@ class Plan:
             InputError: the table is ragged, undecodable or damaged.
         """
         rows = empty = wordless = 0
-        worded = Remembered(has_words)
+        worded = Remembered(have_words)
         for batch in batches:
             rows += len(batch.texts)
             texts = [text for text in batch.texts if text]
             empty += len(batch.texts) - len(texts)
-            wordless += [*map(worded.__getitem__, texts)].count(False)
+            wordless += worded(texts).count(False)
         return cls(rows, empty, wordless)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.tables import Reader
 
-__all__ = ["few_words", "first_rows", "has_words", "likeliest"]
+__all__ = ["few_words", "first_rows", "have_words", "likeliest"]
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +28,10 @@ MOST = 40
 """Words of a row that count, so that long texts do not outweigh good titles."""
 
 
-def has_words(text: str) -> bool:
-    """Tell whether a text has words, not only numbers, dates, codes or blanks."""
-    return WORD.search(text) is not None
+def have_words(texts: Iterable[str]) -> list[bool]:
+    """Tell which texts have words, not only numbers, dates, codes or blanks."""
+    search = WORD.search
+    return [search(text) is not None for text in texts]
 
 
 def few_words(
@@ -89,7 +91,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _score(values: Iterable[str | None]) -> float:
     texts = [value or "" for value in values]
-    worded = [text for text in texts if has_words(text)]
+    worded = [*compress(texts, have_words(texts))]
     if len(worded) <= HARDLY_ANY * len(texts):
         return 0.0
     words = sum(min(MOST, len(WORD.findall(text))) for text in worded) / len(texts)

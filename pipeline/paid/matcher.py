@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -19,7 +18,7 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.usual import read_usual
-from pipeline.paid.ledger import Job, Owned, text_digest
+from pipeline.paid.ledger import Job, Owned, text_digests
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.remembered import Remembered
 
@@ -58,9 +57,10 @@ class LedgerMatcher:
         self._sent = self._job.has_attempts()
         kept = {system: _Kept(KEPT_BYTES // len(self._systems)) for system in self._systems}
         first = 0
-        digest = Remembered(text_digest)
+        remembered = Remembered(text_digests)
         for texts in batches:
-            digests = [digest[text] if text else None for text in texts]
+            both = zip(texts, remembered(texts), strict=True)
+            digests = [digest if text else b"" for text, digest in both]
             yield {system: self._answers(system, digests, first, kept[system]) for system in kept}
             first += len(texts)
 
@@ -78,7 +78,7 @@ class LedgerMatcher:
             For each row, the price of its call, or None if the response stated none; an empty
             tuple if an earlier row has the same call, or the call has no answer.
         """
-        digests = [text_digest(text) for text in texts]
+        digests = text_digests(texts)
         owned = self._job.owned(system, digests)
         rows = self._job.first_rows(system, digests)
         return [
@@ -87,23 +87,29 @@ class LedgerMatcher:
         ]
 
     def _answers(
-        self, system: System, digests: Sequence[bytes | None], first: int, kept: _Kept
+        self, system: System, digests: Sequence[bytes], first: int, kept: _Kept
     ) -> list[Answer | None]:
-        """Return the answers of rows, with what a call cost in its first row."""
+        """Return the answers of rows, with what a call cost in its first row.
+
+        The digest of a row without text is b"".
+        """
         kept.age()
         recent, older = kept.recent, kept.older
         answers = [recent.get(digest) or older.get(digest) for digest in digests]
-        unread: dict[bytes, list[int]] = defaultdict(list)
-        for place, answer in enumerate(answers):
-            if answer is None and (digest := digests[place]) is not None:
-                unread[digest].append(place)
-        for digest, answer in self._read(system, list(unread), kept).items():
-            for place in unread[digest]:
-                answers[place] = answer
-        costs = self._job.costs(system, list(unread)) if self._sent else {}
-        rows = self._job.first_rows(system, list(costs))
+        unread: dict[bytes, int] = {}  # with the first place of each
+        for place, (digest, answer) in enumerate(zip(digests, answers, strict=True)):
+            if answer is None and digest:
+                unread.setdefault(digest, place)
+        if not unread:
+            return answers
+        new = self._read(system, [*unread], kept)
+        for place, digest in enumerate(digests):
+            if digest in new:
+                answers[place] = new[digest]
+        costs = self._job.costs(system, [*unread]) if self._sent else {}
+        rows = self._job.first_rows(system, [*costs])
         for digest, cost in costs.items():
-            place = unread[digest][0]  # only rows whose answer was read can be first rows
+            place = unread[digest]  # only rows whose answer was read can be first rows
             read = answers[place]
             if read is not None and rows.get(digest) == first + place:
                 answers[place] = replace(read, cost_usd=cost)
@@ -114,12 +120,13 @@ class LedgerMatcher:
     ) -> Mapping[bytes, Answer]:
         """Read the answers of calls from the ledger, without costs, and keep them."""
         owned = self._job.owned(system, digests)
-        errors = self._errors(system, [digest for digest in digests if digest not in owned])
-        answers: dict[bytes, Answer] = {}
-        for digest in digests:
-            response = owned.get(digest)
-            answers[digest] = _lasting(response) if response else _passing(errors.get(digest))
-            kept.add(digest, answers[digest], len(response.body) if response else 0)
+        answers: dict[bytes, Answer] = {
+            digest: _lasting(*response) for digest, response in owned.items()
+        }
+        if open_calls := [digest for digest in digests if digest not in owned]:
+            errors = self._errors(system, open_calls)
+            answers |= {digest: _passing(errors.get(digest)) for digest in open_calls}
+        kept.add(answers, sum([len(body) for _, body in owned.values()]))
         return answers
 
     def _errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
@@ -134,14 +141,14 @@ class _Kept:
     """The answers of one system that were read last, in two halves; the older one is dropped."""
 
     allowed: int
-    recent: dict[bytes | None, Answer] = field(default_factory=dict)
-    older: dict[bytes | None, Answer] = field(default_factory=dict)
+    recent: dict[bytes, Answer] = field(default_factory=dict)
+    older: dict[bytes, Answer] = field(default_factory=dict)
     recent_bytes: int = 0
 
-    def add(self, digest: bytes, answer: Answer, body_bytes: int) -> None:
-        matches = answer.matches if isinstance(answer, Matched) else ()
-        self.recent[digest] = answer
-        self.recent_bytes += ANSWER_BYTES + MATCH_BYTES * len(matches) + body_bytes
+    def add(self, answers: Mapping[bytes, Answer], body_bytes: int) -> None:
+        self.recent |= answers
+        matches = sum([len(one.matches) for one in answers.values() if isinstance(one, Matched)])
+        self.recent_bytes += ANSWER_BYTES * len(answers) + MATCH_BYTES * matches + body_bytes
 
     def age(self) -> None:
         """Start a new half if the recent one is full."""
@@ -149,10 +156,10 @@ class _Kept:
             self.recent, self.older, self.recent_bytes = {}, self.recent, 0
 
 
-def _lasting(owned: Owned) -> Answer:
-    if usual := read_usual(owned.status, owned.body):
+def _lasting(status: int, body: bytes) -> Answer:
+    if usual := read_usual(status, body):
         return Matched(usual.matches)
-    match _outcome(owned):
+    match _outcome(status, body):
         case Answered(matches, _) | WrongCurrency(_, _, matches):
             return Matched(matches)
         case Refused(error, _, _):
@@ -161,9 +168,9 @@ def _lasting(owned: Owned) -> Answer:
             return Failed("MALFORMED_RESPONSE")
 
 
-def _outcome(owned: Owned) -> Outcome:
+def _outcome(status: int, body: bytes) -> Outcome:
     """Parse a response again; here it does not matter whether its price is valid."""
-    outcome = read_response(owned.status, {}, owned.body)
+    outcome = read_response(status, {}, body)
     return outcome.ended if isinstance(outcome, WrongPrice) else outcome
 
 

@@ -25,6 +25,7 @@ from pipeline.paid.ledger import (
     ledger_lock,
     reserved,
     text_digest,
+    text_digests,
 )
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.parking import price_too_high
@@ -47,6 +48,9 @@ from pipeline.settings import Settings
 from pipeline.tables import Batch
 
 __all__ = ["Purchase"]
+
+NOTED_AT_ONCE = 10_000
+"""Calls noted in one transaction, for which other processes' writes wait."""
 
 MOST_NOTED = 100_000
 """How many digests to keep in memory, in about 10 MB."""
@@ -132,19 +136,27 @@ class Purchase:
         """Yield a table's batches, and note the first row of every distinct call in them."""
         self._job.forget_rows()  # the table may have changed since an earlier run
         noted = set[bytes]()  # texts need not be noted twice, except to save memory
-        digests = Remembered(text_digest)
+        digests = Remembered(text_digests)
+        rows: dict[bytes, int] = {}
         self._rows = 0
         for batch in batches:
-            rows: dict[bytes, int] = {}
-            for row, text in enumerate(batch.texts, start=self._rows):
-                if text and (digest := digests[text]) not in noted:
+            both = zip(batch.texts, digests(batch.texts), strict=True)
+            for row, (text, digest) in enumerate(both, start=self._rows):
+                if text and digest not in noted:
                     rows.setdefault(digest, row)
-            self._job.note_rows([*self._needed(rows)])
-            if len(noted) > MOST_NOTED:
-                noted.clear()
-            noted |= rows.keys()
             self._rows += len(batch.texts)
+            if len(rows) > NOTED_AT_ONCE:
+                self._note(rows, noted)
             yield batch
+        self._note(rows, noted)
+
+    def _note(self, rows: dict[bytes, int], noted: set[bytes]) -> None:
+        """Note the first rows of calls, and move their digests to those that are noted."""
+        self._job.note_rows([*self._needed(rows)])
+        if len(noted) > MOST_NOTED:
+            noted.clear()
+        noted |= rows.keys()
+        rows.clear()
 
     def _needed(self, rows: Mapping[bytes, int]) -> Iterator[tuple[System, bytes, int]]:
         """Yield the calls to note: what people decided only if an answer was bought already."""

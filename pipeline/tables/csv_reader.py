@@ -108,7 +108,7 @@ class CsvReader:
         rows = records.fields
         match self._text_at:
             case [place]:  # many rows may repeat it
-                texts: Sequence[str] = [self._collapsed[row[place]] for row in rows]
+                texts: Sequence[str] = self._collapsed([row[place] for row in rows])
             case places:
                 texts = encodable([join_texts([row[place] for place in places]) for row in rows])
         return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from decimal import Decimal
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +51,7 @@ class CsvWriter:
         self.replaced_characters = 0
         self._dialect = dialect
         self._names = names
-        self._known = Remembered(cell)
+        self._known = Remembered(partial(map, cell))
         self._formatted: dict[Cells, str] = {}
         self._formatted_bytes = 0
         with ExitStack() as stack:
@@ -66,7 +69,8 @@ class CsvWriter:
             groups = map(self._joined, columns.groups)
             new = [*map(self._dialect.delimiter.join, zip(*groups, strict=True))]
         else:
-            new = self._records(zip(*map(self._texts, columns), strict=True))
+            values = (column.values for column in columns)
+            new = self._records(zip(*map(self._texts, values), strict=True))
         if isinstance(batch, CsvBatch):
             self._append(batch.raw, new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
@@ -95,8 +99,9 @@ class CsvWriter:
         """Format the cells of adjacent columns, those that rows share once."""
         formatted = self._formatted
         if new := [*{*group}.difference(formatted)]:
+            columns = zip(*[cells.values for cells in new], strict=True)
             # Before an empty last field, a single empty cell needs no quotes.
-            rows = ((*map(self._text, cells.values), "") for cells in new)
+            rows = zip(*map(self._texts, columns), repeat(""), strict=False)
             records = [record[:-1] for record in self._records(rows)]
             formatted.update(zip(new, records, strict=True))
             self._formatted_bytes += sum(map(len, records)) + CELLS_BYTES * len(new)
@@ -106,35 +111,43 @@ class CsvWriter:
             self._formatted_bytes = 0
         return found
 
-    def _texts(self, column: NewColumn) -> list[str]:
-        return [*map(self._text, column.values)]
+    def _texts(self, values: Sequence[Any]) -> list[str]:
+        """Format the values of a new column; codes, titles, statuses and the cost 0 repeat."""
+        kinds = {*map(type, values)}
+        if kinds == {float}:
+            return [*map(float.__repr__, values)]
+        if kinds == {Decimal}:
+            return ["0" if value is ZERO else cell(value) for value in values]
+        if kinds <= {str, type(None)}:
+            return self._known([value or "" for value in values])
+        return [*map(cell, values)]
 
-    def _text(self, value: Any) -> str:
-        """Format a value of a new column; codes, titles, statuses and the cost 0 repeat."""
-        if isinstance(value, str):
-            return self._known[value]
-        return "0" if value is ZERO else cell(value)
-
-    def _append(self, records: Iterable[str], new: Iterable[str]) -> None:
+    def _append(self, records: Sequence[str], new: Iterable[str]) -> None:
         """Insert the new cells after each record, before its line end."""
-        delimiter = self._dialect.delimiter
-        pieces: list[str] = []
-        for record, cells in zip(records, new, strict=True):
-            body = self._without_line_end(record)
-            pieces += (body, delimiter, cells, record[len(body) :])
-        encoding = self._dialect.encoding
+        delimiter, encoding = self._dialect.delimiter, self._dialect.encoding
+        rows = [
+            (body, cells, record[len(body) :])
+            for record, body, cells in zip(records, self._bodies(records), new, strict=True)
+        ]
         try:
-            encoded = "".join(pieces).encode(encoding)
+            lines = [f"{body}{delimiter}{cells}{end}" for body, cells, end in rows]
+            encoded = "".join(lines).encode(encoding)
         except UnicodeEncodeError:  # only new cells can have characters that the encoding lacks
             encoded = b"".join(
-                self._encoded(piece) if place % 4 == 2 else piece.encode(encoding)
-                for place, piece in enumerate(pieces)
+                f"{body}{delimiter}".encode(encoding) + self._encoded(cells) + end.encode(encoding)
+                for body, cells, end in rows
             )
         self._stream.write(encoded)
 
-    def _without_line_end(self, record: str) -> str:
+    def _bodies(self, records: Sequence[str]) -> list[str]:
+        """Return records without their line ends."""
+        if self._dialect.backslash:
+            return [*map(self._body, records)]
+        return [record.rstrip("\r\n") for record in records]
+
+    def _body(self, record: str) -> str:
         body = record.rstrip("\r\n")
-        if self._dialect.backslash and (len(body) - len(body.rstrip("\\"))) % 2:
+        if (len(body) - len(body.rstrip("\\"))) % 2:
             return record[: len(body) + 1]  # an escaped carriage return belongs to the last field
         return body
 

@@ -15,11 +15,13 @@ ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
 
 
-def collapsed(value: str) -> str:
-    """Return the text of a single value: as `join_texts`, then `encodable`."""
-    text = " ".join(value.split())
-    [found] = encodable([value if text == value else text])  # equal ones share their memory
-    return found
+def collapsed(values: Sequence[str]) -> Sequence[str]:
+    """Return the text of each single value: as `join_texts`, then `encodable`."""
+    texts = [" ".join(value.split()) for value in values]
+    if texts != values:  # equal ones share their memory
+        both = zip(texts, values, strict=True)
+        values = [value if text == value else text for text, value in both]
+    return encodable(values)
 
 
 def join_texts(values: Iterable[str | None]) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.classification.text_columns import few_words, first_rows, has_words, likeliest
+from pipeline.classification.text_columns import few_words, first_rows, have_words, likeliest
 from pipeline.tables import ArrowReader
 
 TABLE = {
@@ -27,14 +27,14 @@ def sample(**columns: object) -> pa.RecordBatch:
 
 @pytest.mark.parametrize("text", ["Toner", "IT services", "Büro", "дорога", "道路標示", "도로"])
 def test_text_has_words(text: str) -> None:
-    assert has_words(text)
+    assert have_words([text]) == [True]
 
 
 @pytest.mark.parametrize(
     "text", ["", "123 456", "2024-01-31", "UK-LON-0001", "9e6cb408-ea9f-444e", "😀", "12,50 €"]
 )
 def test_numbers_dates_and_codes_have_none(text: str) -> None:
-    assert not has_words(text)
+    assert have_words([text]) == [False]
 
 
 def test_the_likeliest_column_has_other_words_in_each_row() -> None:

@@ -95,7 +95,7 @@ def test_the_answers_kept_take_no_more_memory_than_allowed() -> None:
     kept = matcher_module._Kept(10_000)
     for number in range(1_000):
         kept.age()
-        kept.add(b"%d" % number, Pending(), 100)
+        kept.add({b"%d" % number: Pending()}, 100)
         assert (
             len(kept.recent) + len(kept.older) <= 10_000 / (matcher_module.ANSWER_BYTES + 100) + 2
         )

@@ -267,4 +267,4 @@ def test_the_text_is_the_same_with_one_column_as_with_several(
 
 
 def test_the_text_of_a_single_column_can_be_encoded() -> None:
-    assert collapsed(" \ud800  z") == "? z"
+    assert collapsed([" \ud800  z"]) == ["? z"]

@@ -172,6 +172,14 @@ def test_our_values_are_written_as_text(tmp_path: Path) -> None:
     )
 
 
+def test_equal_numbers_are_written_with_their_own_signs(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"a\n" + b"1\n" * 2)
+    fields = [pa.field("b", pa.string())]
+    rows = [[0.0], [-0.0]]
+    rewrite(open_reader(tmp_path / "in.csv", ()), tmp_path / "out.csv", rows, fields=fields)
+    assert (tmp_path / "out.csv").read_bytes() == b"a,b\n1,0.0\n1,-0.0\n"
+
+
 @pytest.mark.parametrize("most_bytes", [0, 1 << 20])
 @pytest.mark.parametrize("options", [CsvOptions(), CsvOptions(quote_escape="backslash")])
 def test_cells_that_rows_share_are_written_like_others(

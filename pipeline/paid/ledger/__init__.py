@@ -1,6 +1,6 @@
 """The ledger: every attempt before it is sent, every answer and price after; one SQLite file."""
 
-from pipeline.paid.ledger.calls import Call, Owned, text_digest
+from pipeline.paid.ledger.calls import Call, Owned, text_digest, text_digests
 from pipeline.paid.ledger.job import CallCount, Counting, Job
 from pipeline.paid.ledger.journal import CallEnded, CallOpen, Journal, Restraint, Settlement
 from pipeline.paid.ledger.ledger import Ledger, Prices
@@ -34,4 +34,5 @@ __all__ = [
     "ledger_lock",
     "reserved",
     "text_digest",
+    "text_digests",
 ]
