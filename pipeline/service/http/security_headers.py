@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SecurityHeaders", "set_security_headers"]
+__all__ = ["SecurityHeaders"]
 
 POLICY = "; ".join(
     (
@@ -19,19 +18,21 @@ POLICY = "; ".join(
     )
 )
 
-POLICY_NAME = "Content-Security-Policy"
+POLICY_NAME = b"content-security-policy"
 
-HEADERS = {
-    "Cache-Control": "no-store",
-    POLICY_NAME: POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-}
+HEADERS = (
+    (b"cache-control", b"no-store"),
+    (POLICY_NAME, POLICY.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-content-type-options", b"nosniff"),
+)
 
-HTTPS_ONLY = "max-age=31536000"
+NO_FRAMES = (b"x-frame-options", b"DENY")
+
+HTTPS_ONLY = (b"strict-transport-security", b"max-age=31536000")
 """A year, for this host only: other hosts of the domain may belong to someone else."""
 
 
@@ -49,17 +50,19 @@ class SecurityHeaders:
 
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
-                set_security_headers(MutableHeaders(scope=message), scope.get("scheme", "http"))
+                _add(message, scope.get("scheme", "http"))
             await send(message)
 
         await self._app(scope, receive, adding)
 
 
-def set_security_headers(headers: MutableHeaders, scheme: str) -> None:
-    """Add the missing headers to a response to a request over http or https."""
-    if POLICY_NAME not in headers:
-        headers["X-Frame-Options"] = "DENY"  # else the response's own policy says who may frame it
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    if scheme == "https":  # browsers that see it never use http again
-        headers.setdefault("Strict-Transport-Security", HTTPS_ONLY)
+def _add(start: Message, scheme: str) -> None:
+    """Add the missing headers to the start of a response to a request over http or https."""
+    headers = [*start.get("headers", ())]
+    names = {name.lower() for name, _ in headers}
+    if POLICY_NAME not in names:
+        headers.append(NO_FRAMES)  # else the response's own policy says who may frame it
+    headers += [header for header in HEADERS if header[0] not in names]
+    if scheme == "https" and HTTPS_ONLY[0] not in names:
+        headers.append(HTTPS_ONLY)
+    start["headers"] = headers
