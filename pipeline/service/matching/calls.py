@@ -23,8 +23,8 @@ from pipeline.service.matching.pricing import Price, price
 
 __all__ = ["Answered", "Calls"]
 
-MOST_TEXTS = 64
-"""Texts scored together; larger batches take as long per text."""
+MOST_TEXTS = 256
+"""Calls scored together. In the mix, 256 took 0.54 times the processor time a call of 64."""
 
 MOST_CHARGES = 500
 """Requests whose charges are committed together."""
