@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -25,9 +25,9 @@ from pipeline.paid.ledger import (
     ledger_lock,
     reserved,
     text_digest,
-    text_digests,
 )
 from pipeline.paid.matcher import LedgerMatcher
+from pipeline.paid.noting import Noting
 from pipeline.paid.parking import price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.result import Paid, Parked
@@ -43,17 +43,10 @@ from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.paid.tracking import shown_while
 from pipeline.progress import Count, Display, silent
-from pipeline.remembered import Remembered
 from pipeline.settings import Settings
 from pipeline.tables import Batch
 
 __all__ = ["Purchase"]
-
-NOTED_AT_ONCE = 10_000
-"""Calls noted in one transaction, for which other processes' writes wait."""
-
-MOST_NOTED = 100_000
-"""How many digests to keep in memory, in about 10 MB."""
 
 
 class Purchase:
@@ -90,7 +83,6 @@ class Purchase:
         self._confirm = confirm
         self._interruption = interruption or Interruption()
         self._settings = settings
-        self._rows = 0
         self.base_url = service.base_url
         with ExitStack() as opened:
             if not plan_only:
@@ -104,6 +96,7 @@ class Purchase:
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
+        self._noting = Noting(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems, service.most_lost)
 
     @classmethod
@@ -134,36 +127,7 @@ class Purchase:
 
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
-        self._job.forget_rows()  # the table may have changed since an earlier run
-        noted = set[bytes]()  # texts need not be noted twice, except to save memory
-        digests = Remembered(text_digests)
-        rows: dict[bytes, int] = {}
-        self._rows = 0
-        for batch in batches:
-            both = zip(batch.texts, digests(batch.texts), strict=True)
-            for row, (text, digest) in enumerate(both, start=self._rows):
-                if text and digest not in noted:
-                    rows.setdefault(digest, row)
-            self._rows += len(batch.texts)
-            if len(rows) > NOTED_AT_ONCE:
-                self._note(rows, noted)
-            yield batch
-        self._note(rows, noted)
-
-    def _note(self, rows: dict[bytes, int], noted: set[bytes]) -> None:
-        """Note the first rows of calls, and move their digests to those that are noted."""
-        self._job.note_rows([*self._needed(rows)])
-        if len(noted) > MOST_NOTED:
-            noted.clear()
-        noted |= rows.keys()
-        rows.clear()
-
-    def _needed(self, rows: Mapping[bytes, int]) -> Iterator[tuple[System, bytes, int]]:
-        """Yield the calls to note: what people decided only if an answer was bought already."""
-        for system in self._settings.systems:
-            decided = {*rows.keys() & self.decisions.digests(system)}
-            decided -= self._job.answered(system, [*decided])
-            yield from ((system, each, row) for each, row in rows.items() if each not in decided)
+        return self._noting.noted(batches)
 
     def estimate(self) -> Estimate:
         """Estimate what is to be bought, once the whole table is noted."""
@@ -279,7 +243,7 @@ class Purchase:
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
             )
             with brake.watching(pool, service.max_duration):
-                async with shown_while(pool, throttle, budget, self._rows, advance):
+                async with shown_while(pool, throttle, budget, self._noting.rows, advance):
                     await pool.run(orders, service.workers)
         return pool.parked
 
