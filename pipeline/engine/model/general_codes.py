@@ -62,6 +62,8 @@ def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:
     """
     for own, below in some:
         rows = np.flatnonzero(shares[:, own] >= LEAST)
+        if not len(rows):
+            continue  # as for most fields of a text
         parts = shares[np.ix_(rows, below)]
         best, general = parts.max(axis=1), shares[rows, own]
         lower = (best < general) & (best >= EVIDENCE * general)
