@@ -6,7 +6,6 @@ import errno
 import json
 import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Final
 
 import httpx
@@ -133,15 +132,21 @@ class Client:
         }
 
     async def _content(self, response: Response) -> bytes:
-        if isinstance(response.stream, Whole) and not is_compressed(response.headers):
-            return self._redacted(response.stream.content)[: self._max_body + 1]
+        if isinstance(response.stream, Whole):
+            content = response.stream.content
+        else:
+            content = await self._read(response.stream)
+        if len(content) <= self._max_body and is_compressed(response.headers):
+            content = decompressed(content, self._max_body + 1)
+        return self._redacted(content)[: self._max_body + 1]
+
+    async def _read(self, stream: httpx.AsyncByteStream) -> bytes:
         content = bytearray()
-        with suppress(httpx.DecodingError):
-            async for chunk in decompressed(response):
-                content += chunk
-                if len(content) > self._max_body:
-                    break
-        return self._redacted(bytes(content))[: self._max_body + 1]
+        async for chunk in stream:
+            content += chunk
+            if len(content) > self._max_body:
+                break
+        return bytes(content)
 
 
 def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-import httpx
-
-from pipeline.paid.client.exchanges import Field, Response
+from pipeline.paid.client.exchanges import Field
 
 __all__ = ["decompressed", "is_compressed"]
 
-PIECE: Final = 1 << 16
-"""Bytes decompressed at once: a megabyte may hold a gigabyte of spaces."""
-
 GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+BARE_DEFLATE: Final = -zlib.MAX_WBITS
 CODINGS: Final = (b"gzip", b"x-gzip", b"deflate")
-
-
-async def decompressed(response: Response) -> AsyncIterator[bytes]:
-    """Yield a response's body without its compression, in pieces of a bounded size.
-
-    The client asks for no compression. If a body comes with gzip or deflate nevertheless, it is
-    decompressed; with any other coding, or with two, it is passed on as it is.
-
-    Raises:
-        httpx.DecodingError: the body is not what its header says.
-    """
-    if not is_compressed(response.headers):
-        async for chunk in response.stream:
-            yield chunk
-        return
-    packing = zlib.decompressobj(GZIP_OR_ZLIB)
-    async for chunk in response.stream:
-        for piece in _pieces(packing, chunk):
-            yield piece
+GZIP: Final = b"\x1f\x8b"
+MOST_MEMBERS: Final = 100
+"""Of one gzip body: what follows is copied for each, which for a megabyte of them takes minutes."""
 
 
 def is_compressed(headers: Sequence[Field]) -> bool:
@@ -44,10 +24,38 @@ def is_compressed(headers: Sequence[Field]) -> bool:
     return b",".join(named).strip().lower() in CODINGS
 
 
-def _pieces(packing: zlib._Decompress, chunk: bytes) -> Iterator[bytes]:
-    while chunk:
-        try:
-            yield packing.decompress(chunk, PIECE)
-        except zlib.error as error:
-            raise httpx.DecodingError(str(error)) from error
-        chunk = packing.unconsumed_tail
+def decompressed(content: bytes, most: int) -> bytes:
+    """Return a body without its compression; unchanged if it has none or is damaged.
+
+    The client asks for no compression, but what was paid for must not be lost. Some servers send
+    deflate without its zlib header, and some proxies decompress a body but leave its header.
+
+    Args:
+        content: the body as it came.
+        most: how many bytes to return at most: a megabyte may hold a gigabyte of spaces.
+    """
+    try:
+        return _members(content, most)
+    except zlib.error:
+        return _bare(content, most)
+
+
+def _members(content: bytes, most: int) -> bytes:
+    """Decompress gzip, which may have several members, or zlib."""
+    found = b""
+    for _ in range(MOST_MEMBERS):
+        packing = zlib.decompressobj(GZIP_OR_ZLIB)
+        found += packing.decompress(content, most - len(found))
+        content = packing.unused_data
+        if len(found) == most or not content.startswith(GZIP):
+            break
+    return found
+
+
+def _bare(content: bytes, most: int) -> bytes:
+    packing = zlib.decompressobj(BARE_DEFLATE)
+    try:
+        found = packing.decompress(content, most)
+    except zlib.error:
+        return content
+    return found if packing.eof and not packing.unused_data else content
