@@ -386,6 +386,26 @@ PROTECTIONS = (
         "test_another_connection_follows_a_response_that_ends_it",
     ),
     Protection(
+        "a connection whose request was not sent to the end is not used again",
+        "return not self._transport.get_write_buffer_size()",
+        "return True",
+        "tests/paid/client/test_connection.py::"
+        "test_a_connection_whose_request_was_not_read_is_not_used_again",
+    ),
+    Protection(
+        "no connection is kept to a server that often closes idle ones",
+        "if not connection.reusable or self._hung_up * FEWEST_REUSED > self._reused:",
+        "if not connection.reusable:",
+        "tests/paid/client/test_connection.py::"
+        "test_connections_are_kept_unless_the_server_often_closes_them",
+    ),
+    Protection(
+        "bare line feeds end the head of a response",
+        r're.compile(rb"\n\r?\n")',
+        r're.compile(rb"\r\n\r\n")',
+        "tests/paid/client/test_connection.py::test_a_complete_response_leaves_its_connection_open",
+    ),
+    Protection(
         "no more than so much of a body is read",
         "if len(content) > self._max_body:",
         "if False:",

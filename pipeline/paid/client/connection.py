@@ -37,6 +37,7 @@ HEAD: Final = re.compile(
     rb"HTTP/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?\r\n((?:[!#-'*+\-.^-`|~\w]+:[^\r\n\0]*\r\n)*)\r\n"
 )
 FIELD: Final = re.compile(rb"([^:]+):[ \t]*([^\r]*?)[ \t]*\r\n")
+END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 WITHOUT_BODY: Final = (b"204", b"304")
 
 
@@ -56,11 +57,11 @@ _Unknown: TypeAlias = Literal["incomplete", "unusual"]
 
 def _head(got: bytearray) -> _Head | _Unknown:
     """Return the head of a response in the usual form; otherwise, why there is none."""
-    end = got.find(b"\r\n\r\n")
-    if end > LARGEST_HEAD:
-        raise BrokenResponseError
-    if end < 0:
+    end = END_OF_HEAD.search(got)
+    if end is None:
         return "incomplete" if len(got) <= LARGEST_HEAD else "unusual"
+    if end.start() > LARGEST_HEAD:
+        raise BrokenResponseError
     found = HEAD.match(got)
     if found is None or found[1] in WITHOUT_BODY:
         return "unusual"
@@ -87,6 +88,11 @@ class Connection(asyncio.Protocol):
         self._error: Exception | None = None
         self._reusable = True
         self._paused = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the server closed the connection."""
+        return self._ended
 
     @property
     def reusable(self) -> bool:
@@ -151,7 +157,7 @@ class Connection(asyncio.Protocol):
             return await _Unusual(self, method, target).response()
         body = bytes(self._got[head.body_from : head.body_to])
         del self._got[: head.body_to]
-        self._reusable = head.kept_open
+        self._reusable = head.kept_open and self._all_written
         return Response(head.status, head.fields, Whole(body))
 
     async def read(self) -> bytes:
@@ -164,7 +170,12 @@ class Connection(asyncio.Protocol):
 
     def end_exchange(self, reusable: bool) -> None:
         """Note that the body of an unusual response is read."""
-        self._reusable = reusable
+        self._reusable = reusable and self._all_written
+
+    @property
+    def _all_written(self) -> bool:
+        """Whether the request was sent; a server that answered earlier may not read the rest."""
+        return not self._transport.get_write_buffer_size()
 
     async def _more(self) -> bool:
         """Wait until more has arrived; False: nothing more will.

@@ -22,6 +22,9 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 NEXT_ADDRESS_S: Final = 0.25
 """A host's next address is tried too if the last one has not answered after so many seconds."""
 
+FEWEST_REUSED: Final = 10
+"""Per connection that the server closed while it was idle: with fewer, none is kept any more."""
+
 
 class Transport(httpx.AsyncBaseTransport):
     """Sends requests to one host.
@@ -49,6 +52,7 @@ class Transport(httpx.AsyncBaseTransport):
         self._open: dict[Connection, None] = {}
         self._idle: list[tuple[float, Connection]] = []
         self._cleaning: asyncio.TimerHandle | None = None
+        self._reused = self._hung_up = 0
         proxy = proxy_of(url)
         self._proxied = proxy and Proxied(proxy, self._secure, connections, keep_alive)
 
@@ -82,14 +86,16 @@ class Transport(httpx.AsyncBaseTransport):
         if self._proxied:
             return await self._proxied.exchange(method, url, headers, body)
         await self._free.acquire()
-        connection = None
+        connection = kept = self._kept()
         try:
-            connection = self._kept() or await self._connected()
+            connection = kept or await self._connected()
             content = b"".join([chunk async for chunk in body])
             got = await connection.exchange(method.encode(), url.raw_path, headers, content)
         except BaseException:
+            self._hung_up += kept is not None and kept.ended
             self._release(connection)
             raise
+        self._reused += kept is not None
         if isinstance(got.stream, Whole):
             self._release(connection)
             return got
@@ -102,6 +108,7 @@ class Transport(httpx.AsyncBaseTransport):
             since, connection = self._idle.pop()
             if connection.reusable and since > oldest:
                 return connection
+            self._hung_up += connection.ended and since > oldest
             self._close(connection)
         return None
 
@@ -131,7 +138,7 @@ class Transport(httpx.AsyncBaseTransport):
         self._free.release()
         if connection is None:
             return
-        if not connection.reusable:
+        if not connection.reusable or self._hung_up * FEWEST_REUSED > self._reused:
             self._close(connection)
             return
         loop = asyncio.get_running_loop()

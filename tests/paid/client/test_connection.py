@@ -54,8 +54,13 @@ async def asked_twice(response: bytes, hang_up: bool = False) -> tuple[list[Rece
         (OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
         (OK + b"A: b\r\n folded\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}"),
         (b"HTTP/1.1 204 Nothing\r\n\r\n", 204, b""),
+        (b"HTTP/1.1 200 OK\nContent-Length: 2\n\n{}", 200, b"{}"),
+        (OK + b"Content-Length: 2\n\r\n{}", 200, b"{}"),
     ],
-    ids=["usual", "kept", "short", "chunked", "early hints", "twice", "folded", "no content"],
+    ids=[
+        *("usual", "kept", "short", "chunked", "early hints", "twice", "folded", "no content"),
+        *("bare line feeds", "one bare line feed"),
+    ],
 )  # fmt: skip
 async def test_a_complete_response_leaves_its_connection_open(
     response: bytes, status: int, body: bytes
@@ -85,6 +90,33 @@ async def test_another_connection_follows_a_response_that_ends_it(
     replies, connections = await asked_twice(response, hang_up)
     assert [each.body for each in replies if isinstance(each, Received)] == [b"{}"] * 2
     assert connections == 2
+
+
+async def test_a_connection_whose_request_was_not_read_is_not_used_again() -> None:
+    async def hasty(exchange: Exchange) -> None:
+        await exchange.reader.readuntil(b"\r\n\r\n")
+        await exchange.answer()
+        await asyncio.Event().wait()
+
+    async with serving(hasty) as server, Client(server.base, KEY, connections=1) as client:
+        for text in ("x" * 9_000_000, "one"):
+            assert isinstance(await client.send("cpv", text), Received)
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize(("answered", "lost"), [(1, 1), (20, 2)])
+async def test_connections_are_kept_unless_the_server_often_closes_them(
+    answered: int, lost: int
+) -> None:
+    async def closes(exchange: Exchange) -> None:
+        for _ in range(answered):
+            await exchange.read_request()
+            await exchange.answer()
+        await exchange.reader.read(1)
+
+    async with serving(closes) as server, Client(server.base, KEY, connections=1) as client:
+        replies = [await client.send("cpv", "one") for _ in range(2 * (answered + 1))]
+    assert sum(isinstance(reply, Lost) for reply in replies) == lost
 
 
 @pytest.mark.parametrize(
