@@ -136,7 +136,7 @@ class Pool:
                     self.bought.all_begun()
                     return
                 await self._buy(order)
-        except PipelineError as error:
+        except Exception as error:  # whichever it is, it must not cancel calls that are billed
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:

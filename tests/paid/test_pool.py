@@ -216,6 +216,18 @@ def test_a_lost_answer_is_asked_for_once_more_or_held(job: Job, most: int, sent:
     assert len(server.asked) == 1 + sent
 
 
+def test_an_error_of_one_worker_does_not_lose_the_answers_of_others(job: Job) -> None:
+    def breaks() -> None:
+        if len(server.asked) == 3:
+            raise RuntimeError("a bug")
+
+    server = ModelServer([], before=breaks)
+    with pytest.raises(RuntimeError, match="a bug"):
+        buy(server, job, numbered(9), workers=4)
+    assert len(server.told) == 3
+    assert job.money().confirmed == 3 * PRICE
+
+
 def test_one_worker_asks_in_the_order_of_the_rows(job: Job) -> None:
     server = ModelServer(["503", "refused", "limited", "lost", "internal"])
     wanted = numbered(9)
