@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from pipeline.paid.ledger.calls import Call, LastingState, PassingState, packed
@@ -122,6 +125,8 @@ class Journal:
         self._lesson: Lesson | None = None
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
+        # The event loop's own threads look up host names, which may take minutes in an outage.
+        self._thread = ThreadPoolExecutor(1)
         self._no_room: Exception | None = None
         self._patience = Patience()
         self._unwritten = Unwritten()
@@ -134,6 +139,7 @@ class Journal:
         self.give_up()
         while self._flushing is not None and not self._flushing.done():
             await asyncio.wait([self._flushing])
+        self._thread.shutdown()
         if lost := self._unwritten.error():
             raise lost from error
 
@@ -205,7 +211,8 @@ class Journal:
         while self._waiting:
             group, self._waiting = self._waiting, []
             try:
-                results = await asyncio.to_thread(self._commit, group)
+                commit = partial(copy_context().run, self._commit, group)
+                results = await asyncio.get_running_loop().run_in_executor(self._thread, commit)
             except Exception as error:  # every waiter must learn of it
                 await self._keep(group, error)
             else:
