@@ -12,6 +12,7 @@ from yarl import URL
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client.exchanges import Field, ProxyError, Response
+from pipeline.paid.client.urls import is_this_machine
 
 if TYPE_CHECKING:  # most users have no proxy, and aiohttp takes a fifth of a second to import
     import aiohttp
@@ -103,10 +104,15 @@ def _translated() -> Iterator[None]:
 def proxy_of(url: httpx.URL) -> URL | None:
     """Return the proxy on the way to an address, as the environment names it; None without one.
 
+    What is sent to this machine unencrypted stays on it: a proxy could read the key.
+
     Raises:
         SettingsError: the proxy cannot be used.
     """
-    proxies = {} if proxy_bypass(url.host) else getproxies()
+    local = url.scheme == "http" and is_this_machine(url.host)
+    names = (url.host, url.netloc.decode("ascii"))  # NO_PROXY may name a port
+    direct = local or any(map(proxy_bypass, names))
+    proxies = {} if direct else getproxies()
     named = proxies.get(url.scheme) or proxies.get("all")
     if not named:
         return None

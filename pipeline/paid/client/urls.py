@@ -9,7 +9,15 @@ from typing import NewType
 from pipeline.answers import System
 from pipeline.errors import SettingsError
 
-__all__ = ["BaseUrl", "canonical", "checked_key", "in_the_clear", "key_fingerprint", "match_url"]
+__all__ = [
+    "BaseUrl",
+    "canonical",
+    "checked_key",
+    "in_the_clear",
+    "is_this_machine",
+    "key_fingerprint",
+    "match_url",
+]
 
 BaseUrl = NewType("BaseUrl", str)
 """A base URL as `canonical` writes it: no ``/api`` and no slash at its end."""
@@ -60,10 +68,11 @@ def in_the_clear(base_url: BaseUrl) -> bool:
     import httpx
 
     url = httpx.URL(base_url)
-    return url.scheme == "http" and not _is_this_machine(url.host)
+    return url.scheme == "http" and not is_this_machine(url.host)
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Return whether a host is a name or a loopback address of this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from pipeline.errors import SettingsError
+from pipeline.paid.client.proxy import proxy_of
 from pipeline.paid.client.transport import Transport
 from tests.paid.client.test_client import Exchange, answers, no_proxy_from_outside, serving
 
@@ -51,6 +52,25 @@ async def test_a_proxy_is_named_in_any_of_the_usual_ways(
         monkeypatch.setenv(name, proxy.base.removeprefix("http://"))
         await posted("http://service.example/api")
     assert proxy.requests[0][0] == b"POST http://service.example/api HTTP/1.1"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://named.example:8000/api",
+        "https://[2001:db8::1]:8443/api",
+        "http://localhost:8000",
+        "http://127.0.0.1",
+        "http://[::1]:8000",
+    ],
+)
+def test_a_host_and_port_of_no_proxy_and_this_machine_need_no_proxy(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "named.example:8000,[2001:db8::1]:8443")
+    assert proxy_of(httpx.URL(address)) is None
+    assert proxy_of(httpx.URL("http://named.example:8001/api")) is not None
 
 
 async def test_a_redirect_that_comes_through_a_proxy_is_not_followed(
