@@ -47,7 +47,8 @@ def cause(error: BaseException) -> tuple[str, bool]:
         error = error.__cause__
     if isinstance(error, OSError) and (reason := NOBODY_THERE.get(error.errno or 0)):
         return reason, True
-    text = error.strerror if isinstance(error, OSError) else None
+    # An error for several addresses of one host has no `strerror`.
+    text = error.strerror or str(error) if isinstance(error, OSError) else None
     return (f"{type(error).__name__}: {text}" if text else type(error).__name__), False
 
 
@@ -104,7 +105,8 @@ class Client:
                 return await self._exchange(self._urls[system], body)
         except TimeoutError:
             return body.failed("TIMEOUT", f"no complete answer in {self._timeout:g} s")
-        except (httpx.HTTPError, OSError, ValueError) as error:
+        except (httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
+            # asyncio and uvloop raise a RuntimeError for a socket that they cannot use.
             return body.failed("CONNECTION_ERROR", self._detail(error))
 
     def _detail(self, error: BaseException) -> str:

@@ -186,6 +186,26 @@ async def test_a_host_without_an_address_sent_nothing(monkeypatch: pytest.Monkey
     assert reply == NotSent("CONNECTION_ERROR", found)
 
 
+async def test_addresses_that_fail_for_different_reasons_are_all_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def two(*args: object, **kwargs: object) -> list[tuple[object, ...]]:
+        return [
+            (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", address)
+            for family, address in [
+                (socket.AF_INET, ("127.0.0.1", unused.getsockname()[1])),
+                (socket.AF_INET6, ("fe80::1", 9, 0, 0)),  # no interface: an invalid argument
+            ]
+        ]
+
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(socket, "getaddrinfo", two)
+        reply = await attempt(BaseUrl("http://service.example"))
+    assert isinstance(reply, NotSent)
+    assert reply.detail.startswith("OSError: Multiple exceptions: ")
+
+
 async def test_plain_http_where_tls_belongs_sent_nothing() -> None:
     async with serving(speaks_no_tls) as server:
         reply = await attempt(BaseUrl(server.base.replace("http:", "https:")))
@@ -694,6 +714,15 @@ async def test_a_transport_can_stand_in_for_the_network() -> None:
     reply = await attempt(BaseUrl("http://host"), transport=httpx.MockTransport(handle))
     assert isinstance(reply, Received)
     assert (reply.status, reply.body) == (418, b'{"description": "Seeds"}')
+
+
+async def test_an_error_of_the_event_loop_while_connecting_sent_nothing() -> None:
+    class Unusable(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            raise RuntimeError("File descriptor 13 is used by transport")
+
+    reply = await attempt(BaseUrl("http://host"), transport=Unusable())
+    assert reply == NotSent("CONNECTION_ERROR", "RuntimeError")
 
 
 @pytest.mark.parametrize("script", [drops_after_reading, resets_after_reading, silent])
