@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import Lost, Received
+from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.test_client import KEY, Exchange, attempt, no_proxy_from_outside, serving
 
 __all__ = ["no_proxy_from_outside"]  # a fixture
@@ -23,6 +24,10 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def impatient(base: BaseUrl) -> Client:
+    return Client(base, KEY, connections=1, timeout=5.0)
+
+
 async def asked_twice(response: bytes, hang_up: bool = False) -> tuple[list[Received | Lost], int]:
     """Return what two attempts in a row got from a server, and how many connections they made."""
 
@@ -33,7 +38,7 @@ async def asked_twice(response: bytes, hang_up: bool = False) -> tuple[list[Rece
             if hang_up:
                 return
 
-    async with serving(script) as server, Client(server.base, KEY, connections=1) as client:
+    async with serving(script) as server, impatient(server.base) as client:
         replies = []
         for text in ("one", "two"):
             reply = await client.send("cpv", text)
@@ -98,7 +103,7 @@ async def test_a_connection_whose_request_was_not_read_is_not_used_again() -> No
         await exchange.answer()
         await asyncio.Event().wait()
 
-    async with serving(hasty) as server, Client(server.base, KEY, connections=1) as client:
+    async with serving(hasty) as server, impatient(server.base) as client:
         for text in ("x" * 9_000_000, "one"):
             assert isinstance(await client.send("cpv", text), Received)
         assert server.connections == 2
