@@ -101,11 +101,14 @@ async def test_a_connection_whose_request_was_not_read_is_not_used_again() -> No
     async def hasty(exchange: Exchange) -> None:
         await exchange.reader.readuntil(b"\r\n\r\n")
         await exchange.answer()
-        await asyncio.Event().wait()
+        await asked.wait()
 
+    asked = asyncio.Event()
     async with serving(hasty) as server, impatient(server.base) as client:
         for text in ("x" * 9_000_000, "one"):
             assert isinstance(await client.send("cpv", text), Received)
+        asked.set()
+        await asyncio.sleep(0)  # the server's tasks end
         assert server.connections == 2
 
 
