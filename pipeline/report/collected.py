@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from heapq import heappush, heappushpop
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ BINS = 100
 """Bins of the scale of confidence, each .01 wide."""
 
 SHOWN = 30
-"""Rows to look at that the report lists, the least certain ones."""
+"""Texts to look at that the report lists, the least certain ones."""
 
 TEXT = 300
 """Characters of a text that the report shows."""
@@ -58,21 +59,26 @@ class SystemFigures:
     sure: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(slots=True, order=True)
 class Doubtful:
-    """A row to look at; it sorts by how much it needs that, the least first.
+    """A text to look at; it sorts by how much it needs that, the least first.
 
     Attributes:
         doubt: 1 minus the lowest confidence of its uncertain matches; 1 if one is missing.
-        row: the number of the row, from 1; negative, so that of equals the first row comes last.
-        text: the start of its text.
+        row: the number of its first row, from 1; negative, so that of equals the first row comes
+            last.
+        text: the start of the text.
         answers: the status and the best match of each system.
+        digest: identifies the whole text.
+        rows: how many rows have the text.
     """
 
     doubt: float
     row: int
     text: str = field(compare=False)
     answers: dict[System, tuple[str, Match | None]] = field(compare=False)
+    digest: bytes = field(compare=False)
+    rows: int = field(default=1, compare=False)
 
 
 class Collected:
@@ -87,10 +93,11 @@ class Collected:
         self.rows = 0
         self.systems = {system: SystemFigures() for system in settings.systems}
         self._doubtful: list[Doubtful] = []
+        self._listed: dict[bytes, Doubtful] = {}
 
     @property
     def doubtful(self) -> list[Doubtful]:
-        """The rows that most need a look, in that order."""
+        """The texts that most need a look, in that order."""
         return sorted(self._doubtful, reverse=True)
 
     def add(self, texts: Sequence[str], answers: BatchAnswers) -> None:
@@ -104,13 +111,19 @@ class Collected:
             for system, (name, match) in row.items():
                 _count(self.systems[system], system, name, match)
             if any(name not in SETTLED for name, _ in row.values()):
-                self._keep(Doubtful(_doubt(row), -self.rows, text[:TEXT], row))
+                self._keep(text, row)
 
-    def _keep(self, row: Doubtful) -> None:
+    def _keep(self, text: str, row: dict[System, tuple[str, Match | None]]) -> None:
+        digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        if digest in self._listed:
+            self._listed[digest].rows += 1
+            return
+        new = Doubtful(_doubt(row), -self.rows, text[:TEXT], row, digest)
+        self._listed[digest] = new
         if len(self._doubtful) < SHOWN:
-            heappush(self._doubtful, row)
+            heappush(self._doubtful, new)
         else:
-            heappushpop(self._doubtful, row)
+            del self._listed[heappushpop(self._doubtful, new).digest]
 
 
 def _judged(answer: Answer | None, under: float) -> tuple[str, Match | None]:

@@ -45,8 +45,23 @@ def test_rows_without_a_code_come_first_then_the_least_certain() -> None:
     ]
 
 
-def test_of_many_rows_only_the_least_certain_are_kept_and_long_texts_are_cut() -> None:
-    rows = [("x" * 10_000, matched(0.4 - number / 10_000)) for number in range(3 * SHOWN)]
+def test_of_many_texts_only_the_least_certain_are_kept_and_long_ones_are_cut() -> None:
+    rows = [
+        (f"{number}".ljust(10_000, "x"), matched(0.4 - number / 10_000))
+        for number in range(3 * SHOWN)
+    ]
     found = collected(rows[:SHOWN], rows[SHOWN:])
     assert [-row.row for row in found.doubtful] == [3 * SHOWN - n for n in range(SHOWN)]
     assert {len(row.text) for row in found.doubtful} == {TEXT}
+
+
+def test_a_text_in_several_rows_is_listed_once_with_its_first_row() -> None:
+    others = [(f"other {number}", matched(0.3)) for number in range(SHOWN)]
+    same = "x" * (TEXT + 1)
+    found = collected(
+        [("rare", matched(0.4)), (same, matched(0.1)), *others],
+        [(f"{same}y", matched(0.2)), (same, matched(0.1)), ("rare", matched(0.4))],
+    )
+    assert len(found.doubtful) == SHOWN
+    assert [(-row.row, row.rows) for row in found.doubtful[:3]] == [(2, 2), (33, 1), (3, 1)]
+    assert {len(row.text) for row in found.doubtful[:2]} == {TEXT}

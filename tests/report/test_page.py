@@ -43,19 +43,21 @@ def reported(
     paid: Paid | None = None,
     parked: Parked | None = None,
     compared: Compared | None = None,
+    copies: int = 1,
 ) -> str:
     collected = Collected(Settings(systems=("cpv",), min_confidence=0.5))
-    collected.add(list(answers), {"cpv": list(answers.values())})
+    for _ in range(copies):
+        collected.add(list(answers), {"cpv": list(answers.values())})
     statuses = collected.systems["cpv"].statuses
     summary = Summary(
-        rows=len(answers),
+        rows=collected.rows,
         systems={"cpv": SystemSummary(statuses, Decimal("0.0021"), bands=dict(_bands(answers)))},
         cost_usd=Decimal("0.0021"),
         seconds=1.5,
         output=Path("out.csv"),
         paid=paid,
         parked=parked,
-        to_check=len(answers) - statuses["ok"],
+        to_check=collected.rows - statuses["ok"],
     )
     manifest = {
         "input": {"path": "tenders.csv"},
@@ -94,6 +96,15 @@ def test_it_says_in_words_what_the_codes_are_worth_and_what_the_words_mean() -> 
     assert "In tests, 9 in 10 sure codes were right, 6 in 10 likely" in text
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
     assert "In tests" not in reported(SOME, paid=paid)
+
+
+def test_a_text_in_several_rows_says_in_how_many() -> None:
+    shown = reported({"Gritting": matched(0.1)}, copies=3)
+    assert shown.count("Gritting") == 1
+    assert "in 3 rows" in shown
+    assert "The least certain texts first." in shown
+    lead = "The 30 least certain texts, in 60 of 64 rows."
+    assert lead in reported({text: matched(0.1) for text in SOME}, copies=2)
 
 
 def test_texts_and_titles_from_elsewhere_are_shown_safely_and_cut() -> None:
