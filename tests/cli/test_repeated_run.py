@@ -46,6 +46,16 @@ def test_it_repeats_the_run_with_its_settings(
         assert read_manifest(output)[part] == manifest[part]
 
 
+def test_it_reads_the_table_with_the_same_options() -> None:
+    csv = {"delimiter": "\t", "encoding": "cp1252", "line_end": "crlf", "quote_escape": "backslash"}
+    excel = {"sheet": "Lots", "header_row": 3}
+    manifest = {"files": {"csv": {**csv, "header": False}, "excel": excel}}
+    assert repeated_run(manifest, Path("o.csv")) == (
+        "tender-pipeline run INPUT --delimiter tab --encoding cp1252 --line-end crlf "
+        "--quote-escape backslash --sheet Lots --header-row 3 --no-header --output o.csv"
+    )
+
+
 def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_always() -> None:
     settings = {"systems": ["cpv"], "text_columns": ["description"], "min_confidence": 0.0}
     manifest = {
@@ -65,6 +75,7 @@ def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_
         {},
         {"input": 3, "settings": [], "files": {"input_format": "x"}},
         {"settings": {"systems": 3, "models": ["a"]}, "files": {"output_format": []}},
+        {"files": {"csv": {"quote_escape": "double", "header": True}, "excel": 3}},
     ],
 )
 def test_a_manifest_that_is_missing_or_was_changed_does_no_harm(manifest: dict[str, Any]) -> None:

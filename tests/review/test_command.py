@@ -93,3 +93,18 @@ def test_a_wrong_argument_is_one_clear_error(
     assert command("review", *arguments) == 2
     assert said in capsys.readouterr().err
     assert output.read_bytes() == before
+
+
+def test_a_review_without_decisions_names_no_next_command(
+    command: Command,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.service.server.Server.run", lambda *_: None)
+    monkeypatch.setattr("pipeline.review.candidates.Candidates.load", lambda _: None)
+    enriched(tmp_path, ["road"], systems="psc", min_confidence=1.0)
+    assert command("review", "out.csv", "--no-browser", "--reviewer", "Anna") == 0
+    out = capsys.readouterr().out
+    assert "0 decisions by Anna saved in" in out
+    assert "next" not in out

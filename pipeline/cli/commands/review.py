@@ -188,6 +188,8 @@ def _about(sitting: Review) -> Iterator[str]:
 def _closing(sitting: Review, options: _Options) -> Iterator[str]:
     made = "1 decision" if sitting.made == 1 else f"{sitting.made:,} decisions"
     yield f"{made} by {sitting.reviewer} saved in {sitting.log.path}"
+    if not (sitting.made or sitting.taken_over or sitting.log.before.decisions):
+        return
     again = repeated_run(read_manifest(options.output), options.output)
     yield f"next, to write them into the table: {again} --decisions {quote(str(sitting.log.path))}"
 

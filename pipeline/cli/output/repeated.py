@@ -11,28 +11,50 @@ from typing import Any
 from pipeline.checks import option_name
 from pipeline.classification.manifest import OLD_KEYS
 from pipeline.classification.sink import default_output
-from pipeline.settings import FORMATS, Settings
+from pipeline.settings import FORMATS, CsvOptions, Settings
 
 __all__ = ["repeated_run"]
 
 SINGLE = ("top", "min_confidence", "roll_up", "column_prefix", "limit_rows", "engine", "language")
 """The settings whose options take one value."""
 
+DIALECT = {
+    "delimiter": None,
+    "encoding": None,
+    "line_end": None,
+    "quote_escape": CsvOptions().quote_escape,
+    "sheet": None,
+    "header_row": None,
+}
+"""The options that describe a table file and take one value, each with its default."""
+
 
 def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
     """Return the command of the run that wrote an output, as its manifest describes it.
 
-    Options for reading the table, for buying and for speed are left out.
+    Options for buying and for speed are left out.
 
     Args:
         manifest: the manifest, which anybody may have changed.
         output: the output.
     """
     source = str(_part(manifest, "input").get("path") or "INPUT")
-    words = ["tender-pipeline", "run", source, *_options(manifest)]
+    reading = _reading(_part(manifest, "files"))
+    words = ["tender-pipeline", "run", source, *reading, *_options(manifest)]
     if not _is_default(manifest, source, output):
         words += ["--output", str(output)]
     return join(words)
+
+
+def _reading(files: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options with which the run read its table."""
+    options = {**_part(files, "csv"), **_part(files, "excel")}
+    for name, usual in DIALECT.items():
+        value = options.get(name)
+        if value is not None and value != usual:
+            yield from (option_name(name), "tab" if value == "\t" else str(value))
+    if options.get("header") is False:
+        yield "--no-header"
 
 
 def _options(manifest: Mapping[str, Any]) -> Iterator[str]:
