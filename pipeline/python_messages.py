@@ -101,9 +101,9 @@ def _argument(found: re.Match[str]) -> str:
         text = value if value.isdigit() else f'"{value.strip(chr(39) + chr(34))}"'
         argument = f"{name}=[{text}]" if name in LISTS else f"{name}={text}"
     if name in EXCEL:
-        return f"excel=ExcelOptions({argument if '=' in argument else f'{argument}=...'})"
+        return f"excel=pipeline.ExcelOptions({argument if '=' in argument else f'{argument}=...'})"
     if name not in CSV:
         return argument
     if name == "no_header":
         argument = "header=False"
-    return f"csv=CsvOptions({argument if '=' in argument else f'{argument}=...'})"
+    return f"csv=pipeline.CsvOptions({argument if '=' in argument else f'{argument}=...'})"

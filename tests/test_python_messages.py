@@ -70,8 +70,8 @@ def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
         ),
         (
             "Try --encoding cp1252, or --line-end, or --no-header.",
-            'Try csv=CsvOptions(encoding="cp1252"), or csv=CsvOptions(line_end=...), or '
-            "csv=CsvOptions(header=False).",
+            'Try csv=pipeline.CsvOptions(encoding="cp1252"), or '
+            "csv=pipeline.CsvOptions(line_end=...), or csv=pipeline.CsvOptions(header=False).",
         ),
         ("Write CSV: --output-format csv.", 'Write CSV: output="NAME.csv".'),
         (
