@@ -96,8 +96,8 @@ def test_show_tells_what_was_spent_where_and_when(
     assert bought.service.base_url in out
     today = time.strftime("%Y-%m-%d", time.gmtime())
     (cpv,) = (line for line in out if line.startswith(f"{today}  cpv  "))
-    (total,) = (line for line in out if line.startswith("in all"))
-    attempts, confirmed, unconfirmed, unknown, at_risk = total.split()[2:]
+    (total,) = (line for line in out if line.startswith("total"))
+    attempts, confirmed, unconfirmed, unknown, at_risk = total.split()[1:]
     assert (attempts, unconfirmed, unknown) == ("11", "1", "0")
     assert Decimal(confirmed) == service.charged
     assert Decimal(at_risk) > 0

@@ -30,7 +30,7 @@ MONEY = ("attempts", "USD", "unconfirmed", "no price", "at most USD more")
 
 
 def book_lines(books: Books, since: str) -> Iterator[str]:
-    """Yield tables of each endpoint's spending and prices since a day, and the totals."""
+    """Yield tables of the spending with each service and prices since a day, and the totals."""
     systems = books.totals(lambda spent: (spent.base_url, spent.system))
     changes = list(books.changed_prices())
     for base_url, total in books.totals(lambda spent: spent.base_url).items():
@@ -45,7 +45,7 @@ def book_lines(books: Books, since: str) -> Iterator[str]:
             for (other, system), tally in systems.items()
             if other == base_url
         ]
-        rows.append(["in all", "", *_money(total)])
+        rows.append(["total", "", *_money(total)])
         yield from aligned(["day (UTC)", "system", *MONEY], rows, numbers=5)
         prices = [
             [where.day, where.system, *map(plain, (seen.low, seen.high, seen.last))]
@@ -94,7 +94,7 @@ def job_lines(jobs: Sequence[OpenJob]) -> Iterator[str]:
     """Yield a table of the open jobs and their costs so far."""
     if not jobs:
         return
-    header = ["open job", "opened (UTC)", "last attempt (UTC)", "endpoint", "calls", *MONEY]
+    header = ["open job", "opened (UTC)", "last attempt (UTC)", "service", "calls", *MONEY]
     rows = [
         [
             f"{job.number}",
