@@ -91,6 +91,7 @@ def test_failed_calls_are_bought_again_with_retry_failed(
     line.write("one text", "two text")
     with line.at(app):
         assert line("run") == 3
+        assert "(no rate limit); ledger " in line.err
         assert line("plan", "--json") == 0
         assert line.summary["calls_to_buy"] == 0
         assert line("plan", "--json", "--retry-failed") == 0

@@ -39,5 +39,5 @@ def open_purchase(
 
 def described(service: PaidService, estimate: Estimate) -> str:
     """Return a purchase's cost and duration, its rate limit and its ledger."""
-    limit = "no limit" if service.limit is None else f"at most {service.limit}"
+    limit = "no rate limit" if service.limit is None else f"at most {service.limit}"
     return f"{estimate} ({limit}); ledger {service.ledger}"
