@@ -20,7 +20,15 @@ from pathlib import Path
 import pandas as pd
 
 import pipeline
-from benchmarks.everyday import EVERYDAY, LANGUAGES, SAMPLES, accepted, answered, descriptions
+from benchmarks.everyday import (
+    BLIND,
+    EVERYDAY,
+    LANGUAGES,
+    SAMPLES,
+    accepted,
+    answered,
+    descriptions,
+)
 from pipeline.answers import SYSTEMS, System
 from pipeline.bands import LIKELY
 from pipeline.codes import cpv_titles
@@ -39,7 +47,7 @@ def main() -> None:
         _bands(Path(sys.argv[1]))
     _parallel_titles()
     _divisions()
-    for path in (EVERYDAY, LANGUAGES):
+    for path in (EVERYDAY, LANGUAGES, BLIND):
         _accepted(path)
 
 

@@ -1,6 +1,6 @@
 """Answers the everyday descriptions, and says how many best codes an expert would accept.
 
-    python -m benchmarks.everyday [sample_inputs/languages.csv]
+    python -m benchmarks.everyday [sample_inputs/blind.csv]
 
 Prints the best code of each description in each system: + where it is right, - where it is not.
 """
@@ -15,14 +15,15 @@ from pathlib import Path
 import pipeline
 from pipeline.answers import SYSTEMS, System
 
-__all__ = ["EVERYDAY", "LANGUAGES", "accepted", "answered", "descriptions"]
+__all__ = ["BLIND", "EVERYDAY", "LANGUAGES", "accepted", "answered", "descriptions"]
 
 SAMPLES = Path(__file__).parents[1] / "sample_inputs"
 EVERYDAY, LANGUAGES = SAMPLES / "everyday.csv", SAMPLES / "languages.csv"
+BLIND = SAMPLES / "blind.csv"
 
 
 def descriptions(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a file: description, expert's codes and accepted leading digits."""
+    """Return the rows of a file: description and accepted leading digits."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

@@ -23,6 +23,9 @@ GRAM = 5
 
 MAX_WORDS = 250
 
+UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+"""A group of it with letters only looks like a word, and may be known by chance."""
+
 STOCK_NUMBER = re.compile(r"\d(?<!\d\d)\d{3}-?\d{2}-?\d{3}-?\d{4}(?!\d)")
 """NATO stock numbers. They begin with the supply class, so they say what is bought."""
 
@@ -51,7 +54,7 @@ def shares_known(texts: Sequence[str], knows: Knows) -> npt.NDArray[np.float64]:
 
 def _words(text: str) -> list[str] | None:
     """Return the words that say what is bought; None for a text with a stock number."""
-    wanted = cleaned(text)
+    wanted = UUID.sub(" ", cleaned(text))
     if STOCK_NUMBER.search(wanted):
         return None
     words: list[str] = WORD.findall(wanted)[:MAX_WORDS]

@@ -6,20 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.everyday import EVERYDAY, LANGUAGES, accepted, answered, descriptions
+from benchmarks.everyday import BLIND, EVERYDAY, LANGUAGES, accepted, answered, descriptions
 from pipeline.answers import SYSTEMS
 from pipeline.codes import shipped
 
 FLOORS = {
-    EVERYDAY: {"cpv": 14, "psc": 17, "unspsc": 11, "naics": 14},
-    LANGUAGES: {"cpv": 80, "psc": 83, "unspsc": 76, "naics": 86},
+    EVERYDAY: {"cpv": 19, "psc": 16, "unspsc": 14, "naics": 17},
+    LANGUAGES: {"cpv": 77, "psc": 85, "unspsc": 81, "naics": 81},
+    BLIND: {"cpv": 44, "psc": 35, "unspsc": 32, "naics": 36},
 }
 """First codes that an expert would accept, as measured; a change that loses one has to say so."""
 
-every_file = pytest.mark.parametrize("path", FLOORS, ids=lambda path: path.stem)
 
-
-@every_file
+@pytest.mark.parametrize("path", [EVERYDAY, LANGUAGES], ids=lambda path: path.stem)
 def test_the_expert_s_codes_are_in_the_tables_and_accepted(path: Path) -> None:
     for row in descriptions(path):
         for system in SYSTEMS:
@@ -28,7 +27,7 @@ def test_the_expert_s_codes_are_in_the_tables_and_accepted(path: Path) -> None:
             assert code in shipped(system) or system == "unspsc"
 
 
-@every_file
+@pytest.mark.parametrize("path", FLOORS, ids=lambda path: path.stem)
 def test_as_many_first_codes_are_accepted_as_measured(path: Path) -> None:
     pairs = list(zip(descriptions(path), answered(path), strict=True))
     for system in SYSTEMS:

@@ -99,10 +99,10 @@ def test_suspicious_rows_come_with_references_and_the_most_suspicious_first() ->
     found = pipeline.evaluate(data, system="cpv", suspects=True, reference_columns="notice")
     assert found.suspects is not None
     listed = found.suspects.to_pylist()
-    assert [(each["row"], each["notice"]) for each in listed] == [(3, "n3"), (2, "n2")]
-    assert listed[0]["stated_title"] == "Seeds"
-    assert listed[0]["likelier_code"].startswith("4523")
-    assert listed[0]["words"] == "Strassenbau"
+    assert [(each["row"], each["notice"]) for each in listed] == [(2, "n2"), (3, "n3")]
+    assert listed[1]["stated_title"] == "Seeds"
+    assert listed[1]["likelier_code"].startswith("4523")
+    assert listed[1]["words"] == "Strassenbau"
     assert "suspicious labels: 2 rows" in str(found)
     assert pipeline.evaluate(data, system="cpv").suspects is None
 

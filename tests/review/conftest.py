@@ -30,7 +30,7 @@ TEXTS = [
     "8d7f-55aa 19c3 77b0",
     "",
     "Cut Norway spruce, one at 12 m and six at 4 m, for the town squares in December",
-    "Diesel for snow ploughs",
+    "Fuel for the depot",
 ]
 """Sure; doubtful, twice; without a match; empty; doubtful."""
 

@@ -43,7 +43,7 @@ class Memory:
         enough = lower_bound(near, min(NEAREST, near.shape[1]))
         row, place = np.divmod(np.flatnonzero(near >= enough), near.shape[1])
         pull = np.exp(SHARPNESS * (near[row, place] - 1)) * self.texts[place]
-        pull *= weight / np.bincount(row, pull, len(near))[row]
+        pull *= weight / (np.bincount(row, pull, len(near))[row] + 1e-12)
         shares *= 1 - weight
         np.add.at(shares, (row, self.labels[place]), pull)
 
