@@ -23,7 +23,10 @@ NEXT_ADDRESS_S: Final = 0.25
 """A host's next address is tried too if the last one has not answered after so many seconds."""
 
 FEWEST_REUSED: Final = 10
-"""Per connection that the server closed while it was idle: with fewer, none is kept any more."""
+"""Per connection that the server closed too soon: with fewer, none is kept any more."""
+
+TOO_SOON_S: Final = 1.0
+"""A server that closes a connection after more idle seconds just keeps none for long."""
 
 
 class Transport(httpx.AsyncBaseTransport):
@@ -103,12 +106,12 @@ class Transport(httpx.AsyncBaseTransport):
 
     def _kept(self) -> Connection | None:
         """Return an idle connection that can still be used, if any."""
-        oldest = asyncio.get_running_loop().time() - self._keep_alive
+        now = asyncio.get_running_loop().time()
         while self._idle:
             since, connection = self._idle.pop()
-            if connection.reusable and since > oldest:
+            if connection.reusable and since > now - self._keep_alive:
                 return connection
-            self._hung_up += connection.ended and since > oldest
+            self._hung_up += connection.ended and since > now - TOO_SOON_S
             self._close(connection)
         return None
 

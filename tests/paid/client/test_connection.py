@@ -9,7 +9,14 @@ import pytest
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import Lost, Received
 from pipeline.paid.client.urls import BaseUrl
-from tests.paid.client.test_client import KEY, Exchange, attempt, no_proxy_from_outside, serving
+from tests.paid.client.test_client import (
+    KEY,
+    Exchange,
+    answers,
+    attempt,
+    no_proxy_from_outside,
+    serving,
+)
 
 __all__ = ["no_proxy_from_outside"]  # a fixture
 
@@ -125,6 +132,28 @@ async def test_connections_are_kept_unless_the_server_often_closes_them(
     async with serving(closes) as server, Client(server.base, KEY, connections=1) as client:
         replies = [await client.send("cpv", "one") for _ in range(2 * (answered + 1))]
     assert sum(isinstance(reply, Lost) for reply in replies) == lost
+
+
+@pytest.mark.parametrize(("too_soon", "connections"), [(60.0, 4), (0.0, 2)])
+async def test_a_connection_that_ends_after_some_idle_time_does_not_count(
+    too_soon: float, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.paid.client.transport.TOO_SOON_S", too_soon)
+    first = True
+
+    async def closes_the_first(exchange: Exchange) -> None:
+        nonlocal first
+        await exchange.read_request()
+        await exchange.answer()
+        if not first:
+            await answers(exchange)
+        first = False
+
+    async with serving(closes_the_first) as server, impatient(server.base) as client:
+        for text in ("one", "two", "three", "four"):
+            assert isinstance(await client.send("cpv", text), Received)
+            await asyncio.sleep(0.01)  # the end of the connection arrives
+        assert server.connections == connections
 
 
 @pytest.mark.parametrize(
