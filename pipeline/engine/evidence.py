@@ -23,8 +23,9 @@ GRAM = 5
 
 MAX_WORDS = 250
 
-UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-"""A group of it with letters only looks like a word, and may be known by chance."""
+UUID = re.compile(r"-(?<=\b[0-9a-f]{8}-)[0-9a-f]{4}(?:-[0-9a-f]{4}){2}-[0-9a-f]{12}\b")
+"""A UUID after its first eight digits, as a hyphen is found sooner than digits. A group of it with
+letters only looks like a word, and may be known by chance."""
 
 STOCK_NUMBER = re.compile(r"\d(?<!\d\d)\d{3}-?\d{2}-?\d{3}-?\d{4}(?!\d)")
 """NATO stock numbers. They begin with the supply class, so they say what is bought."""
