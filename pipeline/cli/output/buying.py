@@ -11,7 +11,7 @@ from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.settings import Settings
 
-__all__ = ["described", "open_purchase"]
+__all__ = ["described", "open_purchase", "rate_limit"]
 
 
 def open_purchase(
@@ -39,5 +39,9 @@ def open_purchase(
 
 def described(service: PaidService, estimate: Estimate) -> str:
     """Return a purchase's cost and duration, its rate limit and its ledger."""
-    limit = "no rate limit" if service.limit is None else f"at most {service.limit}"
-    return f"{estimate} ({limit}); ledger {service.ledger}"
+    return f"{estimate} ({rate_limit(service)}); ledger {service.ledger}"
+
+
+def rate_limit(service: PaidService) -> str:
+    """Return a service's rate limit in words."""
+    return "no rate limit" if service.limit is None else f"at most {service.limit}"
