@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from pipeline.settings import CsvOptions, ExcelOptions
     from pipeline.training import TrainedModel, TrainedSystem, train
 
+    __version__: str
+
 __all__ = [
     "SYSTEMS",
     "Classifier",
@@ -85,6 +87,8 @@ if not TYPE_CHECKING:
         """Import a public name on first use."""
         from importlib import import_module
 
+        if name == "__version__":
+            return import_module("pipeline.versions").VERSIONS["tender-pipeline"]
         for home in HOMES if name in __all__ else ():
             if home in HEAVY:
                 from pipeline.platforms import check_platform
@@ -96,4 +100,4 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})
+        return sorted({*globals(), *__all__, "__version__"})

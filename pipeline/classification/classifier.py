@@ -15,7 +15,6 @@ import pyarrow as pa
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.checks import same_argument
 from pipeline.classification.columns import Columns, check_free, new_fields
-from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.write import classified
 from pipeline.codes import added_digest
 from pipeline.engine import embedded
@@ -28,6 +27,7 @@ from pipeline.tables.arrow import appended, with_columns
 from pipeline.tables.arrow_batches import bounded, check_text_types
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
+from pipeline.versions import VERSIONS
 
 __all__ = ["Classifier", "text_batches", "text_places", "with_models"]
 

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pipeline.classification.plan import Plan
-from pipeline.classification.provenance import TOOL, VERSIONS
+from pipeline.classification.provenance import TOOL
 from pipeline.classification.summary import Summary
 from pipeline.files.paths import AnyPath
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
+from pipeline.versions import VERSIONS
 
 __all__ = ["Files", "manifest", "was_done"]
 

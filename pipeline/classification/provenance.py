@@ -1,13 +1,10 @@
-"""The versions that write outputs, and what the manifest beside an output says."""
+"""What the manifest beside an output says of it."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +15,6 @@ from pipeline.tables import sha256_of
 
 __all__ = [
     "TOOL",
-    "VERSIONS",
     "ExistingFile",
     "PathType",
     "check_replaceable",
@@ -30,8 +26,6 @@ __all__ = [
     "read_manifest",
     "written_by_us",
 ]
-
-LIBRARIES = ("tender-pipeline", "numpy", "pandas", "pyarrow", "scipy")
 
 TOOL = "tender-pipeline"
 """The name of the tool in its manifests."""
@@ -131,35 +125,3 @@ def parsed_manifest(text: str | bytes) -> dict[str, Any]:
         return manifest if manifest["tool"] == TOOL else {}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
-
-
-def _version(library: str) -> str:
-    """Return a library's version, or ``unknown`` if it is a source tree without metadata.
-
-    `importlib.metadata` would parse the whole metadata, which takes longer than to classify a
-    small table; it is used for libraries that are not installed in the usual form.
-    """
-    with suppress(KeyError, OSError, StopIteration):
-        metadata = _installed()[library.replace("-", "_")] / "METADATA"
-        with metadata.open(encoding="utf-8") as lines:
-            return next(line[9:].strip() for line in lines if line.startswith("Version: "))
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "unknown"
-
-
-@cache
-def _installed() -> Mapping[str, Path]:
-    """Return where the metadata of installed libraries is, by their names with underscores."""
-    found: dict[str, Path] = {}
-    for place in sys.path:
-        for folder in Path(place).glob("*.dist-info"):
-            found.setdefault(folder.name.partition("-")[0].lower(), folder)
-    return found
-
-
-VERSIONS = {library: _version(library) for library in LIBRARIES}
-"""Read at import, because a library may be replaced while a job runs with the old one."""

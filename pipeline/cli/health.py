@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.answers import System
-from pipeline.classification.provenance import VERSIONS
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
+from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # imported only if they are needed
     import httpx

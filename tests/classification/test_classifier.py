@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.classification.provenance import VERSIONS
 from pipeline.codes.unspsc_file import add
 from pipeline.engine import ranker
 from pipeline.engine.model.folder import SHIPPED
+from pipeline.versions import VERSIONS
 
 ROOT = Path(__file__).parents[2]
 OPTIONS: dict[str, Any] = {"systems": ["psc", "naics"], "top": 3, "roll_up": 0.6, "explain": True}

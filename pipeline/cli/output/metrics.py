@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pipeline.classification.provenance import VERSIONS
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import exit_code_of
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
 from pipeline.money import plain
+from pipeline.versions import VERSIONS
 
 __all__ = [
     "METRICS",

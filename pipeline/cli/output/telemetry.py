@@ -27,9 +27,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import Span, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from pipeline.classification.provenance import VERSIONS
 from pipeline.cli.output.metrics import METRICS, MeasuredJob, MeasuredRun, figures, succeeded
 from pipeline.errors import SettingsError
+from pipeline.versions import VERSIONS
 
 __all__ = ["Telemetry"]
 

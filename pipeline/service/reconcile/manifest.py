@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.classification.provenance import VERSIONS
 from pipeline.service.http.paths import RECONCILE
 from pipeline.service.reconcile.catalogue import Catalogue
 from pipeline.service.spec.terms import SYSTEM_NAMES
+from pipeline.versions import VERSIONS
 
 __all__ = ["service_manifest"]
 

@@ -7,7 +7,6 @@ from typing import Any
 import simplejson
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.classification.provenance import VERSIONS
 from pipeline.service.errors import SCHEME
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.paths import ENDPOINTS
@@ -16,6 +15,7 @@ from pipeline.service.matching.pricing import HIGHEST, LOWEST, MAX_MATCHES
 from pipeline.service.spec.examples import DESCRIPTION, nothing_found, response
 from pipeline.service.spec.schemas import HEALTH, REQUEST, answer_schema, failure_schema
 from pipeline.service.spec.terms import FAILURES, SYSTEM_NAMES, Failure, Form, Terms
+from pipeline.versions import VERSIONS
 
 __all__ = ["described"]
 
