@@ -27,7 +27,7 @@ from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for, stoppable
-from pipeline.python_messages import SHORTENED, in_python, warn_in_python
+from pipeline.python_messages import SHORTENED, check_names, in_python, public, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, EngineName, ExcelOptions, Settings
 
 __all__ = [
@@ -46,6 +46,7 @@ Forecast = Plan
 """The old name of `Plan`."""
 
 
+@public
 def classify(
     data: Data,
     *,
@@ -128,11 +129,7 @@ def classify(
             kept, and the same call continues.
         NoMatchError: too many rows have no match; its ``result`` has the table all the same.
     """
-    arguments = locals()
-    try:
-        return _classify(Interruption(), **arguments)
-    except SHORTENED as error:
-        raise in_python(error) from None
+    return _classify(Interruption(), **locals())
 
 
 async def classify_async(data: Data, **options: Any) -> Result:
@@ -146,6 +143,7 @@ async def classify_async(data: Data, **options: Any) -> Result:
         data: see `classify`.
         options: the keyword arguments of `classify`.
     """
+    check_names(classify, options)
     call = inspect.signature(classify).bind(data, **options)
     call.apply_defaults()
     interruption = Interruption()
@@ -165,6 +163,7 @@ async def classify_async(data: Data, **options: Any) -> Result:
         raise in_python(error) from None
 
 
+@public
 def plan(
     data: Data,
     *,
@@ -199,21 +198,18 @@ def plan(
         InputError: the table cannot be read, or lacks a text column.
         LedgerError: the ledger cannot be used.
     """
-    try:
-        settings = _settings(systems, system, text_columns, text_column, limit_rows=limit_rows)
-        reviewed = decisions_in(decisions, warn_in_python)
-        with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
-            purchase: AbstractContextManager[Purchase | Free] = (
-                nullcontext(Free(Classifier.of(settings, {}).matcher))
-                if service is None
-                else Purchase.to_plan(
-                    _checked(service), settings, source.identity(settings, sink.path), reviewed
-                )
+    settings = _settings(systems, system, text_columns, text_column, limit_rows=limit_rows)
+    reviewed = decisions_in(decisions, warn_in_python)
+    with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
+        purchase: AbstractContextManager[Purchase | Free] = (
+            nullcontext(Free(Classifier.of(settings, {}).matcher))
+            if service is None
+            else Purchase.to_plan(
+                _checked(service), settings, source.identity(settings, sink.path), reviewed
             )
-            with purchase as planned:
-                return job.plan(source, settings, planned, warn_in_python)
-    except SHORTENED as error:
-        raise in_python(error) from None
+        )
+        with purchase as planned:
+            return job.plan(source, settings, planned, warn_in_python)
 
 
 def _classify(

@@ -1,4 +1,4 @@
-"""Rewords errors and warnings for Python users: they name arguments, not command line options.
+"""Words errors and warnings for Python users: they name arguments, not command line options.
 
 The package words its messages for the command line. The public functions pass them through here.
 """
@@ -9,16 +9,29 @@ import inspect
 import os
 import re
 import warnings
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from pipeline.errors import PipelineError
 
-__all__ = ["SHORTENED", "in_python", "python_words", "warn_in_python"]
+__all__ = [
+    "SHORTENED",
+    "check_names",
+    "in_python",
+    "public",
+    "python_words",
+    "warn_in_python",
+]
 
 PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 Error = TypeVar("Error", bound=PipelineError | KeyboardInterrupt)
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 
 SHORTENED = (PipelineError, KeyboardInterrupt)
 """What a public function catches to pass through `in_python`."""
@@ -39,6 +52,30 @@ CSV = ("delimiter", "encoding", "line_end", "quote_escape", "no_header")
 
 EXCEL = ("sheet", "header_row")
 
+BUYING = (
+    *("base_url", "api_key", "ledger", "rate", "workers", "max_cost", "max_cost_per_day"),
+    *("max_cost_per_month", "max_price", "max_duration", "timeout", "burst", "wait"),
+    *("ignore_pause", "retry_failed", "max_age", "on_unconfirmed"),
+)
+
+CLASSES = {
+    "csv": ("CsvOptions", ("header", *CSV)),
+    "excel": ("ExcelOptions", EXCEL),
+    "service": ("PaidService", BUYING),
+    "subject": ("PaidService", BUYING),
+}
+"""The arguments that hold further ones: the class of each, and the names in it."""
+
+SYNONYMS = {
+    "sep": "delimiter",
+    "no_header": "header",
+    "api_key_file": "api_key",
+    "model": "models",
+    "nrows": "limit_rows",
+    "threshold": "min_confidence",
+}
+"""What pandas or the command line calls an argument."""
+
 PHRASES = (
     (r"Run the same command", "Make the same call"),
     (r"run the same command", "make the same call"),
@@ -58,6 +95,44 @@ OPTION = re.compile(
     r"--(?P<option>[a-z]+(?:-[a-z]+)*)"
     r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[A-Z]{3,}(?:\.[a-z]+)?|\d+|learned|new_|cp1252|lf\b))?"
 )
+
+
+def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
+    """Decorate a public function: its errors name arguments, also those that it lacks."""
+
+    @wraps(function)
+    def call(*args: Arguments.args, **named: Arguments.kwargs) -> Returned:
+        check_names(function, named)
+        try:
+            return function(*args, **named)
+        except SHORTENED as error:
+            raise in_python(error) from None
+
+    call.__code__ = call.__code__.replace(co_name=function.__name__)  # what a traceback shows
+    return call
+
+
+def check_names(function: Callable[..., object], names: Iterable[str]) -> None:
+    """Refuse an argument that a function lacks, and say what to write instead.
+
+    Raises:
+        TypeError: as Python raises it, but with a hint.
+    """
+    known = inspect.signature(function).parameters
+    for name in names:
+        if name not in known:
+            lacking = f"{function.__name__}() has no argument {name!r}."
+            raise TypeError(f"{lacking} {_instead(name, function.__name__, known)}")
+
+
+def _instead(name: str, function: str, known: Iterable[str]) -> str:
+    usual = SYNONYMS.get(name, name)
+    for argument, (kind, names) in CLASSES.items():
+        if usual in names and argument in known:
+            return f"Write {argument}=pipeline.{kind}({usual}=...)."
+    if close := [usual] if usual in known else get_close_matches(usual, known, 1):
+        return f"Did you mean {close[0]}?"
+    return f"help(pipeline.{function}) lists its arguments."
 
 
 def in_python(error: Error) -> Error:

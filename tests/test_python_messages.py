@@ -15,7 +15,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import ParkedError
-from pipeline.python_messages import ARGUMENTS, OPTION, in_python, python_words
+from pipeline.python_messages import ARGUMENTS, CLASSES, OPTION, in_python, python_words
 
 PACKAGE = Path(pipeline.__file__).parent
 
@@ -129,3 +129,36 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
     with pytest.raises(KeyboardInterrupt) as caught:
         pipeline.classify(["Road works"], systems="psc", progress=pressed)
     assert [entry.name for entry in caught.traceback][1:] == ["classify"]
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "hint"),
+    [
+        ("classify", "encoding", "Write csv=pipeline.CsvOptions(encoding=...)."),
+        ("plan", "sep", "Write csv=pipeline.CsvOptions(delimiter=...)."),
+        ("train", "sheet", "Write excel=pipeline.ExcelOptions(sheet=...)."),
+        ("plan", "base_url", "Write service=pipeline.PaidService(base_url=...)."),
+        ("evaluate", "api_key_file", "Write subject=pipeline.PaidService(api_key=...)."),
+        ("classify", "nrows", "Did you mean limit_rows?"),
+        ("classify", "min_confidense", "Did you mean min_confidence?"),
+        ("evaluate", "zzz", "help(pipeline.evaluate) lists its arguments."),
+    ],
+)
+def test_an_argument_that_a_function_lacks_is_answered_with_what_to_write(
+    function: str, argument: str, hint: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        getattr(pipeline, function)(None, **{argument: "cp1252"})
+    assert str(caught.value) == f"{function}() has no argument '{argument}'. {hint}"
+
+
+@pytest.mark.anyio
+async def test_classify_async_answers_the_same() -> None:
+    with pytest.raises(TypeError, match=r"Write csv=pipeline\.CsvOptions\(encoding=\.\.\.\)"):
+        await pipeline.classify_async(["Office chairs"], encoding="cp1252")
+
+
+def test_the_arguments_of_the_classes_are_known() -> None:
+    for kind, names in CLASSES.values():
+        missing = {field.name for field in fields(getattr(pipeline, kind))} - {*names}
+        assert not missing

@@ -27,7 +27,7 @@ from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import display_for
-from pipeline.python_messages import SHORTENED, in_python, warn_in_python
+from pipeline.python_messages import public, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, Settings
 from pipeline.tables import Reader
 from pipeline.tables.texts import find_columns
@@ -38,6 +38,7 @@ Named: TypeAlias = str | PathLike[str] | PaidService
 """A candidate: ``engine``, ``lexical``, the folder of a model, or a paid service."""
 
 
+@public
 def evaluate(
     data: Data | None = None,
     *,
@@ -92,44 +93,39 @@ def evaluate(
         LedgerError: the ledger cannot be used, or another run buys with the same key.
         ParkedError: the purchase stopped before its end; the same call continues.
     """
-    try:
-        shown = display_for(progress)
-        check_flag("suspects", suspects)
-        references = reference_columns
-        texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
-        reviewed = decisions_in(decisions, warn_in_python)
-        if bool(reviewed.files) == (data is not None):
-            raise SettingsError(
-                "The labels are missing, or given twice.", "Give data or decisions."
-            )
-        settings = EvaluationSettings(
-            system=same_argument(None, system=system, systems=systems),
-            text_columns=Settings(text_columns=texts).text_columns,
-            code_column=code_column,
-            language_column=language_column,
-            sample=sample,
-            seed=seed,
-            jobs=jobs,
-            source_column=source_column,
-            suspects=suspects,
-            reference_columns=(references,) if isinstance(references, str) else tuple(references),
-        )
-        subjects = _subjects(subject, against, settings.system)
-        if data is None:
-            data = label_table(reviewed, settings.system)
-            settings = replace(settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN)
-        name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
+    shown = display_for(progress)
+    check_flag("suspects", suspects)
+    references = reference_columns
+    texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
+    reviewed = decisions_in(decisions, warn_in_python)
+    if bool(reviewed.files) == (data is not None):
+        raise SettingsError("The labels are missing, or given twice.", "Give data or decisions.")
+    settings = EvaluationSettings(
+        system=same_argument(None, system=system, systems=systems),
+        text_columns=Settings(text_columns=texts).text_columns,
+        code_column=code_column,
+        language_column=language_column,
+        sample=sample,
+        seed=seed,
+        jobs=jobs,
+        source_column=source_column,
+        suspects=suspects,
+        reference_columns=(references,) if isinstance(references, str) else tuple(references),
+    )
+    subjects = _subjects(subject, against, settings.system)
+    if data is None:
+        data = label_table(reviewed, settings.system)
+        settings = replace(settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN)
+    name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
 
-        def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
-            return Purchase(service, asked, identity, shown)
+    def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
+        return Purchase(service, asked, identity, shown)
 
-        with _opened(data, settings, csv) as reader:
-            found = evaluated(reader, name, settings, subjects, open_purchase, shown)
-        if isinstance(found, Stopped):
-            raise _ended(found)
-        return found
-    except SHORTENED as error:
-        raise in_python(error) from None
+    with _opened(data, settings, csv) as reader:
+        found = evaluated(reader, name, settings, subjects, open_purchase, shown)
+    if isinstance(found, Stopped):
+        raise _ended(found)
+    return found
 
 
 def _subjects(subject: Named, against: Named | None, system: System) -> list[Subject]:

@@ -18,7 +18,7 @@ from pipeline.classification.source import Data, open_table
 from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.progress import Progress, display_for
-from pipeline.python_messages import SHORTENED, in_python, warn_in_python
+from pipeline.python_messages import public, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader, find_column
 from pipeline.training.run import (
@@ -34,6 +34,7 @@ from pipeline.training.trained_model import TrainedModel
 __all__ = ["train"]
 
 
+@public
 def train(
     data: Data | None = None,
     *,
@@ -88,25 +89,22 @@ def train(
             are too few rows to learn from.
         OutputError: the folder holds something else, or cannot be written.
     """
-    try:
-        shown = display_for(progress)
-        folder = _path("output", output)
-        system = same_argument(None, system=system, systems=systems)
-        texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
-        check_flag("overwrite", overwrite)
-        reviewed = decisions_in(decisions, warn_in_python)
-        if recipe is not None:
-            check_recipe_alone(data, system, only_history, reviewed)
-            jobs = whole_number("jobs", jobs, 1)
-            check_output(folder, overwrite)
-            return from_recipe(_path("recipe", recipe), folder, shown, jobs, overwrite)
-        system = checked_system(system, data, reviewed)
-        settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
+    shown = display_for(progress)
+    folder = _path("output", output)
+    system = same_argument(None, system=system, systems=systems)
+    texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
+    check_flag("overwrite", overwrite)
+    reviewed = decisions_in(decisions, warn_in_python)
+    if recipe is not None:
+        check_recipe_alone(data, system, only_history, reviewed)
+        jobs = whole_number("jobs", jobs, 1)
         check_output(folder, overwrite)
-        with _opened(data, texts, code_column, csv, excel) as (reader, name):
-            return from_history(reader, name, settings, shown, _unheard, reviewed)
-    except SHORTENED as error:
-        raise in_python(error) from None
+        return from_recipe(_path("recipe", recipe), folder, shown, jobs, overwrite)
+    system = checked_system(system, data, reviewed)
+    settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
+    check_output(folder, overwrite)
+    with _opened(data, texts, code_column, csv, excel) as (reader, name):
+        return from_history(reader, name, settings, shown, _unheard, reviewed)
 
 
 @contextmanager
