@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pipeline.money import ZERO, plain
 from pipeline.paid.allowance import Period
 from pipeline.rate import duration
 
-__all__ = ["Estimate"]
+__all__ = ["Estimate", "Limited"]
 
-WORDS: Mapping[Period, str] = {"day": "today", "month": "this month"}
+Limited: TypeAlias = Period | Literal["job"]
+"""What a cost limit is for."""
+
+WORDS: Mapping[Limited, str] = {
+    "day": "left today (UTC)",
+    "month": "left this month (UTC)",
+    "job": "left for this job",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,8 @@ class Estimate:
         seconds: how long they take at the limit, including the pause.
         held: calls that are not bought again because their answers were lost.
         pause: for how many seconds nothing is sent at first, because the service asked to wait.
-        left: what the limits of the day and the month leave to all jobs with the key, US dollars.
+        left: what the cost limits leave, US dollars: those of the day and the month to all jobs
+            with the key, that of the job to this one.
     """
 
     distinct: int
@@ -39,26 +47,55 @@ class Estimate:
     seconds: float
     held: int = 0
     pause: float = 0.0
-    left: Mapping[Period, Decimal] = field(default_factory=dict)
+    left: Mapping[Limited, Decimal] = field(default_factory=dict)
 
     @property
     def owned(self) -> int:
         """The calls that the ledger answers."""
         return self.distinct - self.to_buy - self.held
 
-    def __str__(self) -> str:
+    @property
+    def calls(self) -> str:
+        """The calls, what they cost and how long they take, in words."""
+        if not self.distinct:
+            return "nothing to buy: 0 USD"
         held = f"{self.held:,} held because their answers were lost, " if self.held else ""
-        calls = f"{self.distinct:,} distinct calls, {self.owned:,} owned, {held}"
-        cost = f"{plain(self.low_usd)} to {plain(self.high_usd)} USD"
-        parts = [f"{calls}{self.to_buy:,} to buy: {cost}"]
+        low, high = plain(self.low_usd), plain(self.high_usd)
+        cost = f"{high} USD" if low == high else f"{low} to {high} USD"
+        known = f"{self.distinct:,} distinct calls, {self.owned:,} owned, {held}"
+        parts = [f"{known}{self.to_buy:,} to buy: {cost}"]
         if self.seconds >= 1:  # a limit that is not reached takes no time
             parts.append(duration(self.seconds))
         if self.pause:
             parts.append(f"including a pause of {duration(self.pause)} that the service asked for")
-        parts += [
-            f"{plain(usd)} USD left {WORDS[period]} (UTC)" for period, usd in self.left.items()
-        ]
         return ", ".join(parts)
+
+    @property
+    def limits(self) -> str:
+        """What the cost limits leave, and whether a run would stop there, in words; or ""."""
+        tightest = min(self.left.values(), default=self.high_usd)
+        parts = [
+            f"{plain(usd)} USD {WORDS[limited]}"
+            + (f", {self._enough_for(usd)}" if usd == tightest < self.high_usd else "")
+            for limited, usd in self.left.items()
+            if limited != "job" or usd < self.high_usd
+        ]
+        return "; ".join(parts)
+
+    def _enough_for(self, usd: Decimal) -> str:
+        """Say how many calls an amount buys. Each is reserved at the highest price."""
+        least = int(usd * self.to_buy // self.high_usd)
+        if not least:
+            return "not enough for one call: the run would stop at once"
+        more = usd * self.to_buy - self.high_usd
+        most = 1 + int(more // self.low_usd) if self.low_usd else self.to_buy
+        if most >= self.to_buy:
+            return f"enough for {least:,} calls, perhaps for all: the run may stop there"
+        calls = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return f"enough for {calls} of these calls: the run would stop there"
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, (self.calls, self.limits)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""

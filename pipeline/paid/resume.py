@@ -6,10 +6,13 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from decimal import Decimal
 
+from pipeline.money import ZERO, total
 from pipeline.paid.allowance import Allowance
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.estimate import Limited
 from pipeline.paid.ledger import Job, Ledger, Lesson, Limits, PastAttempt
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate, duration
@@ -17,6 +20,7 @@ from pipeline.rate import AUTHENTICATED, Rate, duration
 __all__ = [
     "allowances",
     "known_limits",
+    "limits_left",
     "pause_left",
     "resumed_budget",
     "resumed_throttle",
@@ -35,6 +39,16 @@ def allowances(ledger: Ledger, service: PaidService) -> list[Allowance]:
         allowance.charge(spent.confirmed, spent.at_risk)
         found.append(allowance)
     return found
+
+
+def limits_left(ledger: Ledger, job: Job, service: PaidService) -> dict[Limited, Decimal]:
+    """Return what the cost limits leave, US dollars: of the day, the month and the job."""
+    left: dict[Limited, Decimal] = {each.period: each.left for each in allowances(ledger, service)}
+    if service.max_cost is not None:
+        spent = job.money()
+        rest = total([service.max_cost, -spent.confirmed, -spent.at_risk])
+        left["job"] = max(ZERO, rest)
+    return left
 
 
 def resumed_budget(ledger: Ledger, job: Job, service: PaidService) -> Budget:

@@ -38,8 +38,9 @@ def open_purchase(
 
 
 def described(service: PaidService, estimate: Estimate) -> str:
-    """Return a purchase's cost and duration, its rate limit and its ledger."""
-    return f"{estimate} ({rate_limit(service)}); ledger {service.ledger}"
+    """Return a purchase's cost and duration, its limits and its ledger."""
+    calls = f"{estimate.calls} ({rate_limit(service)})"
+    return "; ".join(filter(None, (calls, estimate.limits, f"ledger {service.ledger}")))
 
 
 def rate_limit(service: PaidService) -> str:

@@ -1,0 +1,57 @@
+"""What a plan says of the cost, and of the limits at which a run would stop."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from pipeline.paid.estimate import Estimate, Limited
+
+
+def estimate(to_buy: int = 100, **left: str) -> Estimate:
+    """Return an estimate at the typical prices, 0.00007 to 0.00015 USD for a call."""
+    low, high = to_buy * Decimal("0.00007"), to_buy * Decimal("0.00015")
+    limits: dict[Limited, Decimal] = {key: Decimal(usd) for key, usd in left.items()}  # type: ignore[misc]
+    return Estimate(100, to_buy, low, high, 60.0, left=limits)
+
+
+def test_a_plan_that_buys_nothing_states_one_amount() -> None:
+    assert str(Estimate.free()) == "nothing to buy: 0 USD"
+    assert str(estimate(0)) == "100 distinct calls, 100 owned, 0 to buy: 0 USD, 60 s"
+
+
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ({"day": "0.015"}, "0.015 USD left today (UTC)"),
+        (
+            {"day": "0.0149"},
+            "0.0149 USD left today (UTC), enough for 99 calls, perhaps for all: "
+            "the run may stop there",
+        ),
+        (
+            {"day": "0.003"},
+            "0.003 USD left today (UTC), enough for 20 to 41 of these calls: "
+            "the run would stop there",
+        ),
+        (
+            {"day": "0.0001"},
+            "0.0001 USD left today (UTC), not enough for one call: the run would stop at once",
+        ),
+        (
+            {"day": "0.003", "month": "0.0015", "job": "9"},
+            "0.003 USD left today (UTC); 0.0015 USD left this month (UTC), enough for 10 to 20 of "
+            "these calls: the run would stop there",
+        ),
+        (
+            {"job": "0.0003"},
+            "0.0003 USD left for this job, enough for 2 to 3 of these calls: "
+            "the run would stop there",
+        ),
+        ({"job": "1"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_plan_says_at_which_limit_a_run_would_stop(left: dict[str, str], said: str) -> None:
+    assert estimate(**left).limits == said
