@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -27,7 +27,14 @@ from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for, stoppable
-from pipeline.python_messages import SHORTENED, check_names, in_python, public, warn_in_python
+from pipeline.python_messages import (
+    SHORTENED,
+    all_arguments,
+    in_python,
+    public,
+    python_words,
+    warn_in_python,
+)
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, EngineName, ExcelOptions, Settings
 
 __all__ = [
@@ -143,11 +150,9 @@ async def classify_async(data: Data, **options: Any) -> Result:
         data: see `classify`.
         options: the keyword arguments of `classify`.
     """
-    check_names(classify, options)
-    call = inspect.signature(classify).bind(data, **options)
-    call.apply_defaults()
     interruption = Interruption()
-    work = asyncio.ensure_future(asyncio.to_thread(_classify, interruption, **call.arguments))
+    arguments = all_arguments(classify, data, **options)
+    work = asyncio.ensure_future(asyncio.to_thread(_classify, interruption, **arguments))
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:
@@ -250,6 +255,8 @@ def _classify(
         )
         with purchase as bought:
             summary = job.run(source, sink, settings, bought, reporter)
+    if summary.parked:
+        summary = replace(summary, parked=summary.parked.reworded(python_words))
     _raise_if_parked(summary, partial)
     result = result_of(source, sink, settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from pipeline.errors import PipelineError
 
 __all__ = [
     "SHORTENED",
-    "check_names",
+    "all_arguments",
     "in_python",
     "public",
     "python_words",
@@ -100,24 +100,32 @@ OPTION = re.compile(
 def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
     """Decorate a public function: its errors name arguments, also those that it lacks."""
 
-    @wraps(function)
     def call(*args: Arguments.args, **named: Arguments.kwargs) -> Returned:
-        check_names(function, named)
+        _check_names(function, named)
         try:
             return function(*args, **named)
         except SHORTENED as error:
             raise in_python(error) from None
 
     call.__code__ = call.__code__.replace(co_name=function.__name__)  # what a traceback shows
-    return call
+    return wraps(function)(call)
 
 
-def check_names(function: Callable[..., object], names: Iterable[str]) -> None:
-    """Refuse an argument that a function lacks, and say what to write instead.
+def all_arguments(
+    function: Callable[Arguments, object], *args: Arguments.args, **named: Arguments.kwargs
+) -> dict[str, Any]:
+    """Return the arguments of a call, also those that the caller left out.
 
     Raises:
-        TypeError: as Python raises it, but with a hint.
+        TypeError: as for the call itself.
     """
+    _check_names(function, named)
+    call = inspect.signature(function).bind(*args, **named)
+    call.apply_defaults()
+    return call.arguments
+
+
+def _check_names(function: Callable[..., object], names: Iterable[str]) -> None:
     known = inspect.signature(function).parameters
     for name in names:
         if name not in known:

@@ -20,7 +20,7 @@ from pipeline.decisions import decided
 from pipeline.errors import InputChangedError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
-from pipeline.paid.result import Parked
+from pipeline.paid.result import IN_MEMORY, Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
 from pipeline.tables import Batch
@@ -173,7 +173,7 @@ def _buy(
 def _named(path: AnyPath | None) -> str:
     """Return where a table is, for the list of open jobs."""
     if path is None:
-        return "in memory"
+        return IN_MEMORY
     return "standard input" if str(path) == "-" else str(resolved(path))
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # imported only if they are needed
     import httpx
 
     from pipeline.cli.output.metrics import Destination
+    from pipeline.paid.ledger.open_jobs import OpenJob
     from pipeline.paid.service import PaidService
 
 __all__ = [
@@ -179,7 +180,7 @@ def _ledger(path: Path) -> Finding:
         return Finding("ledger", "ok", f"{path} does not exist; the first paid run creates it")
     with Snapshot(path) as snapshot:
         check_usable(snapshot)
-        jobs, size = len(open_jobs(snapshot)), snapshot.size
+        jobs, size = open_jobs(snapshot), snapshot.size
         (latest,) = snapshot.one("SELECT max(sent_at) FROM attempts")
     if latest and latest > time.time() + CLOCK_OFF_S:
         when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
@@ -187,8 +188,19 @@ def _ledger(path: Path) -> Finding:
         return Finding("ledger", "warning", found, "Check this machine's clock.")
     more = "" if os.access(path, os.W_OK) else " and is read-only"
     verdict: Verdict = "error" if more else "ok"
-    found = f"{path}, {size / 2**20:.1f} MB, open jobs: {jobs}{more}"
+    found = f"{path}, {size / 2**20:.1f} MB, {_counted(jobs)}{more}"
     return Finding("ledger", verdict, found, "Make it writable." if more else "")
+
+
+def _counted(jobs: Sequence[OpenJob]) -> str:
+    """Say how many jobs are open. Python may never continue one of a table in memory."""
+    if not jobs:
+        return "no open jobs"
+    from pipeline.cli.output.ledger import is_in_memory
+
+    in_memory = sum(map(is_in_memory, jobs))
+    apart = f", {in_memory} of them of a table in memory" if in_memory else ""
+    return f"open jobs: {len(jobs)}{apart} (tender-pipeline ledger jobs lists them)"
 
 
 def _locks(service: PaidService) -> Finding:

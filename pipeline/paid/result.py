@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
 from pipeline.money import ZERO, plain, total
 
-__all__ = ["Paid", "Parked"]
+__all__ = ["IN_MEMORY", "Paid", "Parked"]
+
+IN_MEMORY = "in memory"
+"""What a job notes in the ledger as the place of a table that is in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +90,7 @@ class Parked:
     def __str__(self) -> str:
         head = "" if self.message.startswith("Stopped") else "stopped (resumable): "
         return f"{head}{self.message}\n{self.hint}"
+
+    def reworded(self, words: Callable[[str], str]) -> Parked:
+        """Return it in other words, such as those of `pipeline.python_messages`."""
+        return Parked(self.exit_code, words(self.message), words(self.hint))

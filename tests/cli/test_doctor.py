@@ -18,7 +18,8 @@ from pipeline.cli.commands.doctor import doctor
 from pipeline.cli.output.metrics_file import MetricsFile
 from pipeline.errors import SettingsError
 from pipeline.paid.client.urls import canonical, key_fingerprint
-from pipeline.paid.ledger import locks
+from pipeline.paid.ledger import Ledger, locks
+from pipeline.paid.result import IN_MEMORY
 
 KEY = "tp_0123456789abcdef"
 
@@ -90,6 +91,17 @@ def test_without_a_service_all_is_checked_and_nothing_is_asked(
     assert "the first paid run creates it" in found["ledger"]["found"]
     assert not (tmp_path / "none.db").exists()
     assert not service.requests
+
+
+def test_open_jobs_are_counted_those_in_memory_apart(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = Ledger(path, "https://service.example")
+    assert "no open jobs" in health.check_ledger(path).found
+    ledger.open_job("file").describe("/in.csv", "/out.csv", 2)
+    ledger.open_job("frame").describe(IN_MEMORY, IN_MEMORY, 2)
+    ledger.close()
+    said = "open jobs: 2, 1 of them of a table in memory (tender-pipeline ledger jobs lists them)"
+    assert said in health.check_ledger(path).found
 
 
 def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: Service) -> None:

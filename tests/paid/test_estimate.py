@@ -9,7 +9,7 @@ import pytest
 from pipeline.paid.estimate import Estimate, Limited
 
 
-def estimate(to_buy: int = 100, **left: str) -> Estimate:
+def estimate(to_buy: int, /, **left: str) -> Estimate:
     """Return an estimate at the typical prices, 0.00007 to 0.00015 USD for a call."""
     low, high = to_buy * Decimal("0.00007"), to_buy * Decimal("0.00015")
     limits: dict[Limited, Decimal] = {key: Decimal(usd) for key, usd in left.items()}  # type: ignore[misc]
@@ -54,4 +54,4 @@ def test_a_plan_that_buys_nothing_states_one_amount() -> None:
     ],
 )
 def test_a_plan_says_at_which_limit_a_run_would_stop(left: dict[str, str], said: str) -> None:
-    assert estimate(**left).limits == said
+    assert estimate(100, **left).limits == said

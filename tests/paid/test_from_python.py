@@ -162,6 +162,7 @@ def test_the_table_so_far_has_pending_rows_and_says_why(tmp_path: Path, service:
         result = pipeline.classify(many(20), systems="cpv", service=terms, partial=True)
     assert result.summary.parked is not None
     assert result.summary.parked.exit_code == 5
+    assert "Raise max_cost" in str(result.summary) and "--" not in str(result.summary)
     statuses = Counter(result.to_pandas()["cpv_status"])
     assert statuses == {"ok": len(service.asked), "pending": 20 - len(service.asked)}
     assert result.summary.failed == 0

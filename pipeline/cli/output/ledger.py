@@ -10,6 +10,7 @@ from pipeline.money import plain
 from pipeline.paid.ledger.attempts import Attempt
 from pipeline.paid.ledger.open_jobs import OpenJob
 from pipeline.paid.ledger.totals import Books, PriceRange, Spent, Tally
+from pipeline.paid.result import IN_MEMORY
 from pipeline.text_table import aligned
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "attempt_lines",
     "book_figures",
     "book_lines",
+    "is_in_memory",
     "job_figures",
     "job_lines",
     "megabytes",
@@ -139,13 +141,19 @@ def open_job_lines(job: OpenJob) -> Iterator[str]:
     yield f"  state    {_waits_for(job)}"
 
 
+def is_in_memory(job: OpenJob) -> bool:
+    """Tell whether Python classified a table that is in no file, such as a data frame."""
+    return job.note is not None and job.note.source == IN_MEMORY
+
+
 def _waits_for(job: OpenJob) -> str:
     if job.running:
         return "a run is working on it"
+    same = "call" if is_in_memory(job) else "command"
+    state = "its last run was killed or failed."
     if job.note and job.note.stopped:
-        when = _time(job.note.stopped_at)
-        return f"stopped {when} UTC: {job.note.stopped} The same command continues."
-    return "its last run was killed or failed. The same command continues."
+        state = f"stopped {_time(job.note.stopped_at)} UTC: {job.note.stopped}"
+    return f"{state} The same {same} continues."
 
 
 def open_job_figures(job: OpenJob) -> dict[str, Any]:
