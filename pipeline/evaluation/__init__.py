@@ -7,7 +7,7 @@ from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.measuring import headline
 from pipeline.evaluation.page import page, page_file
 from pipeline.evaluation.run import Stopped, evaluated
-from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.settings import EvaluationSettings, check_given
 from pipeline.evaluation.suspects import check_suspects, write_suspects
 from pipeline.evaluation.text import left_out_lines
 
@@ -19,6 +19,7 @@ __all__ = [
     "Paid",
     "Stopped",
     "Subject",
+    "check_given",
     "check_suspects",
     "evaluate",
     "evaluated",

@@ -22,7 +22,7 @@ from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
 from pipeline.evaluation.dataset import SOURCE, check_columns
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
-from pipeline.evaluation.settings import EvaluationSettings
+from pipeline.evaluation.settings import EvaluationSettings, check_given
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
@@ -98,10 +98,10 @@ def evaluate(
     references = reference_columns
     texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
     reviewed = decisions_in(decisions, warn_in_python)
-    if bool(reviewed.files) == (data is not None):
-        raise SettingsError("The labels are missing, or given twice.", "Give data or decisions.")
+    system = same_argument(None, system=system, systems=systems)
+    check_given(data, reviewed.files, system)
     settings = EvaluationSettings(
-        system=same_argument(None, system=system, systems=systems),
+        system=system,
         text_columns=Settings(text_columns=texts).text_columns,
         code_column=code_column,
         language_column=language_column,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.answers import System
+from pipeline.answers import SYSTEMS, System
 from pipeline.checks import option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, Settings, parse_system
 
-__all__ = ["OWN_COLUMNS", "EvaluationSettings"]
+__all__ = ["OWN_COLUMNS", "EvaluationSettings", "check_given"]
 
 OWN_COLUMNS = (
     "row",
@@ -101,3 +101,31 @@ def _check_column(name: str, value: Any) -> None:
     if not isinstance(value, str) or not value:
         hint = f"{name} must name a column ({option_name(name)} NAME)."
         raise SettingsError(f"{name} is {value!r}.", hint)
+
+
+def check_given(table: object, decisions: object, system: object) -> None:
+    """Refuse an evaluation without labels or a system, or with labels of two kinds.
+
+    Args:
+        table: the labelled table; None if there is none.
+        decisions: the files of decisions; empty if there are none.
+        system: the system; None if the caller names none.
+
+    Raises:
+        SettingsError: something is missing; the error names all of it.
+    """
+    labels = "a table with labels, or --decisions FILE"
+    if table is not None and decisions:
+        raise SettingsError("There are labels in a table and in decisions.", f"Give {labels}.")
+    missing = {}
+    if table is None and not decisions:
+        missing["The labels"] = labels
+    if system is None:
+        missing["the system"] = f"--system: {', '.join(SYSTEMS)}"
+    if missing:
+        names = " and ".join(missing)
+        verb = "is" if names == "the system" else "are"
+        raise SettingsError(
+            f"{names[0].upper()}{names[1:]} {verb} missing.",
+            f"Give {'; and '.join(missing.values())}.",
+        )

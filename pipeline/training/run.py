@@ -114,15 +114,15 @@ def checked_system(system: System | None, history: object, decisions: Decisions)
     Raises:
         SettingsError: there is neither a history nor a file of decisions, or no system.
     """
+    systems = f"--system: {', '.join(SYSTEMS)}"
     if history is None and not decisions.files:
+        more = "" if system else f"; and, with the first two, {systems}"
         raise SettingsError(
             "There is nothing to learn from.",
-            "Give a history, --decisions FILE, or --recipe FILE.",
+            f"Give a history, --decisions FILE, or --recipe FILE{more}.",
         )
     if system is None:
-        raise SettingsError(
-            "The system of the codes is not given.", f"Give --system: {', '.join(SYSTEMS)}."
-        )
+        raise SettingsError("The system of the codes is not given.", f"Give {systems}.")
     return system
 
 

@@ -43,6 +43,14 @@ def test_the_engine_is_evaluated_where_no_other_is_named(
     assert "skipped, malformed code: 1 row: road (1)" in said
 
 
+def test_without_labels_and_system_both_are_asked_for_at_once(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("evaluate") == 2
+    asked = "Give a table with labels, or --decisions FILE; and --system: cpv, psc, unspsc, naics."
+    assert f"The labels and the system are missing.\n{asked}" in capsys.readouterr().err
+
+
 def test_titles_alone_are_evaluated_and_right_as_far_as_the_truth_goes_is_told(
     command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

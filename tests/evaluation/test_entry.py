@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -67,6 +68,27 @@ def test_wrong_arguments_are_refused_with_a_hint(arguments: dict[str, object], s
     with pytest.raises(pipeline.PipelineError) as refused:
         pipeline.evaluate(frame(), **{"system": "cpv", **arguments})  # type: ignore[arg-type]
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "hint"),
+    [
+        (
+            {"data": None, "system": None},
+            "The labels and the system are missing.",
+            'Give a table with labels, or decisions="FILE"; and system: cpv, psc, unspsc, naics.',
+        ),
+        ({"data": None}, "The labels are missing.", 'Give a table with labels, or decisions="F'),
+        ({"system": None}, "The system is missing.", "Give system: cpv, psc, unspsc, naics."),
+    ],
+)
+def test_all_that_is_missing_is_named_at_once(
+    arguments: dict[str, Any], said: str, hint: str
+) -> None:
+    with pytest.raises(pipeline.SettingsError) as refused:
+        pipeline.evaluate(**{"data": frame(), "system": "cpv", **arguments})
+    assert refused.value.message == said
+    assert refused.value.hint.startswith(hint)
 
 
 def test_a_text_column_that_is_not_there_is_told_with_all_that_are() -> None:

@@ -114,6 +114,11 @@ def test_rows_that_are_skipped_are_named_and_nothing_is_printed(made: Made) -> N
             pipeline.SettingsError,
             'nothing to learn from. Give a history, decisions="FILE", or recipe="FILE"',
         ),
+        (
+            {"data": None, "system": None},
+            pipeline.SettingsError,
+            'recipe="FILE"; and, with the first two, system: cpv, psc, unspsc, naics.',
+        ),
         ({"recipe": "r.toml"}, pipeline.SettingsError, "Both a history and a recipe"),
         ({"recipe": "r.toml", "data": None}, pipeline.SettingsError, "Leave system, only_hi"),
         ({"decisions": 7}, pipeline.SettingsError, "a list of paths"),

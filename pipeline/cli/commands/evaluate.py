@@ -36,6 +36,7 @@ from pipeline.evaluation import (
     Paid,
     Stopped,
     Subject,
+    check_given,
     check_suspects,
     evaluated,
     is_address,
@@ -86,7 +87,7 @@ class _Options(PaidOptions, DialectOptions):
     short_help="Measure how good the codes are, on a labelled table.",
 )
 @click.argument("labelled", required=False, type=click.Path(path_type=Path))
-@click.option("--system", required=True, type=click.Choice(SYSTEMS), help="Whose codes they are.")
+@click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are (required).")
 @labelled_columns
 @label_decisions
 @click.option("--language-column", help="A column with the language, for figures by language.")
@@ -160,7 +161,8 @@ def evaluate(**values: Any) -> int:
     """
     log_to_stderr()
     options = _Options(**values)
-    source = _source(options)
+    check_given(options.labelled, options.decisions, options.system)
+    source = options.labelled or options.decisions[0]
     settings = EvaluationSettings(
         system=options.system,
         text_columns=(TEXT_COLUMN,) if options.decisions else options.text_columns,
@@ -208,24 +210,6 @@ def _evaluated(
 
     reader = _reader(path, settings, options)
     return evaluated(reader, str(path), settings, subjects, open_paid, progress_display(), log_rows)
-
-
-def _source(options: _Options) -> Path:
-    """Return the file that has the labels, the first of several.
-
-    Raises:
-        SettingsError: there is none, or there are labels of two kinds.
-    """
-    match options:
-        case _Options(labelled=Path() as path, decisions=()):
-            return path
-        case _Options(labelled=None, decisions=(first, *_)):
-            return first
-        case _:
-            raise SettingsError(
-                "Give the labels in a table or as decisions.",
-                "Use tender-pipeline evaluate LABELLED --system cpv, or --decisions FILE.",
-            )
 
 
 def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Reader:
