@@ -22,10 +22,16 @@ class BackOffs:
         self._stopping = stopping
         self._ends: list[float] = []
 
-    async def wait(self, tries: int) -> None:
-        """Wait after a number of failed tries, with jitter; return early if the run is stopping."""
+    async def wait(self, tries: int, asked: float | None = None) -> None:
+        """Wait after a number of failed tries, with jitter; return early if the run is stopping.
+
+        Args:
+            tries: how many have failed.
+            asked: the least seconds to wait, if the service says.
+        """
         longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (tries - 1))
-        pause = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+        jittered = longest * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
+        pause = max(jittered, asked or 0.0)
         end = asyncio.get_running_loop().time() + pause
         self._ends.append(end)
         try:

@@ -165,7 +165,7 @@ class Pool:
                     if refused > 1:  # the service may not have said how long to wait
                         await self.back_offs.wait(refused - 1)
                 case "again" if (again := again + 1) < TRIES:
-                    await self.back_offs.wait(again)
+                    await self.back_offs.wait(again, judgement.wait)
                 case "lost" if (lost := lost + 1) < order.losses:
                     await self.back_offs.wait(lost)
                 case "credentials" | "money":
@@ -291,8 +291,8 @@ class Pool:
             self.park(parking.not_understood(judgement))
         elif judgement.next == "limited" and not self._wait:
             self.park(parking.LIMIT_USED_UP)
-        elif self._throttle.pause_left > self._longest_pause:
-            self.park(parking.asked_to_wait(self._throttle.pause_left))
+        elif (pause := max(self._throttle.pause_left, judgement.wait or 0.0)) > self._longest_pause:
+            self.park(parking.asked_to_wait(pause))
         elif bought.failures >= FAILURES_IN_A_ROW:
             self.park(parking.service_down(bought.failures, bought.detail))
 

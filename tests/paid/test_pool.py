@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -90,8 +91,8 @@ def _reply(what: str, price: Decimal) -> Reply:
             return NotSent("CONNECTION_ERROR", "refused")
         case "gateway":
             return Received(502, {}, b"<html>")
-        case "503":
-            return Received(503, {}, b"<html>")
+        case "503" | "503 for 90" | "503 for 9999":
+            return Received(503, {"retry-after": what[len("503 for ") :]}, b"<html>")
         case "limited":
             return Received(429, {}, b"")
         case "wait 0" | "wait 5" | "wait 9999":
@@ -135,6 +136,7 @@ def buy(
     max_cost: Decimal | None = None,
     max_price: Decimal = MAX_PRICE,
     highest: Decimal | None = None,
+    longest_pause: float = math.inf,
 ) -> Pool:
     async def main() -> Pool:
         pool = Pool(
@@ -145,6 +147,7 @@ def buy(
             to_buy=len(wanted),
             wait=wait,
             max_price=max_price,
+            longest_pause=longest_pause,
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
@@ -348,6 +351,22 @@ def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
     server.script.clear()
     buy(server, job, [failing, last])
     assert server.told == [first.call, failing.call, last.call]
+
+
+def test_a_service_that_is_down_is_asked_again_when_it_says(job: Job) -> None:
+    server = ModelServer(["503 for 90"])
+    assert buy(server, job, numbered(1)).parked is None
+    assert len(server.told) == 1
+    assert 90 < server.ended_after < 100
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_service_that_is_down_for_hours_parks_the_run(job: Job, workers: int) -> None:
+    server = ModelServer(["detailed", *["503 for 9999"] * workers])
+    pool = buy(server, job, numbered(9), workers=workers, longest_pause=3600.0)
+    assert pool.parked and pool.parked.exit_code == 7
+    assert "asked this account to wait until" in pool.parked.message
+    assert server.ended_after < 100
 
 
 @pytest.mark.parametrize("understood", [0, 1])

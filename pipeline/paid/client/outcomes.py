@@ -94,9 +94,13 @@ class RateLimited:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """The service could not answer and billed nothing; the call may be sent again."""
+    """The service could not answer and billed nothing; the call may be sent again.
+
+    ``wait``: after how many seconds, if the service says.
+    """
 
     error: str
+    wait: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

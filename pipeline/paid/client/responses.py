@@ -125,11 +125,11 @@ def _failure(
         case "RATE_LIMIT_EXCEEDED":
             return RateLimited(_wait(headers, now))
         case "INTERNAL_ERROR":
-            return Passing(error)
+            return Passing(error, _wait(headers, now))
     if status == 403:
         return Unauthorized(message)
     if status >= 500 and status not in (502, 504):
-        return Passing(error)
+        return Passing(error, _wait(headers, now))
     return _by_status(status, headers, message, now) or _priced(
         read_price(content), Refused(error, message, None)
     )
@@ -146,7 +146,7 @@ def _by_status(
         case 429:
             return RateLimited(_wait(headers, now))
         case 408 | 425 | 503:
-            return Passing(f"HTTP_{status}")
+            return Passing(f"HTTP_{status}", _wait(headers, now))
     return Unconfirmed(f"HTTP_{status}") if 500 <= status <= 599 else None
 
 
