@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 
@@ -111,7 +112,7 @@ def proxy_of(url: httpx.URL) -> URL | None:
     """
     local = url.scheme == "http" and is_this_machine(url.host)
     names = (url.host, url.netloc.decode("ascii"))  # NO_PROXY may name a port
-    direct = local or any(map(proxy_bypass, names))
+    direct = local or any(map(proxy_bypass, names)) or _matches_no_proxy(url.host)
     proxies = {} if direct else getproxies()
     named = proxies.get(url.scheme) or proxies.get("all")
     if not named:
@@ -125,3 +126,20 @@ def proxy_of(url: httpx.URL) -> URL | None:
         f"Set {url.scheme.upper()}_PROXY to an address such as http://proxy.example:3128, or name "
         "the host in NO_PROXY.",
     )
+
+
+def _matches_no_proxy(host: str) -> bool:
+    """Tell whether NO_PROXY has a pattern for a host in a form that urllib does not know.
+
+    These are ``*.example.com``, ``*`` in a list, and networks of addresses such as ``10.0.0.0/8``.
+    """
+    patterns = [pattern.strip() for pattern in getproxies().get("no", "").split(",")]
+    suffixes = tuple(pattern[1:].lower() for pattern in patterns if pattern.startswith("*."))
+    networks = (pattern for pattern in patterns if "/" in pattern)
+    return "*" in patterns or host.endswith(suffixes) or any(_is_in(host, net) for net in networks)
+
+
+def _is_in(host: str, network: str) -> bool:
+    with suppress(ValueError):  # one of them is a name
+        return ip_address(host) in ip_network(network, strict=False)
+    return False

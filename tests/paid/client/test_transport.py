@@ -73,6 +73,27 @@ def test_a_host_and_port_of_no_proxy_and_this_machine_need_no_proxy(
     assert proxy_of(httpx.URL("http://named.example:8001/api")) is not None
 
 
+@pytest.mark.parametrize(
+    ("pattern", "address", "direct"),
+    [
+        ("other, *.Example.com", "https://api.example.com", True),
+        ("*.example.com", "https://example.org", False),
+        ("*.example.com", "https://badexample.com", False),
+        ("other, *", "https://example.com", True),
+        ("10.0.0.0/8", "http://10.1.2.3:8000", True),
+        ("10.0.0.1/8", "http://11.1.2.3", False),
+        ("2001:db8::/32", "https://[2001:db8::1]", True),
+        ("10.0.0.0/8,example.com/8", "https://api.example.com", False),
+    ],
+)
+def test_patterns_and_networks_in_no_proxy_count(
+    monkeypatch: pytest.MonkeyPatch, pattern: str, address: str, direct: bool
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", pattern)
+    assert (proxy_of(httpx.URL(address)) is None) == direct
+
+
 async def test_a_redirect_that_comes_through_a_proxy_is_not_followed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
