@@ -30,7 +30,8 @@ __all__ = [
     "stoppable",
 ]
 
-Unit: TypeAlias = Literal["rows", "calls", "responses"]
+Unit: TypeAlias = Literal["rows", "calls", "responses", "reads"]
+"""What a display counts; ``reads`` are of a training, which reads each row several times."""
 
 Advance: TypeAlias = Callable[[int], None]
 """Adds to the count of what is done."""
@@ -48,7 +49,7 @@ MOMENT = 1.0
 SECONDS_BETWEEN_UPDATES = 0.2
 """Of a bar in a notebook; each is a message to the browser."""
 
-SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "calls": 30.0}
+SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "reads": 10.0, "calls": 30.0}
 
 FIELDS = "fields"
 """The name in `extra` of what a log line says in figures, for logs that programs read."""
@@ -67,7 +68,7 @@ class Display(Protocol):
     """A display of this package; it is a `Progress` too."""
 
     def __call__(self, total: int, unit: Unit = "rows") -> AbstractContextManager[Count]:
-        """Open the display for a number of rows, calls or responses."""
+        """Open the display for a number of rows, calls, responses or reads."""
         ...
 
 

@@ -25,7 +25,7 @@ from pipeline.engine.training import (
 from pipeline.engine.training.train import train
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
-from pipeline.progress import Progress
+from pipeline.progress import Display
 from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
 from pipeline.training.figures import about_model, by_level, by_source
@@ -130,7 +130,7 @@ def from_history(
     reader: Reader | None,
     name: str | None,
     settings: TrainingSettings,
-    shown: Progress,
+    shown: Display,
     warn: Warn,
     decisions: Decisions = NO_DECISIONS,
 ) -> TrainedModel:
@@ -164,7 +164,7 @@ def from_history(
 
 
 def from_recipe(
-    recipe: Path, output: Path, shown: Progress, jobs: int = 1, overwrite: bool = False
+    recipe: Path, output: Path, shown: Display, jobs: int = 1, overwrite: bool = False
 ) -> TrainedModel:
     """Train several systems together, as a recipe describes, and save the models.
 
@@ -223,10 +223,10 @@ def _check_enough(dataset: Dataset, name: str, only_decisions: bool) -> None:
         )
 
 
-def _trained(tasks: Sequence[Task], recipe: Recipe, jobs: int, shown: Progress) -> list[Trained]:
+def _trained(tasks: Sequence[Task], recipe: Recipe, jobs: int, shown: Display) -> list[Trained]:
     rows = sum(len(each.taught) + len(each.held_back) for each in tasks)
     phrases = sum(len(each.phrases) for each in tasks)
     named = f"{rows:,} rows" + (f" and {phrases:,} titles and phrases" if phrases else "")
     log.info("learning from %s, each read several times", named)
-    with shown(work(tasks, recipe)) as advance:
+    with shown(work(tasks, recipe), "reads") as advance:
         return train(tasks, recipe, advance, jobs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -16,6 +16,8 @@ import pytest
 
 import pipeline
 from pipeline.cli.commands.train import train as command
+from pipeline.progress import Count
+from pipeline.training import entry
 from tests.engine.model.training_data import history
 
 
@@ -102,6 +104,23 @@ def test_rows_that_are_skipped_are_named_and_nothing_is_printed(made: Made) -> N
     assert str(made.model).startswith(f"{skipped[0]}\n")
     assert "\ncpv: learned 40 rows with 3 codes" in repr(made.model)
     assert made.printed == ""
+
+
+def test_the_progress_counts_reads_because_each_row_is_read_several_times(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown: list[tuple[int, str]] = []
+
+    def display(total: int, unit: str = "rows") -> AbstractContextManager[Count]:
+        shown.append((total, unit))
+        raise InterruptedError
+
+    monkeypatch.setattr(entry, "display_for", lambda _: display)
+    with pytest.raises(InterruptedError):
+        pipeline.train(frame(40), output=tmp_path / "model", **ONLY)
+    ((total, unit),) = shown
+    assert total > 40
+    assert unit == "reads"
 
 
 @pytest.mark.parametrize(
