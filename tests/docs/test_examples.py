@@ -134,6 +134,12 @@ def test_a_second_start_on_a_day_keeps_the_files_of_the_first(tmp_path: Path) ->
     assert nights.alert.splitlines() == ["tenders: exit code 4", "a summary", "a line of the log"]
 
 
+@pytest.mark.parametrize("name", ["nightly.sh", "tenders-nightly.service", "tenders_nightly.py"])
+def test_each_start_has_a_report_with_its_time_in_the_name(name: str) -> None:
+    text = (EXAMPLES / name).read_text("utf-8").replace("%%", "%")
+    assert re.search(r"(%F|%Y-%m-%d)-%H%M%S", text)
+
+
 def test_a_folder_that_cannot_be_used_ends_the_script_and_alerts(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "nowhere", tmp_path / "file"):

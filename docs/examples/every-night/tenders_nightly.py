@@ -34,7 +34,7 @@ def tenders_nightly() -> None:
 
     @task
     def classify() -> None:
-        report = f"reports/{datetime.now(UTC):%Y-%m-%d}.html"
+        report = f"reports/{datetime.now(UTC):%Y-%m-%d-%H%M%S}.html"
         command = [PROGRAM, "run", "tenders.csv", "--config", "tender-pipeline.toml"]
         command += ["--output", "codes.csv", "--report", report]
         with subprocess.Popen(command, cwd=FOLDER) as process:
