@@ -24,12 +24,14 @@ if TYPE_CHECKING:  # imported only if they are needed
     import httpx
 
     from pipeline.cli.output.metrics import Destination
+    from pipeline.cli.run_options import RunOptions
     from pipeline.paid.ledger.open_jobs import OpenJob
     from pipeline.paid.service import PaidService
 
 __all__ = [
     "Finding",
     "check_engine",
+    "check_files",
     "check_installation",
     "check_ledger",
     "check_metrics",
@@ -113,6 +115,16 @@ def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Fin
     else:
         if places:
             yield Finding("metrics", "ok", f"go to {places}")
+
+
+def check_files(options: RunOptions) -> Iterator[Finding]:
+    """Check the decisions, and where the output and the report go, if the options name them."""
+    if options.decisions:
+        yield _checked("decisions", lambda: _decisions(options.decisions))
+    if isinstance(output := options.output, Path) and not options.to_standard_output:
+        yield _checked("output", lambda: _output(output, options))
+    if (report := options.report) is not None:
+        yield _checked("report", lambda: _report(report, options.overwrite))
 
 
 def check_service(service: PaidService) -> Iterator[Finding]:
@@ -201,6 +213,31 @@ def _counted(jobs: Sequence[OpenJob]) -> str:
     in_memory = sum(map(is_in_memory, jobs))
     apart = f", {in_memory} of them of a table in memory" if in_memory else ""
     return f"open jobs: {len(jobs)}{apart} (tender-pipeline ledger jobs lists them)"
+
+
+def _decisions(files: Sequence[str]) -> Finding:
+    from pipeline.decisions import decisions_in
+
+    decisions_in(files, lambda _: None)
+    return Finding("decisions", "ok", ", ".join(files))
+
+
+def _output(output: Path, options: RunOptions) -> Finding:
+    from pipeline.classification.sink import FileSink
+    from pipeline.tables import output_format_of
+
+    if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
+        return _folder("output", output)
+    found = output_format_of(output, options.output_format)
+    FileSink(output, found, options.overwrite, sample=options.limit_rows is not None).check()
+    return Finding("output", "ok", f"{output} can be written")
+
+
+def _report(report: Path, overwrite: bool) -> Finding:
+    from pipeline.report import page_file
+
+    page_file(report).check(overwrite)
+    return Finding("report", "ok", f"{report} can be written")
 
 
 def _locks(service: PaidService) -> Finding:

@@ -26,6 +26,7 @@ def _doctor(**values: Any) -> int:
     from pipeline.cli.health import (
         Finding,
         check_engine,
+        check_files,
         check_installation,
         check_ledger,
         check_metrics,
@@ -39,6 +40,7 @@ def _doctor(**values: Any) -> int:
         yield from check_installation()
         yield from check_engine(parse_systems(options.systems), options.models)
         yield check_ledger(options.ledger or ledger_place(None))
+        yield from check_files(options)
         yield from check_metrics(lambda: list(destinations(options)))
         if service := options.service():
             yield from check_service(service)
@@ -65,8 +67,9 @@ doctor = click.Command(
     short_help="Check what a run needs on this machine, and say what to do.",
     help="""Check what a run with these options needs on this machine, and say what to do.
 
-    It checks the installation, the folders, the models, the ledger, where the metrics go and, with
-    --base-url, the key, the locks, the connection and the clock. It sends the service one GET
-    request without the key, which buys nothing. The exit code is 2 if a run would fail.
+    It checks the installation, the folders, the models, the ledger, the decisions, where the
+    output, the report and the metrics go and, with --base-url, the key, the locks, the connection
+    and the clock. It sends the service one GET request without the key, which buys nothing. The
+    exit code is 2 if a run would fail.
     """,
 )
