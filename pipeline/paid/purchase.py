@@ -122,8 +122,10 @@ class Purchase:
     def __enter__(self) -> Purchase:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._opened.close()
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        with self._opened:
+            if error:
+                self.delete_job()  # a table that cannot be read leaves no open job
 
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
@@ -211,8 +213,8 @@ class Purchase:
         self._job.close()
 
     def delete_job(self) -> None:
-        """Delete a job that was only planned from the ledger."""
-        with suppress(ValueError):  # it has bought something, so it stays
+        """Delete a job from the ledger, unless it has sent something."""
+        with suppress(ValueError, LedgerError):
             self._job.delete()
 
     async def _bought(

@@ -22,9 +22,11 @@ from pipeline.classification import job
 from pipeline.classification.sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.engine import Engine
-from pipeline.errors import InputChangedError, LedgerError
+from pipeline.errors import InputChangedError, InputError, LedgerError
 from pipeline.paid import pool
 from pipeline.paid.budget import TYPICAL_HIGH
+from pipeline.paid.ledger.open_jobs import open_jobs
+from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import Purchase
 from pipeline.rate import DEMO, Rate
 from pipeline.service import METADATA, create_app, engine_matchers
@@ -233,6 +235,21 @@ def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path
     assert summary.paid is not None
     assert summary.paid.attempts == pool.FAILURES_IN_A_ROW
     assert summary.paid.unconfirmed == summary.paid.at_risk_usd == 0
+
+
+def test_a_table_that_cannot_be_read_leaves_no_open_job_unless_it_bought_something(
+    tmp_path: Path, service: Service
+) -> None:
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0003"))
+        for bought in (False, True):
+            the.source.write_text("id,description\n0,road works\n1,bridge,works\n")
+            with pytest.raises(InputError, match="line 3: 3 fields"):
+                the.run()
+            with Snapshot(the.service.ledger) as snapshot:
+                assert len(open_jobs(snapshot)) == bought
+            the.write(["road works", "bridge works", "school meals"])
+            assert the.run().parked
 
 
 def test_the_demo_limit_parks_and_the_next_run_remembers_it(
