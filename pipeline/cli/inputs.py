@@ -211,7 +211,8 @@ def _output(file: AnyPath, base: AnyPath, folder: AnyPath, output_format: Format
     output = folder / file.relative_to(base)
     if tables := _tables_in(file):
         _, suffix, compression = split_suffixes(PurePosixPath(tables[0]))
-        output = output.with_name(f"{file.stem}{suffix}{compression}")
+        stem, _, _ = split_suffixes(PurePosixPath(file.stem))  # a.csv.zip is called a
+        output = output.with_name(f"{stem}{suffix}{compression}")
     if output_format is None or has_table_suffix(output, output_format):
         return output
     return output.with_name(f"{split_suffixes(output)[0]}.{output_format}")

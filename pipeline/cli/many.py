@@ -17,7 +17,7 @@ from pipeline.cli.output.metrics import Finished, MeasuredJob
 from pipeline.cli.output.run import COMPLETE, report, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
-from pipeline.errors import SettingsError
+from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
@@ -140,6 +140,12 @@ def _check_consent(options: RunOptions, terms: Terms) -> None:
         )
 
 
+def _failure(path: AnyPath, error: PipelineError) -> str:
+    """Return a line about a file that failed; most messages begin with its path."""
+    named = error.message.startswith(str(path))
+    return error.message if named else f"{path}: {error.message}"
+
+
 def _report(
     found: Sequence[Outcome],
     files: int,
@@ -154,7 +160,7 @@ def _report(
     figures = {**counts, "summary": whole and whole.to_dict(), "files": each}
     words = [f"{count:,} {WORDS[name]}" for name, count in counts.items() if count]
     lines = [words_of(whole, settings)] if whole else []
-    lines += [f"{o.file.path}: {o.error.message}" for o in found if o.error]
+    lines += [_failure(outcome.file.path, outcome.error) for outcome in found if outcome.error]
     lines.append(f"{files:,} file{'' if files == 1 else 's'}: {', '.join(words)}")
     text = json.dumps(figures) if options.as_json else "\n".join(lines)
     as_json, quiet = options.as_json, options.quiet

@@ -79,7 +79,7 @@ def test_an_archive_in_a_folder_counts_as_its_table(
     command: Command, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     members = {
-        "a.zip": ("in.csv.gz", gzip.compress(b"description\nPens\n")),
+        "a.csv.zip": ("in.csv.gz", gzip.compress(b"description\nPens\n")),
         "b.zip": ("in.jsonl", b'{"description": "Pens"}\n'),
         "maps.zip": ("roads.shp", b"no table"),
     }
@@ -234,3 +234,12 @@ def test_a_plan_adds_up(command: Command, data: Path, capsys: pytest.CaptureFixt
     ]
     assert command("plan", "data", "--systems", "psc") == 0
     assert capsys.readouterr().out.splitlines()[0] == "3 files, 3 rows, 0 without text"
+
+
+def test_a_file_that_failed_is_named_once(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "broken.csv").write_text("description\nPens,Paper\n")
+    assert command("run", "data", "--systems", "psc", "--output", "out") == 2
+    said = capsys.readouterr().out
+    assert "\ndata/broken.csv, line 2: 2 fields where " in said
