@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
@@ -101,7 +101,8 @@ def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retur
     """Decorate a public function: its errors name arguments, also those that it lacks."""
 
     def call(*args: Arguments.args, **named: Arguments.kwargs) -> Returned:
-        _check_names(function, named)
+        if wrong := _wrong_arguments(function, args, named):
+            raise TypeError(wrong)
         try:
             return function(*args, **named)
         except SHORTENED as error:
@@ -119,18 +120,27 @@ def all_arguments(
     Raises:
         TypeError: as for the call itself.
     """
-    _check_names(function, named)
+    if wrong := _wrong_arguments(function, args, named):
+        raise TypeError(wrong)
     call = inspect.signature(function).bind(*args, **named)
     call.apply_defaults()
     return call.arguments
 
 
-def _check_names(function: Callable[..., object], names: Iterable[str]) -> None:
-    known = inspect.signature(function).parameters
+def _wrong_arguments(
+    function: Callable[..., object], args: Sequence[object], names: Iterable[str]
+) -> str:
+    """Return what is wrong with the arguments, and what to write instead; "" if nothing is."""
+    known, called = inspect.signature(function).parameters, function.__name__
     for name in names:
         if name not in known:
-            lacking = f"{function.__name__}() has no argument {name!r}."
-            raise TypeError(f"{lacking} {_instead(name, function.__name__, known)}")
+            return f"{called}() has no argument {name!r}. {_instead(name, called, known)}"
+    if len(args) > 1:
+        return (
+            f"{called}() takes one argument without a name, the table. Name the others, such as "
+            "text_columns=..."
+        )
+    return ""
 
 
 def _instead(name: str, function: str, known: Iterable[str]) -> str:

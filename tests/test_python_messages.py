@@ -152,6 +152,13 @@ def test_an_argument_that_a_function_lacks_is_answered_with_what_to_write(
     assert str(caught.value) == f"{function}() has no argument '{argument}'. {hint}"
 
 
+def test_only_the_table_has_no_name() -> None:
+    for name in ("classify", "plan", "evaluate", "train"):
+        with pytest.raises(TypeError, match="Name the others, such as text_columns=") as caught:
+            getattr(pipeline, name)(["Office chairs"], "title")
+        assert len(caught.traceback) == 2
+
+
 @pytest.mark.anyio
 async def test_classify_async_answers_the_same() -> None:
     with pytest.raises(TypeError, match=r"Write csv=pipeline\.CsvOptions\(encoding=\.\.\.\)"):
