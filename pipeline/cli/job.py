@@ -209,7 +209,7 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
         reporter = replace(reporter, observe=page.observe, record=page.record)
     with _purchase(this) as bought:
         summary = job.run(this.source, this.sink, terms.settings, bought, reporter)
-    if not summary.rows and summary.parked is None:
+    if not summary.rows and summary.parked is None and this.options.limit_rows != 0:
         log.warning("%s has no rows, so the output has none.", this.options.input_paths[0])
     if page and page.write(summary):
         log.info("report: %s", this.options.report)

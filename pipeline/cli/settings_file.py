@@ -1,8 +1,12 @@
-"""Reads a settings file; one that nobody named may not decide about secrets or other folders."""
+"""Reads a settings file, and finds misspelt variables.
+
+A file that nobody named may not decide about secrets or other folders.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
@@ -15,10 +19,14 @@ from pipeline.cli.options import JobsType, Names
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
+from pipeline.settings import KEY_VARIABLE
 
-__all__ = ["DEFAULT_FILE", "confirm_found_file", "settings_file"]
+__all__ = ["DEFAULT_FILE", "confirm_found_file", "settings_file", "unknown_variables"]
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
+
+PREFIX, OF_THE_SERVICE = "TENDER_PIPELINE_", "TENDER_PIPELINE_SERVE_"
+"""How the names of this tool's variables begin, and those of ``serve``."""
 
 SHOWN = 60
 """Characters of a wrong value that a message repeats."""
@@ -151,6 +159,29 @@ def confirm_found_file(context: click.Context) -> None:
                 f"If that is right, name the file (--config {path}), or use {claim.option} or the "
                 f"variable TENDER_PIPELINE_{variable}.",
             )
+
+
+def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
+    """Yield a sentence about each variable of this tool that sets nothing: it may be misspelt.
+
+    Args:
+        params: the options of a run.
+    """
+    known = {KEY_VARIABLE, f"{PREFIX}DEBUG"}
+    for each in params:
+        known.update([each.envvar] if isinstance(each.envvar, str) else each.envvar or ())
+    ours = (name for name in sorted(os.environ) if name.startswith(PREFIX))
+    for name in ours:
+        if name not in known and not name.startswith(OF_THE_SERVICE):
+            yield f"The variable {name} sets nothing.{_meant(name, known)}"
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    short = [each.removeprefix(PREFIX) for each in known]
+    close = get_close_matches(name.removeprefix(PREFIX), short, 1)
+    return f" Did you mean {PREFIX}{close[0]}?" if close else ""
 
 
 def _is_inside(output: AnyPath) -> bool:

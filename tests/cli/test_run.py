@@ -62,6 +62,27 @@ def test_a_table_without_rows_is_warned_of(
     table.write_text("ref,description\n")
     assert command("run", table, "--systems", "psc") == 0
     assert f"{table} has no rows, so the output has none." in caplog.text
+    caplog.clear()
+    table.write_text("ref,description\n7,Pens\n")
+    assert command("run", table, "--systems", "psc", "--limit-rows", 0) == 0
+    assert "has no rows" not in caplog.text
+
+
+def test_a_variable_that_sets_nothing_is_warned_of(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_MAX_COSTS", "1")
+    monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "8000")
+    monkeypatch.setenv("TENDER_PIPELINE_DEBUG", "0")
+    monkeypatch.setenv("TENDER_PIPELINE_BACK_OFF", "")
+    assert command("plan", table) == 0
+    said = capsys.readouterr().err + caplog.text
+    assert "MAX_COSTS sets nothing. Did you mean TENDER_PIPELINE_MAX_COST?" in said
+    assert said.count("sets nothing") == 1
 
 
 def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, table: Path) -> None:

@@ -13,7 +13,7 @@ from pipeline.cli.commands.run import destinations, run
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
-from pipeline.cli.settings_file import confirm_found_file
+from pipeline.cli.settings_file import confirm_found_file, unknown_variables
 from pipeline.errors import SettingsError
 from pipeline.settings import parse_systems
 
@@ -38,6 +38,8 @@ def _doctor(**values: Any) -> int:
 
     def findings() -> Iterator[Finding]:
         yield from check_installation()
+        for unknown in unknown_variables(run.params):
+            yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
         yield from check_engine(parse_systems(options.systems), options.models)
         yield check_ledger(options.ledger or ledger_place(None))
         yield from check_files(options)

@@ -12,7 +12,7 @@ from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import singular_or_plural
 from pipeline.cli.run_options import RunOptions, run_options
-from pipeline.cli.settings_file import confirm_found_file
+from pipeline.cli.settings_file import confirm_found_file, unknown_variables
 from pipeline.cli.signals import leaving_at_once
 from pipeline.errors import SettingsError
 
@@ -171,10 +171,12 @@ def _started(values: Mapping[str, Any]) -> RunOptions:
 
     That comes first: no file, not even the metrics, is written where such a file says.
     """
-    from pipeline.cli.output.console import log_to_stderr
+    from pipeline.cli.output.console import log_to_stderr, warn
 
     options = RunOptions(**values)
     log_to_stderr(options.quiet, options.log_format == "json")
+    for unknown in unknown_variables(run.params):
+        warn(unknown)
     confirm_found_file(click.get_current_context())
     return options
 
