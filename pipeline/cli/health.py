@@ -16,8 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.answers import System
+from pipeline.classification.sink import FileSink
+from pipeline.cli.output.ledger import is_in_memory
+from pipeline.decisions import decisions_in
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
+from pipeline.report import page_file
+from pipeline.tables import output_format_of
 from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # imported only if they are needed
@@ -205,27 +210,18 @@ def _ledger(path: Path) -> Finding:
 
 
 def _counted(jobs: Sequence[OpenJob]) -> str:
-    """Say how many jobs are open. Python may never continue one of a table in memory."""
-    if not jobs:
-        return "no open jobs"
-    from pipeline.cli.output.ledger import is_in_memory
-
-    in_memory = sum(map(is_in_memory, jobs))
+    in_memory = sum(map(is_in_memory, jobs))  # Python may never continue these
     apart = f", {in_memory} of them of a table in memory" if in_memory else ""
-    return f"open jobs: {len(jobs)}{apart} (tender-pipeline ledger jobs lists them)"
+    listed = " (tender-pipeline ledger jobs lists them)" if jobs else ""
+    return f"open jobs: {len(jobs)}{apart}{listed}"
 
 
 def _decisions(files: Sequence[str]) -> Finding:
-    from pipeline.decisions import decisions_in
-
     decisions_in(files, lambda _: None)
     return Finding("decisions", "ok", ", ".join(files))
 
 
 def _output(output: Path, options: RunOptions) -> Finding:
-    from pipeline.classification.sink import FileSink
-    from pipeline.tables import output_format_of
-
     if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
         return _folder("output", output)
     found = output_format_of(output, options.output_format)
@@ -234,8 +230,6 @@ def _output(output: Path, options: RunOptions) -> Finding:
 
 
 def _report(report: Path, overwrite: bool) -> Finding:
-    from pipeline.report import page_file
-
     page_file(report).check(overwrite)
     return Finding("report", "ok", f"{report} can be written")
 

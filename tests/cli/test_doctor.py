@@ -97,7 +97,7 @@ def test_without_a_service_all_is_checked_and_nothing_is_asked(
 def test_open_jobs_are_counted_those_in_memory_apart(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     ledger = Ledger(path, "https://service.example")
-    assert "no open jobs" in health.check_ledger(path).found
+    assert health.check_ledger(path).found.endswith("open jobs: 0")
     ledger.open_job("file").describe("/in.csv", "/out.csv", 2)
     ledger.open_job("frame").describe(IN_MEMORY, IN_MEMORY, 2)
     ledger.close()
