@@ -241,7 +241,7 @@ def test_a_table_that_cannot_be_read_leaves_no_open_job_unless_it_bought_somethi
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0003"))
+        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0002"))
         for bought in (False, True):
             the.source.write_text("id,description\n0,road works\n1,bridge,works\n")
             with pytest.raises(InputError, match="line 3: 3 fields"):
