@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.products import softmax
+from pipeline.engine.model.products import FEW, products, softmax
 from pipeline.engine.training.network import Settings, TrainingSet, fit, prior
 
 WORDS = 60
@@ -27,6 +27,14 @@ def test_what_was_learned_from_thinned_texts_is_not_too_sure_of_whole_ones() -> 
     scores = asked @ network.features @ head.directions.T
     louder = scores / (1 - settings.dropout) ** settings.softness
     assert _likelihood(scores + head.prior, truths) > _likelihood(louder + head.prior, truths)
+
+
+def test_a_product_does_not_depend_on_how_many_there_are() -> None:
+    random = np.random.default_rng(1)
+    vectors, rows = (random.standard_normal((n, 256)).astype(np.float32) for n in (64, 1012))
+    every = products(vectors, rows)
+    for count in (1, 2, 3, FEW, FEW + 1):
+        assert np.array_equal(products(vectors[:count], rows), every[:count])
 
 
 def _texts(
