@@ -60,10 +60,11 @@ def made_specific(shares: Floats, some: Sequence[Field]) -> Floats:
         shares: texts x codes.
         some: the fields among the codes.
     """
-    for own, below in some:
-        rows = np.flatnonzero(shares[:, own] >= LEAST)
-        if not len(rows):
-            continue  # as for most fields of a text
+    # All fields are looked at together: for most, no text has a share worth passing on.
+    likely = shares[:, [own for own, _ in some]] >= LEAST
+    for place in np.flatnonzero(likely.any(axis=0)).tolist():
+        own, below = some[place]
+        rows = np.flatnonzero(likely[:, place])
         parts = shares[np.ix_(rows, below)]
         best, general = parts.max(axis=1), shares[rows, own]
         lower = (best < general) & (best >= EVIDENCE * general)
