@@ -228,6 +228,34 @@ def test_requests_sent_without_waiting_are_answered_in_order(accounts: Accounts)
     assert received.count(b"HTTP/1.1 404 ") == 1
 
 
+def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() -> None:
+    begun, arrived = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    class Noticing(BoundedHttp):
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if b"/second" in data:
+                arrived.set()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        order.append(scope["path"])
+        begun.set()
+        while not arrived.is_set():
+            await asyncio.sleep(0.001)
+        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
+        order.append("answered")
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    with serving(slow, protocol=Noticing) as place, connected(place) as connection:
+        connection.sendall(b"GET /first HTTP/1.1\r\nHost: service\r\n\r\n")
+        assert begun.wait(30)
+        connection.sendall(b"GET /second HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
+        received = rest(connection)
+    assert received.count(b"HTTP/1.1 200 ") == 2
+    assert order == ["/first", "answered", "/second", "answered"]
+
+
 def test_a_request_under_way_at_the_end_is_told_that_no_other_will_be_answered() -> None:
     begun, ending = threading.Event(), threading.Event()
 

@@ -11,14 +11,17 @@ import sys
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
 from typing import Any
+from urllib.parse import unquote
 
 import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.json_logging import FIELDS
+from pipeline.service.http.whole_requests import WholeRequest, WholeRequests
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
 
@@ -49,6 +52,9 @@ class BoundedHttp(H11Protocol):
         self._most = self.limit_concurrency
         self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
+        self._whole = WholeRequests()
+        self._answering: RequestResponseCycle | None = None  # a whole request
+        self._later = b""  # what arrived meanwhile
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start a connection."""
@@ -66,13 +72,28 @@ class BoundedHttp(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read."""
-        super().data_received(data)
-        self._watch()
+        if self._answering is not None:
+            self._later += data
+            self.flow.pause_reading()
+            return
+        request = self._whole.read(data) if self._is_idle() else None
+        if request is not None:
+            self._in_time()
+            self._unset_keepalive_if_required()
+            self._answer(request)
+        else:
+            super().data_received(data)
+            self._watch()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, of which some may have arrived."""
         super().on_response_complete()
-        self._watch()
+        if self._answering is None:
+            self._watch()
+            return
+        self._answering, later, self._later = None, self._later, b""
+        if later and not self.transport.is_closing():
+            self.data_received(later)
 
     def shutdown(self) -> None:
         """Let a request under way finish, and announce that the connection then closes.
@@ -89,6 +110,53 @@ class BoundedHttp(H11Protocol):
             self._refuse(431, f"The head is too large. Send {MAX_HEAD:,} bytes at most.")
         else:
             self._refuse(400, "This is not HTTP. Send an HTTP/1.1 request.")
+
+    def _answer(self, request: WholeRequest) -> None:
+        """Pass a request to the application."""
+        raw_path, _, query = request.target.partition(b"?")
+        path = raw_path.decode("ascii")
+        scope: Any = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": request.method,
+            "root_path": self.root_path,
+            "path": self.root_path + (unquote(path) if "%" in path else path),
+            "raw_path": self.root_path.encode("ascii") + raw_path,
+            "query_string": query,
+            "headers": request.headers,
+            "state": self.app_state.copy(),
+        }
+        self.headers = request.headers
+        cycle = RequestResponseCycle(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=request.keep_alive,
+            on_response=self.on_response_complete,
+        )
+        cycle.body += request.body
+        cycle.more_body = False
+        cycle.message_event.set()
+        self._answering = cycle
+        self.cycle = cycle  # type: ignore[assignment]  # it has all that uvicorn uses here
+        task = self.loop.create_task(cycle.run_asgi(self.app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    def _is_idle(self) -> bool:
+        """Return whether h11 waits for the beginning of a request."""
+        states = self.conn.our_state, self.conn.their_state
+        return states == (h11.IDLE, h11.IDLE) and not self.conn.trailing_data[0]
 
     def _watch(self) -> None:
         """Limit the time for the rest of a request, if there is one."""
