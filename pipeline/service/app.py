@@ -15,6 +15,7 @@ from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
 from pipeline.service.http.access_log import AccessLog
 from pipeline.service.http.bodies import Metadata, description_in, success
+from pipeline.service.http.direct_routes import DirectRoutes
 from pipeline.service.http.exception_handlers import answer_failures
 from pipeline.service.http.health import health
 from pipeline.service.http.paths import ENDPOINTS, EncodedSlashes
@@ -54,12 +55,13 @@ def create_app(
     """
     calls = Calls(matchers, accounts, key_rate, demo_rate)
     terms = Terms(metadata, key_rate, demo_rate)
+    endpoints = [
+        Route(path, _endpoint(calls, system, metadata), methods=["POST"])
+        for path, system in ENDPOINTS.items()
+    ]
     app = Starlette(
         routes=[
-            *(
-                Route(path, _endpoint(calls, system, metadata), methods=["POST"])
-                for path, system in ENDPOINTS.items()
-            ),
+            *endpoints,
             Route("/health", health(accounts)),
             Route("/openapi.json", _openapi(terms)),
             *reconcile_routes(calls, terms),
@@ -67,6 +69,7 @@ def create_app(
         ]
     )
     app.router.redirect_slashes = False
+    app.add_middleware(DirectRoutes, routes=endpoints)
     app.add_middleware(AnyOrigin)
     app.add_middleware(AccessLog, failed=answer_failures(app, error_page))
     app.add_middleware(SecurityHeaders)

@@ -16,7 +16,7 @@ from pipeline.service.http.bodies import failure
 from pipeline.service.http.paths import ENDPOINTS
 from pipeline.service.http.requests import JSON
 
-__all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html"]
+__all__ = ["FAILED", "Answering", "ErrorPage", "answer_failures", "prefers_html", "refused"]
 
 ErrorPage: TypeAlias = Callable[[Request, int], Response]
 """Returns the error page for an HTTP status."""
@@ -83,9 +83,14 @@ def prefers_html(accept: str) -> bool:
     return html > wanted.get(JSON, wanted.get("application/*", anything))
 
 
+def refused(error: RefusedError) -> Response:
+    """Return the response to a request that is refused."""
+    return envelope(error.status, error.error, error.message, error.headers)
+
+
 async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - its shape
     assert isinstance(error, RefusedError)  # noqa: S101 - what it is registered for
-    return envelope(error.status, error.error, error.message, error.headers)
+    return refused(error)
 
 
 def _is_for_people(request: Request) -> bool:
