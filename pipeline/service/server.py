@@ -62,7 +62,7 @@ class Server(uvicorn.Server):
     ) -> None:
         config = uvicorn.Config(
             app,
-            loop="asyncio",  # else uvicorn takes uvloop where it is installed
+            loop="auto",  # uvloop where it is installed: it takes less time
             http=protocol,
             log_config=None,
             log_level="error",  # the protocol logs what uvicorn warns of, with the address
