@@ -13,7 +13,7 @@ import contextlib
 import functools
 import gc
 import importlib
-import json
+import marshal
 import multiprocessing
 import os
 import select
@@ -30,9 +30,11 @@ from typing import IO, Any
 from pipeline.answers import SYSTEMS
 from pipeline.codes.shipped import shipped
 
-__all__ = ["Process", "ran", "script"]
+__all__ = ["Process", "ran", "script", "shell"]
 
 ROOT = Path(__file__).parents[1]
+
+FORKED = Path(__file__).with_name("forked.py")
 
 LARGEST_REQUEST = 1 << 20
 
@@ -87,6 +89,7 @@ class Process:
             "call": call,
             "cwd": str(cwd or Path.cwd()),
             "env": dict(os.environ if env is None else env),
+            "closed": [],
         }
         self._pipes: dict[int, IO[Any]] = {}
         with contextlib.ExitStack() as theirs:
@@ -104,7 +107,7 @@ class Process:
             status, given = os.pipe()
             theirs.callback(os.close, given)
             self._status = os.fdopen(status, "rb", 0)
-            socket.send_fds(_forking(), [json.dumps(request).encode()], [*streams, given])
+            socket.send_fds(_forking(), [marshal.dumps(request)], [*streams, given])
         self.pid = int(self._status.readline())
 
     @property
@@ -185,6 +188,33 @@ def ran(
         return subprocess.CompletedProcess(process.args, process.wait(), out, err)
 
 
+def shell(line: str, folder: Path, *, forked: bool = True) -> tuple[int, str, str]:
+    """Run a line of bash in which ``tender-pipeline`` is this package's.
+
+    Args:
+        line: what to run; the exit code is that of the first command of its last pipe.
+        folder: where.
+        forked: whether the command is a fork. If not, it is an interpreter of its own, which
+            writes what is left to its standard streams at its end, and may fail to.
+    """
+    listening = _forking().fileno()
+    client = f"{sys.executable} -I -S {FORKED} {listening} pipeline.cli:program"
+    command = client if forked else f"{sys.executable} -m pipeline"
+    done = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f'tender-pipeline() {{ {command} "$@"; }}\n{line}; exit ${{PIPESTATUS[0]}}',
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        pass_fds=[listening],
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
 def script() -> None:
     """Execute the first argument, as ``python -c`` does: a ``call`` of `Process`."""
     exec(sys.argv.pop(1), {"__name__": "__main__"})
@@ -217,7 +247,7 @@ def _serve(requests: socket.socket) -> None:
         multiprocessing.active_children()  # joins those that ended
         if not request:
             return
-        FORK.Process(target=_run, args=(json.loads(request), *streams)).start()
+        FORK.Process(target=_run, args=(marshal.loads(request), *streams)).start()
         for stream in streams:
             os.close(stream)
 
@@ -244,8 +274,17 @@ def _call(request: Mapping[str, Any], standard: Sequence[int], status: int) -> N
     os.environ.update(request["env"])
     sys.argv = ["tender-pipeline", *request["arguments"]]
     sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", 1)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if number in request["closed"]:
+            os.close(number)
+            setattr(sys, name, None)
+        setattr(sys, f"__{name}__", getattr(sys, name))
     module, _, function = request["call"].partition(":")
-    getattr(importlib.import_module(module), function)()
+    atexit._clear()
+    try:
+        getattr(importlib.import_module(module), function)()
+    finally:
+        atexit._run_exitfuncs()
 
 
 if __name__ == "__main__":
