@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
@@ -13,32 +9,7 @@ from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
 from pipeline.paid.ledger import Ledger, buyer_lock, job_lock, ledger_lock, locks
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
-
-HOLD = """
-import sys
-from pathlib import Path
-from pipeline.paid.ledger import buyer_lock, job_lock, ledger_lock
-
-lock, *names = sys.argv[1:]
-with {"key": buyer_lock, "job": job_lock, "ledger": ledger_lock}[lock](
-    *(Path(name) if name.startswith("/") else name for name in names), wait=False
-):
-    print("buying", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextmanager
-def another(lock: str, *names: object) -> Iterator[subprocess.Popen[str]]:
-    """Hold a lock in another process, which is killed at the end if it was not before."""
-    command = [sys.executable, "-c", HOLD, lock, *map(str, names)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "buying\n"
-        yield process
-        process.kill()
+from tests.paid.ledger.holding import another
 
 
 def test_a_second_buyer_with_the_same_key_is_refused_until_the_first_is_killed() -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,35 +12,10 @@ from pipeline.errors import LedgerError, SettingsError
 from pipeline.paid.ledger import Job, Journal, Ledger
 from pipeline.paid.ledger.maintenance import Old, prune_by_hand, settle_by_hand
 from tests.paid.ledger.buying import BASE_URL, LOST, RESERVED, buy, send
+from tests.paid.ledger.holding import another
 
 BILLED = Decimal("0.0001")
 OLD = Old(2_000.0, SYSTEMS)
-
-HOLD = """
-import sys
-from pathlib import Path
-from pipeline.paid.ledger import job_lock, ledger_lock
-
-kind, path, *names = sys.argv[1:]
-with {"job": job_lock, "ledger": ledger_lock}[kind](Path(path), *names, wait=False):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextmanager
-def run(kind: str, path: Path, *names: str) -> Iterator[None]:
-    """Hold a lock as a run does, in a process of its own."""
-    command = [sys.executable, "-c", HOLD, kind, str(path), *names]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "held\n"
-        try:
-            yield
-        finally:
-            process.kill()
 
 
 def settle(path: Path, *attempts: int) -> None:
@@ -72,7 +43,7 @@ def test_an_attempt_that_is_under_way_is_not_settled(
 ) -> None:
     attempt = send(journal)
     for lock in (("ledger", path, BASE_URL), ("job", path, BASE_URL, "tenders")):
-        with run(*lock), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
+        with another(*lock), pytest.raises(LedgerError, match=r"Another (run|process)") as caught:
             settle(path, attempt)
         assert "--wait" in caught.value.hint
     assert job.money().confirmed == 0
@@ -83,7 +54,7 @@ def test_what_another_job_buys_does_not_matter_to_a_lost_answer(
 ) -> None:
     ledger.open_job("others")
     attempt = buy(journal, LOST)
-    with run("job", path, BASE_URL, "others"), run("ledger", path, BASE_URL):
+    with another("job", path, BASE_URL, "others"), another("ledger", path, BASE_URL):
         settle(path, attempt)
     assert job.money().confirmed == BILLED
 
@@ -93,12 +64,12 @@ def test_the_money_of_a_job_does_not_change_under_its_run(
 ) -> None:
     attempt = buy(journal, LOST)
     with (
-        run("job", path, BASE_URL, "tenders"),
+        another("job", path, BASE_URL, "tenders"),
         pytest.raises(LedgerError, match="works on this job"),
     ):
         settle(path, attempt)
     job.close()
-    with run("job", path, BASE_URL, "tenders"):  # its successor
+    with another("job", path, BASE_URL, "tenders"):  # its successor
         settle(path, attempt)
 
 
@@ -117,7 +88,7 @@ def test_nothing_is_pruned_under_a_run(
     ledger.open_job("others")
     names = [BASE_URL, "others"] if kind == "job" else [BASE_URL]
     with (
-        run(kind, path, *names),
+        another(kind, path, *names),
         pytest.raises(LedgerError, match=r"Another (run|process)") as caught,
     ):
         prune_by_hand(path, OLD, now=3_000.0, wait=False)
