@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,9 +26,11 @@ def ran(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def imported() -> Iterator[str]:
-    """Yield what the modules of the package import."""
-    for path in Path(pipeline.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    """Yield what those modules of the package import that mention a module of POSIX."""
+    mentioned = re.compile(rf"\b({'|'.join(POSIX_ONLY)})\b")
+    sources = (path.read_text("utf-8") for path in Path(pipeline.__file__).parent.rglob("*.py"))
+    for source in filter(mentioned.search, sources):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

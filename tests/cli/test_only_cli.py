@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,13 @@ FORBIDDEN = {
 STREAMS = {"sys.stdin", "sys.stdout"}
 """Standard error is the log's, which the service sets up itself."""
 
+NAMES = re.compile(rf"\b({'|'.join(name.rpartition('.')[2] for name in FORBIDDEN | STREAMS)})\b")
+
 
 def forbidden(source: str) -> list[str]:
     """Return the calls and streams in a module that only the command line may use."""
+    if not NAMES.search(source):
+        return []  # without the time that it takes to parse
     named = [
         ast.unparse(node.func if isinstance(node, ast.Call) else node)
         for node in ast.walk(ast.parse(source))
@@ -39,11 +44,14 @@ def forbidden(source: str) -> list[str]:
     return [name for name in named if name in FORBIDDEN | STREAMS]
 
 
-@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_of_the_library_neither_prints_nor_exits(path: Path) -> None:
-    assert forbidden(path.read_text("utf-8")) == []
+def test_no_module_of_the_library_prints_or_exits() -> None:
+    assert len(LIBRARY) > 200
+    found = {str(path.relative_to(ROOT)): forbidden(path.read_text("utf-8")) for path in LIBRARY}
+    assert {path: names for path, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize("source", ["print(1)", "sys.exit(2)", "click.echo('a')", "sys.stdout"])
+@pytest.mark.parametrize(
+    "source", [*(f"{name}(1)" for name in sorted(FORBIDDEN)), *sorted(STREAMS)]
+)
 def test_what_prints_or_exits_is_found(source: str) -> None:
     assert forbidden(source)

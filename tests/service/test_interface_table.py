@@ -28,9 +28,8 @@ def named(row: dict[str, Any]) -> list[str]:
 
 
 @cache
-def collected() -> frozenset[str]:
-    """Return every test of the files in the table, with its parameters and without."""
-    files = sorted({test.partition("::")[0] for row in ROWS for test in named(row)})
+def collected(*files: str) -> frozenset[str]:
+    """Return every test of some files, with its parameters and without."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "-n", "0", *files],
         cwd=TESTS,
@@ -56,23 +55,29 @@ def test_every_row_has_a_number_of_its_own_in_order() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["number"] for row in ROWS])
-def test_every_row_is_shown_by_tests_that_there_are(
-    row: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
+def test_every_row_says_something_and_names_tests(row: dict[str, Any]) -> None:
     assert set(row) <= {"number", "says", "server", "client"}
     assert row["says"].endswith(".")
     assert row["server"]
     assert row.get("client") != []
     assert len(set(named(row))) == len(named(row))
+
+
+def test_every_test_that_a_row_names_exists(request: pytest.FixtureRequest) -> None:
     running = with_and_without_parameters(item.nodeid for item in request.session.items)
-    missing = [test for test in named(row) if test not in running]
-    assert [test for test in missing if test not in collected()] == []
+    rows = {test: row["number"] for row in ROWS for test in named(row) if test not in running}
+    files = sorted({test.partition("::")[0] for test in rows})
+    missing = rows.keys() - collected(*files) if files else ()
+    assert [f"{rows[test]} names {test}" for test in missing] == []
 
 
-def test_what_there_is_not_is_missed() -> None:
-    assert "service/test_app.py::test_that_nobody_wrote" not in collected()
-    assert "paid/client/test_responses.py::test_a_response_means[no such case]" not in collected()
-    assert "paid/client/test_responses.py::test_a_response_means[compact form]" in collected()
+def test_a_test_that_does_not_exist_is_missed() -> None:
+    file = "paid/client/test_responses.py"
+    found = collected(file)
+    assert f"{file}::test_that_nobody_wrote" not in found
+    assert f"{file}::test_a_response_means[no such case]" not in found
+    assert f"{file}::test_a_response_means[compact form]" in found
+    assert f"{file}::test_a_response_means" in found
 
 
 @pytest.mark.parametrize("error", sorted({one.error for one in FAILURES}))
