@@ -340,9 +340,7 @@ def anybody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
 
 
 @given(almost_http())
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_sent_the_service_does_not_fail(
     anybody: tuple[str, int], caplog: pytest.LogCaptureFixture, sent: bytes
 ) -> None:

@@ -21,7 +21,6 @@ def written(reader: ArrowReader, metadata: dict[str, str] | None = None) -> pa.T
     return writer.table
 
 
-@settings(max_examples=100, deadline=None)
 @given(table=arrow_tables())
 def test_columns_types_and_metadata_of_every_kind_stay(table: pa.Table) -> None:
     result = written(ArrowReader(table, ["description"]))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError, SettingsError
@@ -231,7 +231,6 @@ def test_a_file_that_is_not_there_is_an_error_that_says_so(path: Path) -> None:
 WORDS = st.text(st.sampled_from("ab ,;|\t\"\n'é5"), max_size=8)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     rows=st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=1, max_size=8),
     delimiter=st.sampled_from([",", ";", "\t", "|"]),

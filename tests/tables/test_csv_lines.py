@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
@@ -32,7 +32,6 @@ def error_of(path: Path, data: bytes, dialect: Dialect | None = None) -> InputEr
 CODECS = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "gb18030", "shift_jis_2004", "iso2022_jp"]
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     text=st.lists(st.sampled_from(["a", ",", "\n", "\r", "\r\n", "あ", "漢", "\0"])).map("".join),
     codec=st.sampled_from(CODECS),

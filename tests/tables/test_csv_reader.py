@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
@@ -40,7 +40,6 @@ def error_of(path: Path, data: bytes, **options: Any) -> InputError:
     return caught.value
 
 
-@settings(max_examples=150, deadline=None)
 @given(file=csv_files(), steps=STEPS)
 def test_every_cell_is_read_as_it_was_written(file: CsvFile, steps: tuple[int, int, int]) -> None:
     with folder() as place, small_steps(*steps):
@@ -52,7 +51,6 @@ def test_every_cell_is_read_as_it_was_written(file: CsvFile, steps: tuple[int, i
         assert csv_rows(reader) == file.rows  # and read a second time
 
 
-@settings(max_examples=100, deadline=None)
 @given(file=csv_files(), steps=STEPS)
 def test_the_raw_records_together_are_the_file(file: CsvFile, steps: tuple[int, int, int]) -> None:
     with folder() as place, small_steps(*steps):

@@ -67,7 +67,6 @@ def parsed(text: str, options: CsvOptions) -> list[list[str]]:
     return [row for row in reader if len(row) > 1]
 
 
-@settings(max_examples=150, deadline=None)
 @given(pair=files_with_new_cells(), steps=STEPS)
 def test_our_cells_are_appended_and_all_else_stays_byte_for_byte(
     pair: tuple[CsvFile, list[list[str]]], steps: tuple[int, int, int]
@@ -94,7 +93,6 @@ def test_our_cells_are_appended_and_all_else_stays_byte_for_byte(
     assert writer.replaced_characters == 0
 
 
-@settings(max_examples=100, deadline=None)
 @given(file=csv_files(header=True))
 def test_csv_to_parquet_and_back_keeps_every_value(file: CsvFile) -> None:
     names = file.records[0]
@@ -227,7 +225,6 @@ def test_values_of_parquet_become_text(tmp_path: Path) -> None:
         ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(st.text(st.sampled_from("a\"\r\n,;\t\\ 'é\0"), max_size=5)),
     suffix=st.sampled_from([".csv", ".tsv", ".tab", ".csv.gz", ".TSV", ".tsv.zst"]),

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
@@ -49,7 +49,6 @@ def codecs(path: Path) -> list[list[str]]:
     return [[g.column(place).compression for place in range(g.num_columns)] for g in groups]
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     table=arrow_tables(),
     codec=st.sampled_from(CODECS),
@@ -74,7 +73,6 @@ def test_columns_types_and_metadata_of_every_kind_come_back(
             assert written[: -len(FIELDS)] == codecs(path)[0]
 
 
-@settings(max_examples=60, deadline=None)
 @given(chosen=st.lists(st.sampled_from(CODECS), min_size=4, max_size=4), compliant=st.booleans())
 def test_every_column_keeps_its_own_compression(chosen: Sequence[str], compliant: bool) -> None:
     """Other writers name the values of a list in other ways."""
