@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import logging
@@ -13,7 +14,9 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from filelock import FileLock
+from hypothesis import is_hypothesis_test, settings
+from hypothesis.strategies import characters
 
 settings.register_profile("usual", deadline=None, max_examples=60)
 settings.register_profile("long", deadline=None, max_examples=1_000)
@@ -26,6 +29,9 @@ sys.dont_write_bytecode = False
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 TESTS = Path(__file__).parent
+
+# Schemathesis starts in other folders and would make its own tables there.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(TESTS.parent / ".hypothesis"))
 
 LONGEST = (
     "tests/service/test_schemathesis.py",
@@ -84,6 +90,21 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@functools.cache
+def table_of_unicode() -> None:
+    """Have Hypothesis make its table once: in a new checkout each worker would take 4 s for it."""
+    folder = Path(os.environ["XDG_CACHE_HOME"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "table_of_unicode.lock"):
+        characters(codec="utf-8").validate()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
+        table_of_unicode()
 
 
 @pytest.fixture(scope="session", autouse=True)
