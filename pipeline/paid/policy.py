@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
@@ -42,8 +44,7 @@ Next: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """What an attempt's result means.
 
     Attributes:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
+
+import msgspec
 
 from pipeline.paid.ledger.calls import Call, LastingState, PassingState, packed
 from pipeline.paid.ledger.job import Job
@@ -20,12 +21,11 @@ from pipeline.paid.ledger.unwritten import Patience, Unwritten
 
 __all__ = ["CallEnded", "CallOpen", "Journal", "Restraint", "Settlement"]
 
-T = TypeVar("T")
-Write: TypeAlias = Callable[[sqlite3.Connection], T]
+LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
 
 INSERT = """
-    INSERT INTO attempts (job_id, system, digest, account, sent_at, reserved_usd, state)
-    VALUES (?, ?, ?, ?, ?, ?, 'sent')
+    INSERT INTO attempts (attempt_id, job_id, system, digest, account, sent_at, reserved_usd, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?, 'sent')
 """
 
 SETTLE = """
@@ -33,11 +33,12 @@ SETTLE = """
     WHERE attempt_id = ? AND state = 'sent'
 """
 
+KEEP = "INSERT INTO bodies VALUES (?, ?)"
+
 LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
 
 
-@dataclass(frozen=True, slots=True)
-class CallEnded:
+class CallEnded(msgspec.Struct, frozen=True):
     """The end of an attempt that also ends its call.
 
     Attributes:
@@ -55,8 +56,7 @@ class CallEnded:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallOpen:
+class CallOpen(msgspec.Struct, frozen=True):
     """The end of an attempt that leaves its call open; its state says if it may be billed."""
 
     state: PassingState
@@ -67,13 +67,10 @@ class CallOpen:
 Settlement: TypeAlias = CallEnded | CallOpen
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A write that waits for its group, and the end that it records, if any."""
+class _Waiting(msgspec.Struct, frozen=True):
+    """What waits to be written with its group."""
 
-    write: Write[Any]
     done: asyncio.Future[Any]
-    end: Settlement | None
 
     def resolve(self, result: Any) -> None:
         if self.done.done():  # the worker that waited was cancelled
@@ -84,12 +81,26 @@ class _Waiting:
             self.done.set_result(result)
 
 
-@dataclass(frozen=True, slots=True)
-class Restraint:
+class _Sent(_Waiting, frozen=True):
+    """An attempt that is about to be sent; its result is its number."""
+
+    call: Call
+    reserved_usd: Decimal
+
+
+class Restraint(msgspec.Struct, frozen=True):
     """How many slots a refusal leaves in use, and for how many seconds nothing is sent."""
 
     slots: int
     pause: float
+
+
+class _Ended(_Waiting, frozen=True):
+    """The end of an attempt."""
+
+    attempt: int
+    end: Settlement
+    restraint: Restraint | None
 
 
 class Journal:
@@ -121,8 +132,6 @@ class Journal:
         self._key_fingerprint = key_fingerprint
         self._reserve = reserve or Reserve()
         self._limits = limits
-        self._notes: list[Note] = []
-        self._lesson: Lesson | None = None
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
         # The event loop's own threads look up host names, which may take minutes in an outage.
@@ -153,16 +162,9 @@ class Journal:
         Raises:
             LedgerError: it could not be recorded, so it must not be sent.
         """
-        attempt = (self._job.number, call.system, call.digest, self._key_fingerprint)
-        reserved = str(reserved_usd)
-
-        def write(connection: sqlite3.Connection) -> int:
-            now = self._job.now()
-            number = connection.execute(INSERT, (*attempt, now, reserved)).lastrowid or 0
-            self._notes.append(Note(number, now, "sent"))
-            return number
-
-        return await self._written(write, None)
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._write(_Sent(done, call, reserved_usd))
+        return await done
 
     def settling(
         self, attempt: int, end: Settlement, restraint: Restraint | None = None
@@ -174,38 +176,14 @@ class Journal:
             this one. A `LedgerError` means that it could not be recorded; `Ledger.recover` will
             find the attempt.
         """
-        cost = body = None
-        if isinstance(end, CallEnded):
-            cost, body = end.cost_usd, end.body
-        values = (end.state, end.status, _storable(end.error), None if cost is None else str(cost))
+        done = asyncio.get_running_loop().create_future()
+        self._write(_Ended(done, attempt, end, restraint))
+        return done
 
-        def write(connection: sqlite3.Connection) -> None:
-            now = self._job.now()
-            ending = (*values, now, attempt)
-            unsent = end.state == "free" and end.status is None
-            self._notes.append(Note(attempt, now, None if unsent else end.state))
-            if connection.execute(SETTLE, ending).rowcount != 1:
-                raise ValueError(f"Attempt {attempt} is not under way.")
-            if body is not None:
-                kept = (attempt, packed(body))
-                connection.execute("INSERT INTO bodies VALUES (?, ?)", kept)
-            if restraint is not None:
-                self._learn(connection, restraint)
-
-        return self._written(write, end)
-
-    def _learn(self, connection: sqlite3.Connection, restraint: Restraint) -> None:
-        now = self._job.now()
-        self._lesson = lesson = Lesson(restraint.slots, now + restraint.pause, now)
-        values = (lesson.slots, lesson.paused_until, lesson.learned_at)
-        connection.execute(LEARN, (self._job.base_url, self._key_fingerprint, *values))
-
-    def _written(self, write: Write[T], end: Settlement | None) -> asyncio.Future[T]:
-        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(write, done, end))
+    def _write(self, one: _Waiting) -> None:
+        self._waiting.append(one)
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
-        return done
 
     async def _flush(self) -> None:
         while self._waiting:
@@ -224,22 +202,44 @@ class Journal:
         """Write a group; only its ends if the ledger file is gone or the reserve is used up."""
         database = self._job.database
         refusal = database.lost or self._no_room
-        if refusal and not any(one.end for one in group):
+        ends = [one for one in group if isinstance(one, _Ended)]
+        sent = [] if refusal else [one for one in group if isinstance(one, _Sent)]
+        if not ends and not sent:
             return [refusal] * len(group)
-        self._notes, self._lesson = [], None
+        now = self._job.now()
+        lesson = _lesson(ends, now)
         with database.transaction(wherever=True) as connection:
-            results = [
-                one.write(connection) if one.end or not refusal else refusal for one in group
-            ]
+            first = connection.execute(LAST).fetchone()[0] + 1
+            numbers = range(first, first + len(sent))
+            self._insert(connection, sent, numbers, now)
+            _settle(connection, ends, now)
+            self._learn(connection, lesson)
         if self._limits:
-            self._limits.note(self._notes, self._lesson)
-        return results
+            notes = [Note(number, now, "sent") for number in numbers]
+            self._limits.note([*notes, *_notes(ends, now)], lesson)
+        left = iter(numbers)
+        return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
+
+    def _insert(
+        self, connection: sqlite3.Connection, sent: Sequence[_Sent], numbers: range, now: float
+    ) -> None:
+        job, key = self._job.number, self._key_fingerprint
+        rows = [
+            (number, job, one.call.system, one.call.digest, key, now, str(one.reserved_usd))
+            for number, one in zip(numbers, sent, strict=True)
+        ]
+        connection.executemany(INSERT, rows)
+
+    def _learn(self, connection: sqlite3.Connection, lesson: Lesson | None) -> None:
+        if lesson is not None:
+            values = (lesson.slots, lesson.paused_until, lesson.learned_at)
+            connection.execute(LEARN, (self._job.base_url, self._key_fingerprint, *values))
 
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
         """Refuse the attempts that were not sent; retry the ends as long as that may help."""
-        ends = [one for one in group if one.end]
+        ends = [one for one in group if isinstance(one, _Ended)]
         for one in group:
-            if not one.end:
+            if isinstance(one, _Sent):
                 one.resolve(error)
         if not ends:
             return
@@ -253,6 +253,41 @@ class Journal:
                 if isinstance(one.end, CallEnded):
                     self._unwritten.add(one.end.cost_usd, error)
                 one.resolve(error)
+
+
+def _settle(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
+    rows = [
+        (end.state, end.status, _storable(end.error), _cost(end), now, one.attempt)
+        for one in ends
+        for end in [one.end]
+    ]
+    if rows and connection.executemany(SETTLE, rows).rowcount != len(rows):
+        raise ValueError(f"Of these attempts one is not under way: {[row[-1] for row in rows]}.")
+    bodies = [(one.attempt, packed(one.end.body)) for one in ends if isinstance(one.end, CallEnded)]
+    connection.executemany(KEEP, bodies)
+
+
+def _cost(end: Settlement) -> str | None:
+    if isinstance(end, CallOpen) or end.cost_usd is None:
+        return None
+    return str(end.cost_usd)
+
+
+def _notes(ends: Sequence[_Ended], now: float) -> list[Note]:
+    """Return what the limits must know of ends."""
+    return [
+        Note(one.attempt, now, None if unsent else one.end.state)
+        for one in ends
+        for unsent in [one.end.state == "free" and one.end.status is None]
+    ]
+
+
+def _lesson(ends: Sequence[_Ended], now: float) -> Lesson | None:
+    """Return what the last refusal among some ends taught, if there is one."""
+    for one in reversed(ends):
+        if one.restraint is not None:
+            return Lesson(one.restraint.slots, now + one.restraint.pause, now)
+    return None
 
 
 def _storable(error: str | None) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pipeline.files.directories import machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
@@ -31,6 +31,7 @@ SCHEMA = (
     "paused_until REAL, learned_at REAL, first_learned_at REAL)",
 )
 READ = "SELECT sent_at, settled_at, state, number FROM attempts"
+NOTE = "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)"
 SETTLE = "UPDATE attempts SET settled_at = ?, state = ? WHERE number = ? AND settled_at IS NULL"
 FORGET = "DELETE FROM attempts WHERE number = ? AND settled_at IS NULL"
 
@@ -69,8 +70,7 @@ class Lesson:
     learned_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """Something that happened to an attempt.
 
     Attributes:
@@ -129,24 +129,24 @@ class Limits:
         def write(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM attempts")
             rows = ((one.number, one.sent_at, one.settled_at, one.state) for one in attempts)
-            connection.executemany("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)", rows)
+            connection.executemany(NOTE, rows)
             if lesson is not None:
                 _learn(connection, lesson, first)
 
         self._written(write)
 
     def note(self, notes: Sequence[Note], lesson: Lesson | None) -> None:
-        """Record what happened to attempts, in order, and what a refusal taught, if any."""
+        """Record what happened to attempts, and what a refusal taught, if any.
+
+        Only one note of an attempt may be among them.
+        """
 
         def write(connection: sqlite3.Connection) -> None:
-            for one in notes:
-                if one.state == "sent":
-                    row = (one.number, one.at, None, "sent")
-                    connection.execute("INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)", row)
-                elif one.state is None:
-                    connection.execute(FORGET, (one.number,))
-                else:
-                    connection.execute(SETTLE, (one.at, one.state, one.number))
+            sent = [(one.number, one.at, None, "sent") for one in notes if one.state == "sent"]
+            connection.executemany(NOTE, sent)
+            ended = [(one.at, one.state, one.number) for one in notes if one.state != "sent"]
+            connection.executemany(SETTLE, [row for row in ended if row[1]])
+            connection.executemany(FORGET, [row[2:] for row in ended if not row[1]])
             if lesson is not None:
                 _learn(connection, lesson, lesson.learned_at)
             self._notes += len(notes)
