@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import msgspec
+
 from pipeline.paid.ledger import Call
 
 __all__ = ["Bought", "Order"]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(msgspec.Struct, frozen=True):
     """A call to buy at its first row, from 0.
 
     It is not sent again after ``losses`` lost answers in this run.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -253,19 +253,19 @@ class Purchase:
         """Yield the calls to buy, row by row, each at its first row."""
         first = 0
         for batch in batches:
+            digests = {text: text_digest(text) for text in batch.texts if text}
             wanted = {
-                system: self._wanted(system, batch.texts) for system in self._settings.systems
+                system: self._wanted(system, [*digests.values()])
+                for system in self._settings.systems
             }
             for row, text in enumerate(batch.texts, start=first):
-                digest = text_digest(text)
                 for system, losses in wanted.items():
-                    if (digest, row) in losses:
-                        yield Order(Call(system, text), losses[digest, row], row)
+                    if (call := (digests.get(text, b""), row)) in losses:
+                        yield Order(Call(system, text), losses[call], row)
             first += len(batch.texts)
 
-    def _wanted(self, system: System, texts: Iterable[str]) -> dict[tuple[bytes, int], int]:
-        """Return a batch's calls to buy, by first row, with the lost answers that each may have."""
-        digests = list({text_digest(text): None for text in texts if text})
+    def _wanted(self, system: System, digests: Sequence[bytes]) -> dict[tuple[bytes, int], int]:
+        """Return which calls to buy, by first row, with the lost answers that each may have."""
         answered = self._job.answered(system, digests)
         lost = self._job.unconfirmed(system, digests)
         most = self._service.most_lost

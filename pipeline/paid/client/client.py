@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import socket
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import httpx
@@ -13,7 +13,7 @@ import httpx
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
 from pipeline.paid.client.decompression import decompressed, is_compressed
-from pipeline.paid.client.exchanges import Field, ProxyError, Response, Whole
+from pipeline.paid.client.exchanges import Body, Field, ProxyError, Whole
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY
@@ -99,15 +99,15 @@ class Client:
 
     async def send(self, system: System, text: str) -> Reply:
         """Make one attempt; a network failure is returned, not raised."""
-        body = _Body(b'{"description": %b}' % JSON.encode(text).encode())
+        body = Body(b'{"description": %b}' % JSON.encode(text).encode())
         try:
             async with self._deadlines.limited():
                 return await self._exchange(self._urls[system], body)
         except TimeoutError:
-            return body.failed("TIMEOUT", f"no complete answer in {self._timeout:g} s")
+            return _failed(body, "TIMEOUT", f"no complete answer in {self._timeout:g} s")
         except (httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
             # asyncio and uvloop raise a RuntimeError for a socket that they cannot use.
-            return body.failed("CONNECTION_ERROR", self._detail(error))
+            return _failed(body, "CONNECTION_ERROR", self._detail(error))
 
     def _detail(self, error: BaseException) -> str:
         proxy = isinstance(error, ProxyError) and error.unreachable
@@ -116,13 +116,14 @@ class Client:
             return f"nothing answers at {'the proxy' if proxy else self._base_url} ({reason})"
         return reason
 
-    async def _exchange(self, address: httpx.URL, body: _Body) -> Received:
+    async def _exchange(self, address: httpx.URL, body: Body) -> Received:
         headers = [*self._headers, (b"Content-Length", b"%d" % len(body.content))]
         response = await self._transport.exchange("POST", address, headers, body)
-        try:
-            content = await self._content(response)
-        finally:
-            await response.stream.aclose()
+        stream = response.stream
+        content = stream.content if isinstance(stream, Whole) else await self._read(stream)
+        if len(content) <= self._max_body and is_compressed(response.headers):
+            content = decompressed(content, self._max_body + 1)
+        content = self._redacted(content)[: self._max_body + 1]
         return Received(response.status, self._kept(response.headers), content)
 
     def _kept(self, headers: Sequence[Field]) -> dict[str, str]:
@@ -133,21 +134,15 @@ class Client:
             if (lower := name.lower()) in KEPT_HEADERS
         }
 
-    async def _content(self, response: Response) -> bytes:
-        if isinstance(response.stream, Whole):
-            content = response.stream.content
-        else:
-            content = await self._read(response.stream)
-        if len(content) <= self._max_body and is_compressed(response.headers):
-            content = decompressed(content, self._max_body + 1)
-        return self._redacted(content)[: self._max_body + 1]
-
     async def _read(self, stream: httpx.AsyncByteStream) -> bytes:
         content = bytearray()
-        async for chunk in stream:
-            content += chunk
-            if len(content) > self._max_body:
-                break
+        try:
+            async for chunk in stream:
+                content += chunk
+                if len(content) > self._max_body:
+                    break
+        finally:
+            await stream.aclose()
         return bytes(content)
 
 
@@ -164,20 +159,5 @@ def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:
     )
 
 
-class _Body(httpx.AsyncByteStream):
-    """A request's body that notes when the transport begins to send it.
-
-    A transport asks for the body only once it has a connection, including TLS. The service cannot
-    have billed a failure before that, whichever exception it is.
-    """
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self._begun = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        self._begun = True
-        yield self.content
-
-    def failed(self, error: Failure, detail: str) -> NotSent | Lost:
-        return Lost(error, detail) if self._begun else NotSent(error, detail)
+def _failed(body: Body, error: Failure, detail: str) -> NotSent | Lost:
+    return Lost(error, detail) if body.begun else NotSent(error, detail)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import h11
 import httpx
+import msgspec
 
 from pipeline.paid.client.exchanges import (
     BrokenResponseError,
@@ -41,8 +41,7 @@ END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 WITHOUT_BODY: Final = (b"204", b"304")
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
+class _Head(msgspec.Struct, frozen=True):
     """The head of a response in the usual form, whose body has a stated length."""
 
     status: int
@@ -57,14 +56,9 @@ _Unknown: TypeAlias = Literal["incomplete", "unusual"]
 
 def _head(got: bytearray) -> _Head | _Unknown:
     """Return the head of a response in the usual form; otherwise, why there is none."""
-    end = END_OF_HEAD.search(got)
-    if end is None:
-        return "incomplete" if len(got) <= LARGEST_HEAD else "unusual"
-    if end.start() > LARGEST_HEAD:
-        raise BrokenResponseError
     found = HEAD.match(got)
-    if found is None or found[1] in WITHOUT_BODY:
-        return "unusual"
+    if found is None or found.end() > LARGEST_HEAD or found[1] in WITHOUT_BODY:
+        return _unknown(got)
     fields: list[Field] = FIELD.findall(found[2])
     named: dict[bytes, bytes] = {}
     for name, value in fields:
@@ -75,6 +69,15 @@ def _head(got: bytearray) -> _Head | _Unknown:
         return "unusual"
     kept_open = b"close" not in named.get(b"connection", b"").lower()
     return _Head(int(found[1]), fields, found.end(), found.end() + int(length), kept_open)
+
+
+def _unknown(got: bytearray) -> _Unknown:
+    end = END_OF_HEAD.search(got)
+    if end is None:
+        return "incomplete" if len(got) <= LARGEST_HEAD else "unusual"
+    if end.start() > LARGEST_HEAD:
+        raise BrokenResponseError
+    return "unusual"
 
 
 class Connection(asyncio.Protocol):

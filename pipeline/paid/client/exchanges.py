@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 
 import httpx
+import msgspec
 
 __all__ = [
+    "Body",
     "BrokenResponseError",
     "DisconnectedError",
     "Field",
@@ -40,13 +41,41 @@ class ProxyError(ConnectionError):
         self.unreachable = unreachable
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """A response: its status, its headers as sent, and its body, which may not have arrived yet."""
 
     status: int
     headers: Sequence[Field]
     stream: httpx.AsyncByteStream
+
+
+class Body(httpx.AsyncByteStream):
+    """A request's body that notes when the transport begins to send it.
+
+    A transport asks for the body only once it has a connection, including TLS. The service cannot
+    have billed a failure before that, whichever exception it is.
+
+    Args:
+        content: all of it.
+
+    Attributes:
+        content: as above.
+        begun: whether the transport asked for it.
+    """
+
+    __slots__ = ("begun", "content")
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.begun = False
+
+    def begin(self) -> bytes:
+        """Return the content, to send it now."""
+        self.begun = True
+        return self.content
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.begin()
 
 
 class Whole(httpx.AsyncByteStream):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
+
+import msgspec
 
 from pipeline.answers import Match
 
@@ -25,16 +26,14 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """The matches, best first, and what they cost; None means unknown, never 0."""
 
     matches: tuple[Match, ...]
     cost_usd: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """The service refused this text for good."""
 
     error: str
@@ -42,16 +41,14 @@ class Refused:
     cost_usd: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(msgspec.Struct, frozen=True):
     """A success whose body cannot be understood; it was paid for nevertheless."""
 
     reason: str
     cost_usd: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class WrongCurrency:
+class WrongCurrency(msgspec.Struct, frozen=True):
     """An answer priced in another currency than US dollars; ``cost`` is in that currency."""
 
     currency: str
@@ -63,37 +60,32 @@ Ended: TypeAlias = Answered | Refused | Unreadable
 """What ends a call."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrongPrice:
+class WrongPrice(msgspec.Struct, frozen=True):
     """The end of a call whose stated price cannot be used, for a reason; its cost is unknown."""
 
     reason: str
     ended: Ended
 
 
-@dataclass(frozen=True, slots=True)
-class Unauthorized:
+class Unauthorized(msgspec.Struct, frozen=True):
     """The key is missing or not accepted."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class InsufficientBalance:
+class InsufficientBalance(msgspec.Struct, frozen=True):
     """The account cannot pay for the call."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimited:
+class RateLimited(msgspec.Struct, frozen=True):
     """Too many requests; ``wait`` in seconds, None if the service does not say."""
 
     wait: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Passing:
+class Passing(msgspec.Struct, frozen=True):
     """The service could not answer and billed nothing; the call may be sent again.
 
     ``wait``: after how many seconds, if the service says.
@@ -103,15 +95,13 @@ class Passing:
     wait: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unconfirmed:
+class Unconfirmed(msgspec.Struct, frozen=True):
     """The answer was lost on its way; the call may have been billed."""
 
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
+class Stray(msgspec.Struct, frozen=True):
     """The response is not the service's: a wrong base URL, a proxy or a firewall."""
 
     status: int

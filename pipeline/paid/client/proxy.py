@@ -12,7 +12,7 @@ import httpx
 from yarl import URL
 
 from pipeline.errors import SettingsError
-from pipeline.paid.client.exchanges import Field, ProxyError, Response
+from pipeline.paid.client.exchanges import Body, Field, ProxyError, Response
 from pipeline.paid.client.urls import is_this_machine
 
 if TYPE_CHECKING:  # most users have no proxy, and aiohttp takes a fifth of a second to import
@@ -45,7 +45,7 @@ class Proxied:
             self._session = None
 
     async def exchange(
-        self, method: str, url: httpx.URL, headers: Sequence[Field], body: httpx.AsyncByteStream
+        self, method: str, url: httpx.URL, headers: Sequence[Field], body: Body
     ) -> Response:
         """Send a request; see `Transport.exchange`."""
         if self._session is None:

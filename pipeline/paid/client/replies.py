@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+import msgspec
 
 __all__ = ["Failure", "Lost", "NotSent", "Received", "Reply"]
 
 Failure: TypeAlias = Literal["TIMEOUT", "CONNECTION_ERROR"]
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(msgspec.Struct, frozen=True):
     """A response arrived.
 
     Attributes:
@@ -23,11 +23,10 @@ class Received:
 
     status: int
     headers: Mapping[str, str]
-    body: bytes = field(repr=False)
+    body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NotSent:
+class NotSent(msgspec.Struct, frozen=True):
     """The attempt failed before any of the text was sent: it cannot have been billed.
 
     ``error`` is the kind of failure, ``detail`` what the network said.
@@ -37,8 +36,7 @@ class NotSent:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(msgspec.Struct, frozen=True):
     """The attempt failed after that: the service may have answered and billed it."""
 
     error: Failure

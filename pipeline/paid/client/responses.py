@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import (

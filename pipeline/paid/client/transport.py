@@ -12,7 +12,7 @@ import aiohappyeyeballs
 import httpx
 
 from pipeline.paid.client.connection import Connection
-from pipeline.paid.client.exchanges import Field, Response, Whole
+from pipeline.paid.client.exchanges import Body, Field, Response, Whole
 from pipeline.paid.client.proxy import Proxied, proxy_of
 
 __all__ = ["OverHttpx", "Transport"]
@@ -72,12 +72,13 @@ class Transport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; see `exchange`."""
-        assert isinstance(request.stream, httpx.AsyncByteStream)  # noqa: S101 - it is not sync
-        got = await self.exchange(request.method, request.url, request.headers.raw, request.stream)
+        stream = request.stream
+        body = stream if isinstance(stream, Body) else Body(await request.aread())
+        got = await self.exchange(request.method, request.url, request.headers.raw, body)
         return httpx.Response(got.status, headers=[*got.headers], stream=got.stream)
 
     async def exchange(
-        self, method: str, url: httpx.URL, headers: Sequence[Field], body: httpx.AsyncByteStream
+        self, method: str, url: httpx.URL, headers: Sequence[Field], body: Body
     ) -> Response:
         """Send a request without httpx's objects for it, which take longer to make than to send.
 
@@ -92,8 +93,8 @@ class Transport(httpx.AsyncBaseTransport):
         connection = kept = self._kept()
         try:
             connection = kept or await self._connected()
-            content = b"".join([chunk async for chunk in body])
-            got = await connection.exchange(method.encode(), url.raw_path, headers, content)
+            target = url.raw_path
+            got = await connection.exchange(method.encode(), target, headers, body.begin())
         except BaseException:
             self._hung_up += kept is not None and kept.ended
             self._release(connection)
@@ -192,7 +193,7 @@ class OverHttpx:
         await self._transport.aclose()
 
     async def exchange(
-        self, method: str, url: httpx.URL, headers: Sequence[Field], body: httpx.AsyncByteStream
+        self, method: str, url: httpx.URL, headers: Sequence[Field], body: Body
     ) -> Response:
         """Send a request; see `Transport.exchange`."""
         request = httpx.Request(method, url, headers=list(headers), stream=body)
