@@ -113,12 +113,12 @@ def installed(needed: Mapping[str, str]) -> list[str]:
 
 
 def turn(command: Sequence[str], **environ: str) -> Turn:
-    """Run ``python -m COMMAND`` to its end."""
+    """Run ``python -m COMMAND`` to its end, with the bytecode that an installed package has."""
     launcher = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))]
     done = subprocess.run(
         [*launcher, sys.executable, "-m", *command],
         stdout=subprocess.PIPE,
-        env={**os.environ, **environ},
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environ},
         cwd=Path(__file__).parents[1],
         check=False,
     )
