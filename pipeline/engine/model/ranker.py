@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.answers import Match
 from pipeline.codes import CodeTable
 from pipeline.codes.levels import parent
-from pipeline.engine.model.arrays import Ints
+from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.exact_matches import hashes
 from pipeline.engine.model.explain import explain
 from pipeline.engine.model.model import Model
@@ -111,10 +111,22 @@ class LearnedRanker:
         return {code: np.array(own) for code, own in places.items()}
 
     def _learned(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
-        more = 0 if self._as_they_are else TOGETHER
-        places, confidence = self._model.predict(texts, top + more)
+        if self._as_they_are:
+            return self._ordered(*self._model.predict(texts, top))
+        places, confidence = self._model.predict(texts, top + TOGETHER)
         rows = zip(self._given[places].tolist(), confidence.tolist(), strict=True)
         return [self._matches(zip(codes, row, strict=True), top) for codes, row in rows]
+
+    def _ordered(self, places: Ints, confidence: Floats) -> list[tuple[Match, ...]]:
+        """Return the matches of codes that need no merging, so they are in their order already."""
+        counts = np.count_nonzero(confidence > 0, axis=1).tolist()
+        codes = self._given[places].tolist()
+        sure = np.round(np.minimum(confidence, 1.0), 4).tolist()
+        title = self._table.titles.__getitem__
+        return [
+            tuple(map(Match, own[:count], map(title, own), chances))
+            for count, own, chances in zip(counts, codes, sure, strict=True)
+        ]
 
     def _matches(self, found: Iterable[tuple[str, float]], top: int) -> tuple[Match, ...]:
         sums: dict[str, float] = {}
