@@ -237,8 +237,7 @@ def _classify(
     reviewed = decisions_in(decisions, warn_in_python)
     settings, folders = with_models(_settings(**options, decisions=reviewed.files), models)
     display = display_for(progress)
-    if service is not None:
-        settings = settings.for_service()
+    settings = settings if service is None else settings.for_service()
     reporter = job.Reporter(stoppable(display, interruption), warn_in_python)
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
         purchase: AbstractContextManager[Purchase | Free] = (
@@ -296,8 +295,6 @@ def _settings(
 
 def _checked(service: Any) -> PaidService:
     if not isinstance(service, PaidService):
-        raise SettingsError(
-            f"service is {service!r}.",
-            'service must be a PaidService: pipeline.PaidService("https://service.example").',
-        )
+        hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
+        raise SettingsError(f"service is {service!r}.", hint)
     return service
