@@ -617,7 +617,7 @@ def test_a_signal_ends_the_run_with_its_code_and_no_litter(
     tmp_path: Path, number: signal.Signals, code: int, said: bytes
 ) -> None:
     source = tmp_path / "many.csv"
-    rows = "".join(f"{i},Road marking and traffic signs lot {i}\n" for i in range(100_000))
+    rows = "".join(f"{i},Road marking and traffic signs lot {i}\n" for i in range(200_000))
     source.write_text("id,description\n" + rows)
     process = Process(
         ["run", source, "--systems", "naics"],

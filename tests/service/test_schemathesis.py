@@ -152,8 +152,8 @@ expected-statuses = {list(expected)}
 @pytest.mark.parametrize(
     ("metadata", "engine", "keyed", "examples", "at_least"),
     [
-        pytest.param("detailed", False, True, 111, 450, id="detailed"),
-        pytest.param("mixed", False, False, 61, 250, id="mixed without a key"),
+        pytest.param("detailed", False, True, 221, 900, id="detailed"),
+        pytest.param("mixed", False, False, 111, 450, id="mixed without a key"),
         pytest.param("compact", True, True, 61, 250, id="compact by the engine"),
     ],
 )
