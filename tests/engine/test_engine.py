@@ -160,7 +160,8 @@ def test_blas_has_one_thread_while_texts_are_ranked_and_as_many_as_before_afterw
     blas = ThreadpoolController().select(user_api="blas")
 
     def threads() -> set[int]:
-        return {each["num_threads"] for each in blas.info()}
+        # SciPy has a library of its own, which may be loaded after the engine looked for them.
+        return {each["num_threads"] for each in blas.info() if "numpy" in each["filepath"]}
 
     seen: set[int] = set()
 

@@ -138,7 +138,7 @@ def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
     """Map the arrays of a system, or the shared ones, and compare them with their checksums.
 
     The checksums and the values of the shipped model are not checked here: tests do that, and
-    reading 52 MB first would take longer than most runs.
+    reading 51 MB first would take longer than most runs.
     """
     arrays = {
         name.partition(".")[2]: mapped(folder.path / f"{name}.npy")

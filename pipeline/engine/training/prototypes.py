@@ -10,10 +10,15 @@ from pipeline.engine.model.prototypes import Memory, unit
 __all__ = ["remember"]
 
 PER_CODE = 0.5
-"""A code with n texts gets n ** PER_CODE prototypes.
+"""A code whose texts weigh n gets n ** PER_CODE prototypes.
 
 With 0.7 there are twice as many prototypes, and at most .002 more of the held-out texts have their
 code first."""
+
+LEAST = 0.65
+"""A prototype whose texts weigh less is left out, unless it is the heaviest one of its code.
+
+It stands for one or two titles or phrases. Without these there are 44 % fewer prototypes."""
 
 ROUNDS = 6
 
@@ -38,7 +43,7 @@ def remember(hidden: Floats, labels: Ints, weights: Floats) -> Memory:
 
 def _typical(hidden: Floats, weights: Floats, random: np.random.Generator) -> tuple[Floats, Floats]:
     """Return (the prototypes of one code, the total weight of the texts nearest to each)."""
-    count = int(np.ceil(len(hidden) ** PER_CODE))
+    count = min(len(hidden), int(np.ceil(weights.sum() ** PER_CODE)))
     centres = hidden[random.choice(len(hidden), count, replace=False)]
     for _ in range(ROUNDS if count < len(hidden) else 0):
         nearest = _nearest(hidden, centres)
@@ -48,7 +53,8 @@ def _typical(hidden: Floats, weights: Floats, random: np.random.Generator) -> tu
         sums[found] = np.add.reduceat(hidden[order], first)
         centres = unit(sums)
     texts: Floats = np.bincount(_nearest(hidden, centres), weights, count).astype(np.float32)
-    return centres[texts > 0], texts[texts > 0]
+    kept = texts >= min(LEAST, texts.max())
+    return centres[kept], texts[kept]
 
 
 def _nearest(hidden: Floats, centres: Floats) -> Ints:
