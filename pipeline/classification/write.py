@@ -34,6 +34,26 @@ MOST_COUNTED = 4096
 
 
 @dataclass(slots=True)
+class _SystemTally:
+    """Running counts of the rows in one system."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    cost_usd: Decimal = ZERO
+    confidences: Counter[int] = field(default_factory=Counter)
+    bands: Counter[Band] = field(default_factory=Counter)
+    answers: Counter[tuple[str, float | None]] = field(default_factory=Counter)
+    """Rows by status and confidence that are not added up yet."""
+
+    def add_up(self, system: System) -> None:
+        for (status, confidence), often in self.answers.items():
+            self.statuses[status] += often
+            if _is_known(confidence, status):
+                self.confidences[round(100 * confidence)] += often
+                self.bands[band(system, confidence)] += often
+        self.answers.clear()
+
+
+@dataclass(slots=True)
 class Tally:
     """Running counts of the written rows.
 
@@ -41,26 +61,15 @@ class Tally:
         rows: rows written.
     """
 
-    rows: int
-    _statuses: dict[System, Counter[str]]
-    _cost_usd: dict[System, Decimal]
-    _confidences: dict[System, Counter[int]]
-    _bands: dict[System, Counter[Band]]
-    _answers: dict[System, Counter[tuple[str, float | None]]]
+    _systems: dict[System, _SystemTally]
+    rows: int = 0
     _to_check: int = 0
-    _rows: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    _row_statuses: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, systems: Iterable[System]) -> Tally:
         """Return an empty tally."""
-        names = tuple(systems)
-        statuses: dict[System, Counter[str]] = {name: Counter() for name in names}
-        confidences: dict[System, Counter[int]] = {name: Counter() for name in names}
-        bands: dict[System, Counter[Band]] = {name: Counter() for name in names}
-        answers: dict[System, Counter[tuple[str, float | None]]] = {
-            name: Counter() for name in names
-        }
-        return cls(0, statuses, dict.fromkeys(names, ZERO), confidences, bands, answers)
+        return cls({system: _SystemTally() for system in systems})
 
     @property
     def systems(self) -> dict[System, SystemSummary]:
@@ -68,18 +77,15 @@ class Tally:
         self._add_up()
         return {
             system: SystemSummary(
-                dict(counts),
-                self._cost_usd[system],
-                dict(self._confidences[system]),
-                dict(self._bands[system]),
+                dict(tally.statuses), tally.cost_usd, dict(tally.confidences), dict(tally.bands)
             )
-            for system, counts in self._statuses.items()
+            for system, tally in self._systems.items()
         }
 
     @property
     def cost_usd(self) -> Decimal:
         """The sum of the known costs of rows, in US dollars."""
-        return total(self._cost_usd.values())
+        return total(tally.cost_usd for tally in self._systems.values())
 
     @property
     def to_check(self) -> int:
@@ -90,32 +96,25 @@ class Tally:
     def add(self, columns: Sequence[NewColumn]) -> None:
         """Count the rows of a batch by its new columns."""
         values = [column.values for column in columns]
-        width = (len(values) - 1) // len(self._statuses)
+        width = (len(values) - 1) // len(self._systems)
         self.rows += len(values[-1])
-        self._rows.update(zip(*values[STATUS:-1:width], strict=True))
-        for place, (system, counted) in enumerate(self._answers.items()):
+        self._row_statuses.update(zip(*values[STATUS:-1:width], strict=True))
+        for place, tally in enumerate(self._systems.values()):
             own = values[place * width :]
-            counted.update(zip(own[STATUS], own[CONFIDENCE], strict=True))
+            tally.answers.update(zip(own[STATUS], own[CONFIDENCE], strict=True))
             if paid := [usd for usd in own[COST] if usd]:
-                self._cost_usd[system] = total([self._cost_usd[system], *paid])
-        if max(len(self._rows), *map(len, self._answers.values())) > MOST_COUNTED:
+                tally.cost_usd = total([tally.cost_usd, *paid])
+        answers = (len(tally.answers) for tally in self._systems.values())
+        if max(len(self._row_statuses), *answers) > MOST_COUNTED:
             self._add_up()
 
     def _add_up(self) -> None:
-        for system, counted in self._answers.items():
-            for (status, confidence), often in counted.items():
-                self._add(system, status, confidence, often)
-            counted.clear()
-        for statuses, often in self._rows.items():
+        for system, tally in self._systems.items():
+            tally.add_up(system)
+        for statuses, often in self._row_statuses.items():
             if any(status not in SETTLED for status in statuses):
                 self._to_check += often
-        self._rows.clear()
-
-    def _add(self, system: System, status: str, confidence: float | None, often: int) -> None:
-        self._statuses[system][status] += often
-        if _is_known(confidence, status):
-            self._confidences[system][round(100 * confidence)] += often
-            self._bands[system][band(system, confidence)] += often
+        self._row_statuses.clear()
 
 
 def _is_known(confidence: float | None, status: str) -> TypeGuard[float]:
