@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from pipeline.money import ZERO
 
@@ -21,8 +22,11 @@ __all__ = [
     "Matcher",
     "Pending",
     "System",
+    "answered",
     "chance",
 ]
+
+Batch = TypeVar("Batch")
 
 System: TypeAlias = Literal["cpv", "psc", "unspsc", "naics"]
 
@@ -118,6 +122,27 @@ class Matcher(Protocol):
             batches: lists of texts; "" for a row without text.
         """
         ...
+
+
+def answered(
+    batches: Iterable[Batch], texts_of: Callable[[Batch], Sequence[str]], matcher: Matcher
+) -> Iterator[tuple[Batch, BatchAnswers]]:
+    """Yield each batch with its answers; a matcher in several processes reads some batches ahead.
+
+    Args:
+        batches: rows.
+        texts_of: returns the texts of a batch.
+        matcher: answers them.
+    """
+    waiting: deque[Batch] = deque()
+
+    def texts() -> Iterator[Sequence[str]]:
+        for batch in batches:
+            waiting.append(batch)
+            yield texts_of(batch)
+
+    for answers in matcher.answers(texts()):
+        yield waiting.popleft(), answers
 
 
 def chance(confidence: float) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from math import isfinite
 from typing import TypeAlias, TypeGuard, TypeVar
 
-from pipeline.answers import BatchAnswers, Matcher, System
+from pipeline.answers import BatchAnswers, Matcher, System, answered
 from pipeline.bands import Band, band
 from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns
 from pipeline.classification.rollup import rolled_up
@@ -155,12 +155,5 @@ def classified(
     batches: Iterable[Table], matcher: Matcher, settings: Settings
 ) -> Iterator[tuple[Table, BatchAnswers]]:
     """Yield each batch with its answers, rolled up and translated as the settings ask for."""
-    waiting: deque[Table] = deque()  # a parallel matcher reads ahead
-
-    def texts() -> Iterator[Sequence[str]]:
-        for batch in batches:
-            waiting.append(batch)
-            yield batch.texts
-
-    for answers in in_language(rolled_up(matcher, settings), settings).answers(texts()):
-        yield waiting.popleft(), answers
+    asked = in_language(rolled_up(matcher, settings), settings)
+    return answered(batches, lambda batch: batch.texts, asked)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
-from pipeline.answers import Answer, BatchAnswers, Decided, Match, Matched, Matcher, System
+from pipeline.answers import (
+    Answer,
+    BatchAnswers,
+    Decided,
+    Match,
+    Matched,
+    Matcher,
+    System,
+    answered,
+)
 from pipeline.codes import load
 from pipeline.decisions.decision import Decision
 from pipeline.decisions.merged import Decisions
@@ -25,15 +33,7 @@ class _Decided:
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`."""
-        waiting: deque[Sequence[str]] = deque()  # a parallel matcher reads ahead
-
-        def texts() -> Iterator[Sequence[str]]:
-            for batch in batches:
-                waiting.append(batch)
-                yield batch
-
-        for answers in self._matcher.answers(texts()):
-            asked = waiting.popleft()
+        for asked, answers in answered(batches, lambda texts: texts, self._matcher):
             yield {
                 system: [
                     self._answer(system, text, answer)

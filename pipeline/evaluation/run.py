@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import TypeAlias
 
-from pipeline.answers import Matcher
+from pipeline.answers import Matcher, answered
 from pipeline.codes import CodeTable, load
 from pipeline.errors import SettingsError
 from pipeline.evaluation.candidates import Embedded, Paid, Subject
@@ -29,7 +29,7 @@ from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.progress import Progress
 from pipeline.settings import Settings
-from pipeline.tables import ArrowBatch, Reader
+from pipeline.tables import Reader
 
 __all__ = ["OpenPurchase", "Stopped", "evaluated"]
 
@@ -121,16 +121,8 @@ def _scores(
     rows: Labelled, progress: Progress, suspects: Suspects | None, matcher: Matcher
 ) -> Scores:
     scores = Scores(rows.settings.system)
-    waiting: deque[ArrowBatch] = deque()  # a matcher in several processes reads batches ahead
-
-    def texts() -> Iterator[Sequence[str]]:
-        for batch in rows.batches():
-            waiting.append(batch)
-            yield batch.texts
-
     with progress(rows.rows) as advance:
-        for answers in matcher.answers(texts()):
-            batch = waiting.popleft()
+        for batch, answers in answered(rows.batches(), lambda batch: batch.texts, matcher):
             found = answers[rows.settings.system]
             codes, languages, sources = (column.to_pylist() for column in batch.batch.columns[:3])
             scores.add(found, codes, languages, sources)
