@@ -80,25 +80,26 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A recipe whose files have been read.
+    """A system of a recipe whose files have been read.
 
     Attributes:
-        recipe: the settings of the networks.
-        tasks: what the networks learn, for each system.
-        datasets: the rows that were used and skipped, for each system.
-        sources: the sources of the held-out rows, for each system.
-        learned: for each system, the rows of each source that the final model trains on.
+        task: what its networks learn.
+        dataset: the rows that were used and skipped.
+        sources: the sources of the held-out rows.
+        learned: the rows of each source that the final model trains on.
     """
 
-    recipe: Recipe
-    tasks: list[Task]
-    datasets: list[Dataset]
-    sources: list[list[str]]
-    learned: list[Counter[str]]
+    task: Task
+    dataset: Dataset
+    sources: list[str]
+    learned: Counter[str]
 
 
-def read_recipe(path: Path) -> Prepared:
+def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
     """Read a recipe and all the files it names.
+
+    Returns:
+        The settings of the networks, and the systems to train.
 
     Raises:
         SettingsError: the file is not a valid recipe.
@@ -123,9 +124,7 @@ def read_recipe(path: Path) -> Prepared:
             f"{path} names an unknown system, {min(unknown)}.",
             f"Choose from {', '.join(SYSTEMS)}.",
         )
-    read = [_course(path.parent, system, lines) for system, lines in systems.items()]
-    tasks, datasets, sources, learned = (list(each) for each in zip(*read, strict=True))
-    return Prepared(recipe, tasks, datasets, sources, learned)
+    return recipe, [_prepared(path.parent, system, lines) for system, lines in systems.items()]
 
 
 def _alike(values: Mapping[str, Any]) -> list[NetworkSettings]:
@@ -167,9 +166,7 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
                 raise ValueError(f"{each.name} is not a {'whole ' if whole else ''}number")
 
 
-def _course(
-    folder: Path, system: System, lines: Lines
-) -> tuple[Task, Dataset, list[str], Counter[str]]:
+def _prepared(folder: Path, system: System, lines: Lines) -> Prepared:
     table = shipped(system)
     taught, held_back = Dataset(table), Dataset(table)
     sources = _labelled(folder, lines.taught, taught)
@@ -192,7 +189,7 @@ def _course(
         learns_held_back=lines.learns_held_back,
     )
     learned = all_sources if lines.learns_held_back else sources
-    return task, taught, tried, Counter(learned)
+    return Prepared(task, taught, tried, Counter(learned))
 
 
 def _labelled(folder: Path, files: Sequence[str], dataset: Dataset) -> list[str]:

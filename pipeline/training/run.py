@@ -29,7 +29,7 @@ from pipeline.progress import Display
 from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
 from pipeline.training.figures import about_model, by_level, by_source
-from pipeline.training.recipe import read_recipe
+from pipeline.training.recipe import Prepared, read_recipe
 from pipeline.training.text import skipped_rows
 from pipeline.training.trained_model import TrainedModel, TrainedSystem
 
@@ -173,27 +173,27 @@ def from_recipe(
         InputError: a file that it names does not exist, or lacks a column.
         OutputError: the models cannot be written.
     """
-    prepared = read_recipe(recipe)
-    trained = _trained(prepared.tasks, prepared.recipe, jobs, shown)
+    settings, systems = read_recipe(recipe)
+    trained = _trained([each.task for each in systems], settings, jobs, shown)
     about: dict[str, Any] = {
-        task.system: {
-            **about_model(dataset, task, each, load_model(shipped_models(), task.system)),
-            "learned_by_source": dict(learned.most_common()),
-            "by_source": by_source(each, sources),
-            "by_level": by_level(each, task.system),
-        }
-        for task, dataset, sources, learned, each in zip(
-            prepared.tasks,
-            prepared.datasets,
-            prepared.sources,
-            prepared.learned,
-            trained,
-            strict=True,
-        )
+        read.task.system: _about_system(read, each)
+        for read, each in zip(systems, trained, strict=True)
     }
     save([each.model for each in trained], output, about, overwrite)
-    systems = {task.system: TrainedSystem.of(about[task.system]) for task in prepared.tasks}
-    return TrainedModel(output, systems, [], about)
+    figures = {each.task.system: TrainedSystem.of(about[each.task.system]) for each in systems}
+    return TrainedModel(output, figures, [], about)
+
+
+def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
+    """Return the figures of one system of a recipe."""
+    system = read.task.system
+    package = load_model(shipped_models(), system)
+    return {
+        **about_model(read.dataset, read.task, trained, package),
+        "learned_by_source": dict(read.learned.most_common()),
+        "by_source": by_source(trained, read.sources),
+        "by_level": by_level(trained, system),
+    }
 
 
 def _dataset(
