@@ -23,7 +23,7 @@ from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import exit_code, report, words_of
+from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.decisions import Decisions, decisions_in
@@ -46,15 +46,30 @@ log = logging.getLogger("pipeline")
 
 
 def run_job(options: RunOptions, terms: Terms, finished: Finished) -> int:
-    """Run the job, pass on what it did, and return the exit code."""
+    """Run the job, pass on and print what it did, and return the exit code."""
     with opened_job(options, terms) as this:
-        return _run(this, finished)
+        summary = classified(this)
+        finished(summary, ())
+        words = words_of(summary, terms.settings, options.report)
+        print_summary(
+            summary,
+            json.dumps(summary.to_dict()) if options.as_json else words,
+            as_json=options.as_json,
+            quiet=options.quiet,
+            beside_the_table=options.to_standard_output,
+        )
+        return exit_code(summary, terms.settings)
 
 
 def plan_job(options: RunOptions, terms: Terms) -> int:
     """Print what the job would do and cost."""
     with opened_job(options, terms) as this:
-        return _plan(this)
+        found = planned(this)
+        if options.as_json:
+            say(json.dumps(found.to_dict()))
+        else:
+            say(wrapped(f"{found.rows_line}\n{_offer(terms.service, found)}", sys.stdout))
+    return COMPLETE
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,21 +184,6 @@ def _sink(
     )
 
 
-def _run(this: Job, finished: Finished) -> int:
-    summary = classified(this)
-    finished(summary, ())
-    options, settings = this.options, this.terms.settings
-    words = words_of(summary, settings, options.report)
-    report(
-        summary,
-        json.dumps(summary.to_dict()) if options.as_json else words,
-        as_json=options.as_json,
-        quiet=options.quiet,
-        beside_the_table=options.to_standard_output,
-    )
-    return exit_code(summary, settings)
-
-
 def classified(this: Job, progress: Progress | None = None) -> Summary:
     """Run a job.
 
@@ -203,7 +203,7 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
         log.info("%s", titles)
     for system, model in terms.models.items():
         log.info("%s: learned model %s", system, model.path)
-    page = _report(this)
+    page = _page(this)
     reporter = job.Reporter(progress or progress_display(), warn)
     if page:
         reporter = replace(reporter, observe=page.observe, record=page.record)
@@ -226,7 +226,7 @@ def _title_languages(settings: Settings) -> str:
     return "; ".join(parts)
 
 
-def _report(this: Job) -> RunReport | None:
+def _page(this: Job) -> RunReport | None:
     path, files = this.options.report, this.source.files
     if path is None or files is None:
         return None
@@ -245,15 +245,6 @@ def _purchase(this: Job) -> AbstractContextManager[Purchase | Free]:
 
     sure, decisions = this.options.yes, terms.decisions
     return open_purchase(terms.service, terms.settings, this.identity, sure, decisions)
-
-
-def _plan(this: Job) -> int:
-    found = planned(this)
-    if this.options.as_json:
-        say(json.dumps(found.to_dict()))
-        return 0
-    say(wrapped(f"{found.rows_line}\n{_offer(this.terms.service, found)}", sys.stdout))
-    return 0
 
 
 def planned(this: Job) -> Plan:

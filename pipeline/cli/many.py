@@ -14,7 +14,7 @@ from pipeline.cli.inputs import InputFile, are_several, default_folder, find_fil
 from pipeline.cli.job import Terms, opened_job, plan_job, planned, run_job
 from pipeline.cli.output.console import on_terminal, say
 from pipeline.cli.output.metrics import Finished, MeasuredJob
-from pipeline.cli.output.run import COMPLETE, report, words_of
+from pipeline.cli.output.run import COMPLETE, print_summary, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
 from pipeline.errors import PipelineError, SettingsError
@@ -54,7 +54,7 @@ def run_all(options: RunOptions, finished: Finished = lambda *_: None) -> int:
     seconds = time.monotonic() - started
     whole = replace(combined(summaries), output=folder, seconds=seconds) if summaries else None
     finished(whole, _measured(found))
-    _report(found, len(files), whole, options, terms.settings)
+    _print(found, len(files), whole, options, terms.settings)
     return max((outcome.exit_code for outcome in found), key=severity)
 
 
@@ -146,7 +146,7 @@ def _failure(path: AnyPath, error: PipelineError) -> str:
     return error.message if named else f"{path}: {error.message}"
 
 
-def _report(
+def _print(
     found: Sequence[Outcome],
     files: int,
     whole: Summary | None,
@@ -164,4 +164,4 @@ def _report(
     lines.append(f"{files:,} file{'' if files == 1 else 's'}: {', '.join(words)}")
     text = json.dumps(figures) if options.as_json else "\n".join(lines)
     as_json, quiet = options.as_json, options.quiet
-    report(whole, text, as_json=as_json, quiet=quiet, beside_the_table=False)
+    print_summary(whole, text, as_json=as_json, quiet=quiet, beside_the_table=False)

@@ -19,14 +19,14 @@ from pipeline.errors import OutputError
 from pipeline.progress import FIELDS
 from pipeline.settings import Settings
 
-__all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "report", "words_of"]
+__all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "print_summary", "words_of"]
 
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
 log = logging.getLogger("pipeline")
 
 
-def report(
+def print_summary(
     summary: Summary | None, text: str, *, as_json: bool, quiet: bool, beside_the_table: bool
 ) -> None:
     """Print a summary; if that fails, the job is still done, because its output is in place.
