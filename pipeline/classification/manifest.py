@@ -39,6 +39,16 @@ class Files:
     csv: CsvOptions
     excel: ExcelOptions = field(default_factory=ExcelOptions)
 
+    @property
+    def to_read_output(self) -> tuple[CsvOptions, ExcelOptions]:
+        """The options with which to read the output; its dialect is that of an input like it.
+
+        A workbook has only the sheet with the table.
+        """
+        if self.input_format != self.output_format:
+            return CsvOptions(), ExcelOptions()
+        return self.csv, ExcelOptions(header_row=self.excel.header_row)
+
 
 def manifest(
     source: AnyPath | None,

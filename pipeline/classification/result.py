@@ -40,12 +40,12 @@ __all__ = ["Result", "result_of"]
 
 @dataclass(frozen=True)
 class _File:
-    """An enriched table in a file; the options are set if input and output have one format."""
+    """An enriched table in a file, with the options to read it with."""
 
     path: AnyPath
     format: Format
-    dialect: CsvOptions | None
-    excel: ExcelOptions | None
+    csv: CsvOptions
+    excel: ExcelOptions
 
 
 @dataclass(frozen=True, repr=False)
@@ -274,7 +274,7 @@ class Result:
         if not isinstance(self._stored, _File):
             return self._stored
         with local_table(self._stored.path, Storage()) as (path, _):
-            return read_table(path, self._stored.format, self._stored.dialect, self._stored.excel)
+            return read_table(path, self._stored.format, self._stored.csv, self._stored.excel)
 
 
 def result_of(
@@ -284,9 +284,6 @@ def result_of(
     if isinstance(sink, MemorySink):
         frame = None if source.frame is None else source.frame.rows(0, summary.rows)
         return Result(summary, settings, sink.table, frame)
-    files, dialect, excel = source.files, None, None
-    if files is not None and files.input_format == files.output_format:
-        dialect = files.csv
-        excel = ExcelOptions(header_row=files.excel.header_row)  # the output has only that sheet
+    options = source.files.to_read_output if source.files else (CsvOptions(), ExcelOptions())
     path = summary.output or sink.path
-    return Result(summary, settings, _File(path, sink.output_format, dialect, excel))
+    return Result(summary, settings, _File(path, sink.output_format, *options))

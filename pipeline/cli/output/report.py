@@ -15,7 +15,7 @@ from pipeline.classification.provenance import ExistingFile, written_by_us
 from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
 from pipeline.report import Changes, Collected, page, page_file
-from pipeline.settings import ExcelOptions, Settings
+from pipeline.settings import Settings
 from pipeline.tables import open_reader
 
 __all__ = ["RunReport"]
@@ -86,9 +86,7 @@ def _changes(
     try:
         if not place.is_file() or not written_by_us(place):
             return None
-        alike = files.input_format == files.output_format
-        csv = files.csv if alike else None
-        excel = ExcelOptions(header_row=files.excel.header_row) if alike else None
+        csv, excel = files.to_read_output
         reader = open_reader(place, settings.text_columns, csv, files.output_format, excel)
         return Changes(reader, settings)
     except (PipelineError, OSError) as error:
