@@ -21,6 +21,7 @@ from pipeline.classification.provenance import (
     is_full_table,
     manifest_path,
     parsed_manifest,
+    part_of,
 )
 from pipeline.classification.sink import Draft, FileSink, partial_path
 from pipeline.classification.writing import Writing, temporary_writer
@@ -87,8 +88,7 @@ class ExistingObject:
 
     @property
     def _written(self) -> Mapping[str, Any]:
-        written = self.manifest.get("output")
-        return written if isinstance(written, dict) else {}
+        return part_of(self.manifest, "output")
 
 
 def existing(path: AnyPath, storage: Storage) -> ExistingFile | ExistingObject:

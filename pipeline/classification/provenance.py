@@ -23,6 +23,7 @@ __all__ = [
     "is_full_table",
     "manifest_path",
     "parsed_manifest",
+    "part_of",
     "read_manifest",
     "written_by_us",
 ]
@@ -70,9 +71,7 @@ def has_manifest(place: Path) -> bool:
 
 def written_by_us(place: Path) -> bool:
     """Tell whether this tool wrote a file, and the file has not changed since."""
-    output = read_manifest(place).get("output")
-    known = output.values() if isinstance(output, dict) else ()
-    return sha256_of(place) in known
+    return sha256_of(place) in part_of(read_manifest(place), "output").values()
 
 
 def holds_full_table(place: Path) -> bool:
@@ -125,3 +124,9 @@ def parsed_manifest(text: str | bytes) -> dict[str, Any]:
         return manifest if manifest["tool"] == TOOL else {}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
+
+
+def part_of(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return an object in a manifest, which anybody may have changed; empty if there is none."""
+    value = manifest.get(name)
+    return value if isinstance(value, dict) else {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.classification.provenance import TOOL, read_manifest
+from pipeline.classification.provenance import TOOL, part_of, read_manifest
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import ENGINES, CsvOptions, EngineName, ExcelOptions
@@ -87,7 +87,7 @@ def open_enriched(
         InputError: the file cannot be read, or has no code columns.
     """
     manifest = read_manifest(path)
-    settings, files = _part(manifest, "settings"), _part(manifest, "files")
+    settings, files = part_of(manifest, "settings"), part_of(manifest, "files")
     texts = [*text_columns] or settings.get("text_columns")
     if not isinstance(texts, list):
         if not path.exists():
@@ -128,15 +128,15 @@ def _opened(path: Path, text_columns: Sequence[str], files: Mapping[str, Any]) -
     output_format = files.get("output_format")
     csv, excel = CsvOptions(), ExcelOptions()
     if output_format and output_format == files.get("input_format"):
-        csv = CsvOptions(**_part(files, "csv"))
-        excel = ExcelOptions(header_row=_part(files, "excel").get("header_row"))
+        csv = CsvOptions(**part_of(files, "csv"))
+        excel = ExcelOptions(header_row=part_of(files, "excel").get("header_row"))
     return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
 
 
 def _models(settings: Mapping[str, Any], systems: Sequence[System]) -> Mapping[System, ModelFolder]:
     """Return the models of the run that are still there; the package's suggest codes for others."""
     found: dict[System, ModelFolder] = {}
-    for folder, sha256 in _part(settings, "models").items():
+    for folder, sha256 in part_of(settings, "models").items():
         try:
             models = opened([folder], systems)
         except SettingsError:
@@ -151,12 +151,7 @@ def _made_by(manifest: Mapping[str, Any], models: Mapping[System, ModelFolder]) 
         return ""
     if service := manifest.get("service"):
         return str(service)
-    settings = _part(manifest, "settings")
-    version = _part(manifest, "versions").get(TOOL, "")
+    settings = part_of(manifest, "settings")
+    version = part_of(manifest, "versions").get(TOOL, "")
     used = sorted({model.sha256[:12] for model in models.values()})
     return ", ".join([f"{settings.get('engine')} engine {version}", *map("model {}".format, used)])
-
-
-def _part(some: Mapping[str, Any], key: str) -> dict[str, Any]:
-    value = some.get(key)
-    return value if isinstance(value, dict) else {}

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.checks import option_name
 from pipeline.classification.manifest import OLD_KEYS
+from pipeline.classification.provenance import part_of
 from pipeline.classification.sink import default_output
 from pipeline.settings import FORMATS, CsvOptions, Settings
 
@@ -38,8 +39,8 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
         manifest: the manifest, which anybody may have changed.
         output: the output.
     """
-    source = str(_part(manifest, "input").get("path") or "INPUT")
-    reading = _reading(_part(manifest, "files"))
+    source = str(part_of(manifest, "input").get("path") or "INPUT")
+    reading = _reading(part_of(manifest, "files"))
     words = ["tender-pipeline", "run", source, *reading, *_options(manifest)]
     if not _is_default(manifest, source, output):
         words += ["--output", str(output)]
@@ -48,7 +49,7 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
 
 def _reading(files: Mapping[str, Any]) -> Iterator[str]:
     """Yield the options with which the run read its table."""
-    options = {**_part(files, "csv"), **_part(files, "excel")}
+    options = {**part_of(files, "csv"), **part_of(files, "excel")}
     for name, usual in DIALECT.items():
         value = options.get(name)
         if value is not None and value != usual:
@@ -58,7 +59,7 @@ def _reading(files: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _options(manifest: Mapping[str, Any]) -> Iterator[str]:
-    settings, usual = _part(manifest, "settings"), asdict(Settings())
+    settings, usual = part_of(manifest, "settings"), asdict(Settings())
     service = manifest.get("service")
     if [*_names(settings, "systems")] != [*usual["systems"]]:
         yield from ("--systems", ",".join(_names(settings, "systems")))
@@ -72,7 +73,7 @@ def _options(manifest: Mapping[str, Any]) -> Iterator[str]:
             yield from (option_name(name), str(value))
     if settings.get("explain"):
         yield "--explain"
-    for folder in _part(settings, "models"):
+    for folder in part_of(settings, "models"):
         yield from ("--model", folder)
     if service:
         yield from ("--base-url", str(service))
@@ -85,14 +86,9 @@ def _names(settings: Mapping[str, Any], name: str) -> Iterator[str]:
 
 
 def _is_default(manifest: Mapping[str, Any], source: str, output: Path) -> bool:
-    files, limit = _part(manifest, "files"), _part(manifest, "settings").get("limit_rows")
+    files, limit = part_of(manifest, "files"), part_of(manifest, "settings").get("limit_rows")
     formats: list[Any] = [files.get("input_format"), files.get("output_format")]
     if not all(each in FORMATS for each in formats):
         return False
     usual = default_output(Path(source), formats[0], formats[1], limit)
     return usual.resolve() == output.resolve()
-
-
-def _part(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = manifest.get(key)
-    return value if isinstance(value, dict) else {}
