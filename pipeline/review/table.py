@@ -87,40 +87,51 @@ def open_enriched(
         InputError: the file cannot be read, or has no code columns.
     """
     manifest = read_manifest(path)
-    settings, files = part_of(manifest, "settings"), part_of(manifest, "files")
-    texts = [*text_columns] or settings.get("text_columns")
-    if not isinstance(texts, list):
-        if not path.exists():
-            raise InputError(f"{path} does not exist.", "Give the output of tender-pipeline run.")
-        raise SettingsError(
-            f"{path} has no manifest that names its text columns.",
-            "Give the output of tender-pipeline run, or name its columns: --text-column NAME.",
-        )
-    wanted = str(settings.get("column_prefix", "")) if prefix is None else prefix
-    reader = _opened(path, texts, files)
-    names = set(reader.schema.names)
-    systems = tuple(
-        each
-        for each in SYSTEMS
-        if {f"{wanted}{each}_{part}" for part in PARTS if part != "matches"} <= names
-    )
-    if not systems:
-        raise InputError(
-            f"{path} has no columns such as {wanted}cpv_code and {wanted}cpv_status.",
-            "Give the output of tender-pipeline run, in a format with columns; with "
-            "--column-prefix if it was run so.",
-        )
+    settings = part_of(manifest, "settings")
+    if prefix is None:
+        prefix = str(settings.get("column_prefix", ""))
+    texts = _text_columns(path, text_columns, settings)
+    reader = _opened(path, texts, part_of(manifest, "files"))
+    systems = _systems(path, reader.schema.names, prefix)
     models = _models(settings, systems)
     engine = settings.get("engine")
     return EnrichedTable(
         path,
         reader,
         systems,
-        wanted,
+        prefix,
         _made_by(manifest, models),
         engine if engine in ENGINES else "learned",
         models,
     )
+
+
+def _text_columns(path: Path, given: Sequence[str], settings: Mapping[str, Any]) -> Sequence[str]:
+    """Return the given text columns, or those of the manifest."""
+    texts = [*given] or settings.get("text_columns")
+    if isinstance(texts, list):
+        return texts
+    if not path.exists():
+        raise InputError(f"{path} does not exist.", "Give the output of tender-pipeline run.")
+    raise SettingsError(
+        f"{path} has no manifest that names its text columns.",
+        "Give the output of tender-pipeline run, or name its columns: --text-column NAME.",
+    )
+
+
+def _systems(path: Path, names: Sequence[str], prefix: str) -> tuple[System, ...]:
+    """Return the systems that have all their columns."""
+    needed = [part for part in PARTS if part != "matches"]
+    found = tuple(
+        system for system in SYSTEMS if all(f"{prefix}{system}_{part}" in names for part in needed)
+    )
+    if not found:
+        raise InputError(
+            f"{path} has no columns such as {prefix}cpv_code and {prefix}cpv_status.",
+            "Give the output of tender-pipeline run, in a format with columns; with "
+            "--column-prefix if it was run so.",
+        )
+    return found
 
 
 def _opened(path: Path, text_columns: Sequence[str], files: Mapping[str, Any]) -> Reader:
