@@ -126,19 +126,18 @@ class Review:
             OutputError: this cannot be saved; the decision stays.
         """
         with self.lock:
-            while self._undoable:
+            items: list[Item] = []
+            while self._undoable and not items:
                 found = (self.queue.find(*about) for about in self._undoable[-1])
                 items = [item for item in found if item is not None]
                 if items:
                     self.log.append([self._decision(item, "undo") for item in items])
-                    for item in items:
-                        self.queue.mark(item, done=False)
                 self._undoable.pop()
                 self.saved = ()
-                if items:
-                    self.made = max(0, self.made - len(items))
-                    return items[0]
-            return None
+            for item in items:
+                self.queue.mark(item, done=False)
+            self.made = max(0, self.made - len(items))
+            return items[0] if items else None
 
     def _save(self, items: Sequence[Item], decisions: Sequence[Decision]) -> None:
         if not items:
