@@ -201,22 +201,30 @@ def _browser(url: str, options: _Options) -> Iterator[None]:
     The link goes through a file that only the user can read, because other users of the machine
     can see the arguments of the browser's process.
     """
+    browser = None if options.no_browser else _with_window()
+    if browser is None:
+        yield
+        return
+    page = options.saved_in.resolve().with_name(f"{options.saved_in.name}.html")
+    try:
+        with translated(page, "--no-browser"):
+            page.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with os.fdopen(os.open(page, flags, 0o600), "w", encoding="utf-8") as file:
+                file.write(FORWARD.format(url=url))
+        with suppress(webbrowser.Error):
+            browser.open(page.as_uri())
+        yield
+    finally:
+        page.unlink(missing_ok=True)
+
+
+def _with_window() -> webbrowser.BaseBrowser | None:
+    """Return the user's browser; None if there is none, or it would take over the terminal."""
     with suppress(webbrowser.Error):
-        browser = None if options.no_browser else webbrowser.get()
-        if browser is not None and type(browser) is not webbrowser.GenericBrowser:
-            page = options.saved_in.resolve().with_name(f"{options.saved_in.name}.html")
-            try:
-                with translated(page, "--no-browser"):
-                    page.unlink(missing_ok=True)
-                    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-                    with os.fdopen(os.open(page, flags, 0o600), "w", encoding="utf-8") as file:
-                        file.write(FORWARD.format(url=url))
-                browser.open(page.as_uri())
-                yield
-            finally:
-                page.unlink(missing_ok=True)
-            return
-    yield
+        browser = webbrowser.get()
+        return None if type(browser) is webbrowser.GenericBrowser else browser
+    return None
 
 
 def _user() -> str:
