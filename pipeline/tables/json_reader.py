@@ -114,7 +114,8 @@ class JsonReader:
             if record is None:
                 trailing = raw
                 break
-            texts.append(join_texts(text for found in self._texts(line, record) for text in found))
+            found = self._texts(line, record)
+            texts.append(join_texts(text for values in found for text in values or ()))
             raws.append(raw)
             size += len(raw)
             if len(raws) == BATCH_ROWS or size >= BATCH_CHARS:
@@ -139,7 +140,7 @@ class JsonReader:
             for key, value in record.items():
                 self._kinds[key] = merged(self._kinds.get(key, "null"), kind_of(value))
             if len(found) < len(self._wanted):
-                texts = zip(self._wanted, self._texts(line, record, missing=None), strict=True)
+                texts = zip(self._wanted, self._texts(line, record), strict=True)
                 found |= {name for name, values in texts if values is not None}
                 nested |= dict.fromkeys(_nested_names(record) if len(nested) < NESTED_NAMES else ())
         if empty:
@@ -148,15 +149,15 @@ class JsonReader:
             if name not in found and name not in self._kinds:
                 find_column([*self._kinds, *nested], name, self._path, "--text-column")
 
-    def _texts(self, line: int, record: dict[str, Any], missing: Any = ()) -> list[Any]:
+    def _texts(self, line: int, record: dict[str, Any]) -> list[list[str] | None]:
+        """Return the texts of each text column; None where the record lacks the column."""
         try:
-            found = [texts_at(record, path) for path in self._wanted]
+            return [texts_at(record, path) for path in self._wanted]
         except ValueError as error:
             raise InputError(
                 f"{self._path}, line {line}: {error}.",
                 "Name a key in it with a dot: --text-column tender.title.",
             ) from error
-        return [missing if texts is None else texts for texts in found]
 
     def _records(self) -> Iterator[tuple[int, bytes, dict[str, Any] | None]]:
         """Yield (line number, raw bytes, record) of every record.
