@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from decimal import Decimal
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from pipeline.paid.ledger.calls import Call, LastingState, PassingState, packed
+from pipeline.paid.ledger.calls import Call, LastingState, PassingState, State, packed
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
@@ -256,30 +256,24 @@ class Journal:
 
 
 def _settle(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
-    rows = [
-        (end.state, end.status, _storable(end.error), _cost(end), now, one.attempt)
-        for one in ends
-        for end in [one.end]
-    ]
+    rows = [(*_result(one.end), now, one.attempt) for one in ends]
     if rows and connection.executemany(SETTLE, rows).rowcount != len(rows):
         raise ValueError(f"Of these attempts one is not under way: {[row[-1] for row in rows]}.")
     bodies = [(one.attempt, packed(one.end.body)) for one in ends if isinstance(one.end, CallEnded)]
     connection.executemany(KEEP, bodies)
 
 
-def _cost(end: Settlement) -> str | None:
-    if isinstance(end, CallOpen) or end.cost_usd is None:
-        return None
-    return str(end.cost_usd)
+def _result(end: Settlement) -> tuple[State, int | None, str | None, str | None]:
+    """Return the state, status, error and cost of an attempt, as the ledger keeps them."""
+    cost = None if isinstance(end, CallOpen) or end.cost_usd is None else str(end.cost_usd)
+    return end.state, end.status, _storable(end.error), cost
 
 
-def _notes(ends: Sequence[_Ended], now: float) -> list[Note]:
-    """Return what the limits must know of ends."""
-    return [
-        Note(one.attempt, now, None if unsent else one.end.state)
-        for one in ends
-        for unsent in [one.end.state == "free" and one.end.status is None]
-    ]
+def _notes(ends: Sequence[_Ended], now: float) -> Iterator[Note]:
+    """Yield what the limits must know of ends."""
+    for one in ends:
+        unsent = one.end.state == "free" and one.end.status is None
+        yield Note(one.attempt, now, None if unsent else one.end.state)
 
 
 def _lesson(ends: Sequence[_Ended], now: float) -> Lesson | None:
