@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from decimal import Decimal
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from pipeline.cli.output.accounts import (
     list_lines,
 )
 from pipeline.cli.output.console import say
+from pipeline.cli.output.verification import counted, print_problems
 from pipeline.cli.passwords import new_password
 from pipeline.errors import OutputError, SettingsError
 from pipeline.files.atomic import only_writer, sync, translated
@@ -42,9 +42,6 @@ if TYPE_CHECKING:  # its packages are an extra
 __all__ = ["accounts"]
 
 CONSISTENT, INCONSISTENT = 0, 1
-
-PRINTED = 100
-"""The most problems that `verify` prints."""
 
 LAST = 10
 """Entries that `show` prints by default."""
@@ -237,17 +234,10 @@ def verify(accounts: Accounts, as_json: bool) -> int:
     entry must follow from the one before; and the daily totals must match the charges.
     """
     with accounts.audit() as audit:
-        wrong = audit.problems()
-        shown = list(islice(wrong, PRINTED))
-        count = len(shown) + sum(1 for _ in wrong)
-    if as_json:
-        figures = {"accounts": audit.accounts, "entries": audit.entries}
-        say(json.dumps({**figures, "problems": count, "first_problems": shown}))
-    else:
-        more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
-        agree = [] if count else ["everything agrees"]
-        totals = f"accounts: {audit.accounts:,}, entries: {audit.entries:,}"
-        say("\n".join([*shown, *more, totals, *agree]))
+        first, count = counted(audit.problems())
+    figures = {"accounts": audit.accounts, "entries": audit.entries}
+    totals = f"accounts: {audit.accounts:,}, entries: {audit.entries:,}"
+    print_problems(first, count, totals, figures if as_json else None)
     return INCONSISTENT if count else CONSISTENT
 
 

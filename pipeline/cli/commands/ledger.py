@@ -6,8 +6,8 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 import click
@@ -36,6 +36,7 @@ from pipeline.cli.output.ledger import (
     open_job_figures,
     open_job_lines,
 )
+from pipeline.cli.output.verification import counted, print_problems
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.attempts import STATES, Picked, Wanted
@@ -60,9 +61,6 @@ __all__ = ["ledger"]
 CONSISTENT, INCONSISTENT = 0, LedgerError.exit_code
 
 JOB_INDENT = 11
-
-PRINTED = 100
-"""Problems that `verify` prints; a badly damaged ledger may have a million."""
 
 
 class _Ledger(click.Group):
@@ -275,17 +273,7 @@ def verify(jobs: int, as_json: bool, path: Path | None) -> int:
     with Snapshot(ledger_place(path)) as snapshot:
         found = extent(snapshot)
         with progress(found.responses) as advance:
-            wrong = problems(snapshot, time.time(), jobs, advance)
-            shown = list(islice(wrong, PRINTED))
-            count = len(shown) + sum(1 for _ in wrong)
-    if as_json:
-        figures = {name: getattr(found, name) for name in found.__slots__}
-        say(json.dumps({**figures, "problems": count, "first_problems": shown}))
-    else:
-        more = [f"and {count - PRINTED:,} more"] if count > PRINTED else []
-        agree = [] if count else ["everything agrees"]
-        totals = (
-            f"{found.attempts:,} attempts, {found.responses:,} responses, {found.pruned:,} pruned"
-        )
-        say("\n".join([*shown, *more, totals, *agree]))
+            first, count = counted(problems(snapshot, time.time(), jobs, advance))
+    totals = f"{found.attempts:,} attempts, {found.responses:,} responses, {found.pruned:,} pruned"
+    print_problems(first, count, totals, asdict(found) if as_json else None)
     return INCONSISTENT if count else CONSISTENT
