@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.money import plain
 from pipeline.paid.ledger.attempts import Attempt
@@ -31,28 +31,43 @@ DIGITS_OF_DIGEST = 12
 MONEY = ("attempts", "USD", "unconfirmed", "no price", "at most USD more")
 
 
+class _Spending(NamedTuple):
+    """What was spent with one service in all, and its days and changed prices since a day."""
+
+    base_url: str
+    total: Tally
+    days: list[tuple[Spent, Tally]]
+    prices: list[tuple[Spent, PriceRange]]
+
+
+def _spending(books: Books, since: str) -> Iterator[_Spending]:
+    days = [(where, tally) for where, tally in sorted(books.spent.items()) if where.day >= since]
+    prices = [(where, seen) for where, seen in books.changed_prices() if where.day >= since]
+    for base_url, total in books.totals(lambda spent: spent.base_url).items():
+        yield _Spending(
+            base_url,
+            total,
+            [each for each in days if each[0].base_url == base_url],
+            [each for each in prices if each[0].base_url == base_url],
+        )
+
+
 def book_lines(books: Books, since: str) -> Iterator[str]:
     """Yield tables of the spending with each service and prices since a day, and the totals."""
     systems = books.totals(lambda spent: (spent.base_url, spent.system))
-    changes = list(books.changed_prices())
-    for base_url, total in books.totals(lambda spent: spent.base_url).items():
-        yield f"\n{base_url}"
-        rows = [
-            [where.day, where.system, *_money(tally)]
-            for where, tally in sorted(books.spent.items())
-            if where.base_url == base_url and where.day >= since
-        ]
+    for spending in _spending(books, since):
+        yield f"\n{spending.base_url}"
+        rows = [[where.day, where.system, *_money(tally)] for where, tally in spending.days]
         rows += [
             ["all days", system, *_money(tally)]
-            for (other, system), tally in systems.items()
-            if other == base_url
+            for (base_url, system), tally in systems.items()
+            if base_url == spending.base_url
         ]
-        rows.append(["total", "", *_money(total)])
+        rows.append(["total", "", *_money(spending.total)])
         yield from aligned(["day (UTC)", "system", *MONEY], rows, numbers=5)
         prices = [
             [where.day, where.system, *map(plain, (seen.low, seen.high, seen.last))]
-            for where, seen in changes
-            if where.base_url == base_url and where.day >= since
+            for where, seen in spending.prices
         ]
         if prices:
             header = ["prices from", "system", "lowest USD", "highest USD", "last USD"]
@@ -62,23 +77,17 @@ def book_lines(books: Books, since: str) -> Iterator[str]:
 
 def book_figures(books: Books, since: str) -> list[dict[str, Any]]:
     """Return the contents of `book_lines` as JSON types."""
-    changes = list(books.changed_prices())
     return [
         {
-            "endpoint": base_url,
-            **_figures(total),
+            "endpoint": spending.base_url,
+            **_figures(spending.total),
             "days": [
                 {"day": where.day, "system": where.system, **_figures(tally)}
-                for where, tally in sorted(books.spent.items())
-                if where.base_url == base_url and where.day >= since
+                for where, tally in spending.days
             ],
-            "prices": [
-                _price_figures(where, seen)
-                for where, seen in changes
-                if where.base_url == base_url and where.day >= since
-            ],
+            "prices": [_price_figures(where, seen) for where, seen in spending.prices],
         }
-        for base_url, total in books.totals(lambda spent: spent.base_url).items()
+        for spending in _spending(books, since)
     ]
 
 
