@@ -190,8 +190,7 @@ def sink_at(
 ) -> FileSink | CloudSink:
     """Return the sink for a file or an object."""
     if isinstance(path, CloudPath):
-        options = overwrite, source, sample, keeps_partial
-        return CloudSink(path, output_format, storage, *options)
+        return CloudSink(path, output_format, storage, overwrite, source, sample, keeps_partial)
     local = source if isinstance(source, Path) else None
     return FileSink(path, output_format, overwrite, local, sample, keeps_partial)
 

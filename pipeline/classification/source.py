@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -130,7 +130,6 @@ class Source:
         return identity.of_files(settings, self.path, output)
 
 
-@contextmanager
 def open_table(
     data: Data,
     settings: Settings,
@@ -139,7 +138,7 @@ def open_table(
     csv: Any = None,
     partial: bool = False,
     excel: Any = None,
-) -> Iterator[tuple[Source, FileSink | CloudSink | MemorySink]]:
+) -> AbstractContextManager[tuple[Source, FileSink | CloudSink | MemorySink]]:
     """Open the table passed to a public function, and the sink for the enriched table.
 
     Args:
@@ -156,16 +155,21 @@ def open_table(
         InputError: the table cannot be read, or lacks a text column.
     """
     if isinstance(data, str | PathLike):
-        options = _checked_csv(csv), _checked_excel(excel)
-        target = _checked_path(output)
+        csv, excel, output = _checked_csv(csv), _checked_excel(excel), _checked_path(output)
         if isinstance(data, str) and _is_no_path(data):
             raise InputError(
                 f"{cut(data)} is not the path of a table, and a string must be one.",
                 "To classify a text, put it in a list: pipeline.classify([text]).",
             )
-        with _opened_file(as_path(data), settings, target, overwrite, *options, partial) as opened:
-            yield opened
-        return
+        return _opened_file(
+            as_path(data),
+            settings,
+            output,
+            overwrite=overwrite,
+            csv=csv,
+            excel=excel,
+            partial=partial,
+        )
     if output is not None or csv is not None or excel is not None:
         raise SettingsError(
             "output, csv and excel are for files, and this table is in memory.",
@@ -173,7 +177,7 @@ def open_table(
         )
     frame, table = _in_memory(data, settings)
     reader = ArrowReader(table, settings.text_columns)
-    yield Source(reader, frame=frame), MemorySink(keeps_partial=partial)
+    return nullcontext((Source(reader, frame=frame), MemorySink(keeps_partial=partial)))
 
 
 @contextmanager
@@ -181,6 +185,7 @@ def _opened_file(
     given: AnyPath,
     settings: Settings,
     output: AnyPath | None,
+    *,
     overwrite: bool,
     csv: CsvOptions,
     excel: ExcelOptions,
@@ -195,8 +200,15 @@ def _opened_file(
         input_format = format_of(path)
         output_format = output_format_of(output, input_format=input_format)
         files = Files(input_format, output_format, overwrite, csv, excel)
-        sample = settings.limit_rows is not None
-        sink = sink_at(output, output_format, overwrite, given, sample, partial, storage)
+        sink = sink_at(
+            output,
+            output_format,
+            overwrite,
+            given,
+            sample=settings.limit_rows is not None,
+            keeps_partial=partial,
+            storage=storage,
+        )
         yield Source(reader, given, files, version=version), sink
 
 
