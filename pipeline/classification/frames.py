@@ -19,7 +19,7 @@ from pipeline.tables import ArrowReader
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
-__all__ = ["PandasFrame", "frame_reader", "text_table"]
+__all__ = ["PandasFrame", "frame_reader"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,14 @@ class PandasFrame:
         return list(self.frame.index)
 
     def texts(self, settings: Settings) -> pa.Table:
-        """Return the text columns; see `text_table`."""
-        return text_table(self.frame, settings)
+        """Return the text columns.
+
+        Raises:
+            SettingsError: the frame already has columns with the names of the new ones.
+            InputError: it lacks a text column, or one holds values that are not text.
+        """
+        check_free([*map(str, self.frame.columns), *_other_names(self.frame)], settings)
+        return _columns(self.frame, settings.text_columns)
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows, with the columns that Arrow can hold."""
@@ -81,17 +87,6 @@ class PandasFrame:
         enriched.columns = _labels(frame.columns, list(new.columns))
         enriched.attrs = frame.attrs
         return enriched
-
-
-def text_table(frame: pd.DataFrame, settings: Settings) -> pa.Table:
-    """Return the text columns of a frame.
-
-    Raises:
-        SettingsError: the frame already has columns with the names of the new ones.
-        InputError: it lacks a text column, or one holds values that are not text.
-    """
-    check_free([*map(str, frame.columns), *_other_names(frame)], settings)
-    return _columns(frame, settings.text_columns)
 
 
 def frame_reader(
