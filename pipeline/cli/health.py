@@ -91,7 +91,7 @@ def check_installation() -> Iterator[Finding]:
         "cache folder": cache_folder,
     }
     for name, folder in folders.items():
-        yield _checked(name, lambda name=name, folder=folder: _folder(name, folder()))  # type: ignore[misc]
+        yield _checked(name, _folder, name, folder)
 
 
 def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
@@ -101,14 +101,14 @@ def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[F
         systems: the systems to ask.
         models: folders of the user's models.
     """
-    yield _checked("models", lambda: _models(systems, models))
+    yield _checked("models", _models, systems, models)
     for system in systems:
-        yield _checked(f"engine {system}", lambda system=system: _engine(system))  # type: ignore[misc]
+        yield _checked(f"engine {system}", _engine, system)
 
 
 def check_ledger(path: Path) -> Finding:
     """Check that a ledger, if there is one, can be read and has no impossible values."""
-    return _checked("ledger", lambda: _ledger(path))
+    return _checked("ledger", _ledger, path)
 
 
 def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Finding]:
@@ -125,11 +125,11 @@ def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Fin
 def check_files(options: RunOptions) -> Iterator[Finding]:
     """Check the decisions, and where the output and the report go, if the options name them."""
     if options.decisions:
-        yield _checked("decisions", lambda: _decisions(options.decisions))
+        yield _checked("decisions", _decisions, options.decisions)
     if isinstance(output := options.output, Path) and not options.to_standard_output:
-        yield _checked("output", lambda: _output(output, options))
+        yield _checked("output", _output, output, options)
     if (report := options.report) is not None:
-        yield _checked("report", lambda: _report(report, options.overwrite))
+        yield _checked("report", _report, report, options.overwrite)
 
 
 def check_service(service: PaidService) -> Iterator[Finding]:
@@ -142,23 +142,24 @@ def check_service(service: PaidService) -> Iterator[Finding]:
         yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
     else:
         yield Finding("key", "ok", "has a valid form; whether it is right, the first call shows")
-    yield _checked("locks", lambda: _locks(service))
+    yield _checked("locks", _locks, service)
     yield from _connection(service)
 
 
 KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-file."
 
 
-def _checked(what: str, check: Callable[[], Finding]) -> Finding:
+def _checked(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
     try:
-        return check()
+        return check(*arguments)
     except PipelineError as error:
         return Finding(what, "error", error.message, error.hint)
     except OSError as error:
         return Finding(what, "error", str(error))
 
 
-def _folder(name: str, folder: Path) -> Finding:
+def _folder(name: str, find: Callable[[], Path]) -> Finding:
+    folder = find()
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
         return Finding(name, "error", f"{existing} is not writable", f"chmod u+rwx {existing}")
@@ -223,7 +224,7 @@ def _decisions(files: Sequence[str]) -> Finding:
 
 def _output(output: Path, options: RunOptions) -> Finding:
     if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
-        return _folder("output", output)
+        return _folder("output", lambda: output)
     found = output_format_of(output, options.output_format)
     FileSink(output, found, options.overwrite, sample=options.limit_rows is not None).check()
     return Finding("output", "ok", f"{output} can be written")
@@ -235,12 +236,10 @@ def _report(report: Path, overwrite: bool) -> Finding:
 
 
 def _locks(service: PaidService) -> Finding:
-    from pipeline.paid.client.urls import key_fingerprint
     from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
 
     try:
-        fingerprint = key_fingerprint(service.api_key or None)
-        with buyer_lock(service.base_url, fingerprint, wait=False):
+        with buyer_lock(service.base_url, service.key_fingerprint, wait=False):
             if service.ledger.exists():
                 with ledger_lock(service.ledger, service.base_url, wait=False):
                     pass
