@@ -58,12 +58,12 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
         if isinstance(p, click.Option) and p is not parameter
         for name in p.opts
     }
-    context.default_map = {
-        str(named.name): _value(value, named, f"{path}: {name}")
-        for name, value in settings.items()
-        for named in [_named(name, value, options, path)]
-        if value != ""  # unset, as in the environment
-    }
+    defaults = {}
+    for name, value in settings.items():
+        option = _named(name, value, options, path)
+        if value != "":  # unset, as in the environment
+            defaults[str(option.name)] = _value(value, option, f"{path}: {name}")
+    context.default_map = defaults
 
 
 def _named(name: str, value: Any, options: Mapping[str, click.Option], path: Path) -> click.Option:
