@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from operator import attrgetter
 from pathlib import Path
 
 from jinja2 import Environment
@@ -113,20 +112,22 @@ def _headlines(found: Findings) -> list[tuple[str, Sequence[Share]]]:
 
 
 def _groups(named: Sequence[tuple[str, Evaluated]]) -> Iterator[tuple[str, list[_Group]]]:
-    """Yield the figures by language and by source; all candidates saw the same rows."""
-    for kind, of in (
-        ("language", attrgetter("figures.languages")),
-        ("source", attrgetter("figures.sources")),
-    ):
-        by_name = [(key, {each.name: each for each in of(subject)}) for key, subject in named]
-        if by_name[0][1]:
-            yield (
-                kind,
-                [
-                    _Group(group_name(name), one.rows, [(key, own[name]) for key, own in by_name])
-                    for name, one in by_name[0][1].items()
-                ],
-            )
+    """Yield the figures by language and by source, if there are any."""
+    languages = [(key, subject.figures.languages) for key, subject in named]
+    sources = [(key, subject.figures.sources) for key, subject in named]
+    for kind, groups in (("language", languages), ("source", sources)):
+        if found := _together(groups):
+            yield kind, found
+
+
+def _together(groups: Sequence[tuple[str, Sequence[GroupFigures]]]) -> list[_Group]:
+    """Return the figures of all candidates in each group; all of them saw the same rows."""
+    by_name = [(key, {each.name: each for each in own}) for key, own in groups]
+    _, first = groups[0]
+    return [
+        _Group(group_name(one.name), one.rows, [(key, own[one.name]) for key, own in by_name])
+        for one in first
+    ]
 
 
 def _notes(found: Findings) -> Iterator[str]:
