@@ -178,21 +178,16 @@ def _usable(
             _code(text, stated, settings, left_out)
             for text, stated in zip(batch.texts, by_option["--code-column"], strict=True)
         ]
-        kept = [place for place, code in enumerate(codes) if code is not None]
-        if not kept:
-            continue
         nothing = [""] * len(codes)
         languages = by_option.get("--language-column", nothing)
         sources = by_option.get("--source-column", nothing)
         own: list[Sequence[object]] = [codes, languages, sources, range(first, left_out.rows + 1)]
-        columns = [
-            pa.array([values[place] for place in kept], each.type)
-            for each, values in zip(FIELDS, own, strict=True)
-        ]
-        more = original.take(pa.array(kept)).select(references)
+        arrays = [pa.array(values, each.type) for each, values in zip(FIELDS, own, strict=True)]
+        more = original.select(references)
         schema = pa.schema([*FIELDS, *more.schema])
-        rows = pa.RecordBatch.from_arrays([*columns, *more.columns], schema=schema)
-        yield ArrowBatch([batch.texts[place] for place in kept], rows)
+        rows = pa.RecordBatch.from_arrays([*arrays, *more.columns], schema=schema)
+        if kept := [place for place, code in enumerate(codes) if code is not None]:
+            yield ArrowBatch([batch.texts[place] for place in kept], rows.take(pa.array(kept)))
 
 
 def _code(text: str, stated: str, settings: EvaluationSettings, left_out: LeftOut) -> str | None:
