@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any
+from functools import partial
 
 from pipeline.answers import System
 from pipeline.decisions import NO_DECISIONS, Decisions
@@ -186,10 +186,7 @@ class Purchase:
                 return Parked(2, "Nothing was bought.", "Give --yes to buy without being asked.")
             orders = self._orders(batches)
             with self._progress(estimate.to_buy, "calls") as advance:
-
-                def buying(brake: Brake) -> Coroutine[Any, Any, Parked | None]:
-                    return self._bought(orders, estimate.to_buy, advance, brake, reserve)
-
+                buying = partial(self._bought, orders, estimate.to_buy, advance, reserve)
                 try:
                     return buy_in_thread(buying, self._interruption)
                 finally:
@@ -218,7 +215,7 @@ class Purchase:
             self._job.delete()
 
     async def _bought(
-        self, orders: Iterator[Order], to_buy: int, advance: Count, brake: Brake, reserve: Reserve
+        self, orders: Iterator[Order], to_buy: int, advance: Count, reserve: Reserve, brake: Brake
     ) -> Parked | None:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
 
