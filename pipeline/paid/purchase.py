@@ -32,8 +32,8 @@ from pipeline.paid.parking import price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import (
+    cost_left,
     known_limits,
-    limits_left,
     pause_left,
     resumed_budget,
     resumed_throttle,
@@ -142,7 +142,7 @@ class Purchase:
         pause = pause_left(self._ledger, self._limits, self._service) if to_buy else 0.0
         seconds = pause + seconds_needed(self._ledger, self._limits, self._service, to_buy)
         distinct = sum(count.distinct for count in counts)
-        left = limits_left(self._ledger, self._job, self._service)
+        left = cost_left(self._ledger, self._job, self._service)
         return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause, left)
 
     def describe(self, source: str, output: str, rows: int) -> None:

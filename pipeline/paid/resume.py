@@ -19,8 +19,8 @@ from pipeline.rate import AUTHENTICATED, Rate, duration
 
 __all__ = [
     "allowances",
+    "cost_left",
     "known_limits",
-    "limits_left",
     "pause_left",
     "resumed_budget",
     "resumed_throttle",
@@ -41,7 +41,7 @@ def allowances(ledger: Ledger, service: PaidService) -> list[Allowance]:
     return found
 
 
-def limits_left(ledger: Ledger, job: Job, service: PaidService) -> dict[Limited, Decimal]:
+def cost_left(ledger: Ledger, job: Job, service: PaidService) -> dict[Limited, Decimal]:
     """Return what the cost limits leave, US dollars: of the day, the month and the job."""
     left: dict[Limited, Decimal] = {each.period: each.left for each in allowances(ledger, service)}
     if service.max_cost is not None:
