@@ -50,7 +50,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class SystemSettings:
     """The settings of one system in a recipe.
 
     Attributes:
@@ -107,11 +107,11 @@ def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
     """
     try:
         text = read_toml(path)
-        systems = {system: _lines(lines) for system, lines in text["systems"].items()}
+        systems = {name: _system_settings(values) for name, values in text["systems"].items()}
         networks = [each for group in text["networks"] for each in _alike(group)]
-        settings = tuple(replace(each, seed=seed) for seed, each in enumerate(networks))
+        seeded = tuple(replace(each, seed=seed) for seed, each in enumerate(networks))
         languages = OtherLanguages(**text.get("other_languages", {}))
-        recipe = Recipe(settings, **text["model"], other_languages=languages)
+        recipe = Recipe(seeded, **text["model"], other_languages=languages)
         _check(systems, recipe)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
@@ -124,7 +124,7 @@ def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
             f"{path} names an unknown system, {min(unknown)}.",
             f"Choose from {', '.join(SYSTEMS)}.",
         )
-    return recipe, [_prepared(path.parent, system, lines) for system, lines in systems.items()]
+    return recipe, [_prepared(path.parent, system, each) for system, each in systems.items()]
 
 
 def _alike(values: Mapping[str, Any]) -> list[NetworkSettings]:
@@ -134,11 +134,13 @@ def _alike(values: Mapping[str, Any]) -> list[NetworkSettings]:
     return [NetworkSettings(**shared)] * count
 
 
-def _lines(values: Mapping[str, Any]) -> Lines:
-    return Lines(**{**values, "phrases": [Rows(**rows) for rows in values.get("phrases", ())]})
+def _system_settings(values: Mapping[str, Any]) -> SystemSettings:
+    return SystemSettings(
+        **{**values, "phrases": [Rows(**rows) for rows in values.get("phrases", ())]}
+    )
 
 
-def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
+def _check(systems: Mapping[str, SystemSettings], recipe: Recipe) -> None:
     """Check early what would otherwise fail in the middle of training.
 
     Raises:
@@ -148,11 +150,11 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
         raise ValueError("it names no system")
     if not recipe.networks:
         raise ValueError("the count of networks is zero")
-    for name, lines in systems.items():
-        for names in (lines.taught, lines.held_back):
+    for name, settings in systems.items():
+        for names in (settings.taught, settings.held_back):
             if not (isinstance(names, list) and names):
                 raise ValueError(f"{name} needs files in the lists taught and held_back")
-        if lines.learns_from_cpv and (name == "cpv" or "cpv" not in systems):
+        if settings.learns_from_cpv and (name == "cpv" or "cpv" not in systems):
             raise ValueError(f"{name} learns from CPV, which it does not name")
     parts: list[Recipe | OtherLanguages | NetworkSettings] = [
         recipe,
@@ -166,29 +168,29 @@ def _check(systems: Mapping[str, Lines], recipe: Recipe) -> None:
                 raise ValueError(f"{each.name} is not a {'whole ' if whole else ''}number")
 
 
-def _prepared(folder: Path, system: System, lines: Lines) -> Prepared:
+def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepared:
     table = shipped(system)
     taught, held_back = Dataset(table), Dataset(table)
-    sources = _labelled(folder, lines.taught, taught)
-    tried = _labelled(folder, lines.held_back, held_back)
+    sources = _labelled(folder, settings.taught, taught)
+    tried = _labelled(folder, settings.held_back, held_back)
     titles = _titles(table)
-    others = _phrases(folder, table, lines)
+    others = _phrases(folder, table, settings)
     all_sources = [*sources, *tried]
     task = Task(
         system,
         taught.examples(),
         held_back.examples(),
         Examples.joined([titles, others]),
-        _weights(all_sources, lines),
-        np.repeat([lines.title_weight, lines.phrase_weight], [len(titles), len(others)]),
-        np.repeat([lines.title_share, 1.0], [len(titles), len(others)]),
-        counterparts(system) if lines.learns_from_cpv else {},
-        lines.learns_from_cpv,
-        lines.remembers,
+        _weights(all_sources, settings),
+        np.repeat([settings.title_weight, settings.phrase_weight], [len(titles), len(others)]),
+        np.repeat([settings.title_share, 1.0], [len(titles), len(others)]),
+        counterparts(system) if settings.learns_from_cpv else {},
+        settings.learns_from_cpv,
+        settings.remembers,
         recognises=False,
-        learns_held_back=lines.learns_held_back,
+        learns_held_back=settings.learns_held_back,
     )
-    learned = all_sources if lines.learns_held_back else sources
+    learned = all_sources if settings.learns_held_back else sources
     return Prepared(task, taught, tried, Counter(learned))
 
 
@@ -217,11 +219,11 @@ def _titles(table: CodeTable) -> Examples:
     return Examples.of(titles, codes)
 
 
-def _phrases(folder: Path, table: CodeTable, lines: Lines) -> Examples:
+def _phrases(folder: Path, table: CodeTable, settings: SystemSettings) -> Examples:
     dataset = Dataset(table)
     own = phrases(table.system)
     dataset.read([phrase for _, phrase in own], [code for code, _ in own])
-    for rows in lines.phrases:
+    for rows in settings.phrases:
         columns = [rows.code, *rows.where]
         for texts, found in _batches(folder / rows.file, rows.text, columns):
             pairs = [
@@ -246,8 +248,8 @@ def _batches(
         yield batch.texts, batch.to_arrow().select(list(columns))
 
 
-def _weights(sources: Sequence[str], lines: Lines) -> Floats:
+def _weights(sources: Sequence[str], settings: SystemSettings) -> Floats:
     """Return the weight of each row."""
     _, source, rows = np.unique(np.array(sources), return_inverse=True, return_counts=True)
-    weights: Floats = np.minimum(1, lines.most_of_a_source / rows[source]).astype(np.float32)
+    weights: Floats = np.minimum(1, settings.most_of_a_source / rows[source]).astype(np.float32)
     return weights
