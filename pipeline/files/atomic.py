@@ -6,14 +6,22 @@ import fcntl
 import os
 import platform
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
 from pipeline.errors import OutputError
 
-__all__ = ["check_place", "only_writer", "remove_draft", "replace_text", "sync", "translated"]
+__all__ = [
+    "check_place",
+    "new_file",
+    "only_writer",
+    "remove_draft",
+    "replace_text",
+    "sync",
+    "translated",
+]
 
 LONGEST_NAME = 255
 """The longest file name on common file systems, bytes."""
@@ -95,6 +103,25 @@ def only_writer(place: Path) -> Iterator[Path]:
             if _locked(descriptor) and _is_open_as(descriptor, temporary):
                 temporary.unlink()
             os.close(descriptor)
+
+
+@contextmanager
+def new_file(place: Path, check: Callable[[], None]) -> Iterator[Path]:
+    """Yield the path of a temporary file, and put what a block writes there in place, durably.
+
+    Args:
+        place: where the file goes.
+        check: raises an error if something was put there meanwhile that must be kept.
+
+    Raises:
+        OutputError: another run is writing the same file.
+    """
+    with only_writer(place) as temporary:
+        yield temporary
+        sync(temporary)
+        check()
+        temporary.replace(place)
+        sync(place.parent)
 
 
 def remove_draft(place: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ from pipeline.cli.output.console import say
 from pipeline.cli.output.verification import counted, print_problems
 from pipeline.cli.passwords import new_password
 from pipeline.errors import OutputError, SettingsError
-from pipeline.files.atomic import only_writer, sync, translated
+from pipeline.files.atomic import new_file, translated
 from pipeline.money import plain
 
 if TYPE_CHECKING:  # its packages are an extra
@@ -260,14 +261,13 @@ def _write(path: Path, pieces: Iterable[str], overwrite: bool) -> None:
     """Write a file atomically."""
     with translated(path):
         place = path.resolve()
-        _check(place, overwrite)
-        with only_writer(place) as temporary:
-            with temporary.open("w", newline="", encoding="utf-8") as file:
-                file.writelines(pieces)
-            sync(temporary)
-            _check(place, overwrite)
-            temporary.replace(place)
-            sync(place.parent)
+        check = partial(_check, place, overwrite)
+        check()
+        with (
+            new_file(place, check) as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
+            file.writelines(pieces)
 
 
 def _check(place: Path, overwrite: bool) -> None:

@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import LedgerError, OutputError, SettingsError
-from pipeline.files.atomic import only_writer, sync
+from pipeline.files.atomic import new_file
 from pipeline.money import plain
 from pipeline.paid.ledger.calls import unpacked
 from pipeline.paid.ledger.snapshot import Snapshot
@@ -93,17 +93,17 @@ def export(snapshot: Snapshot, path: Path, bodies: bool = False, overwrite: bool
         )
     schema = COLUMNS.append(BODY) if bodies else COLUMNS
     place = path.resolve()
-    _check(place, snapshot.path, overwrite)
+    check = partial(_check, place, snapshot.path, overwrite)
+    check()
     written = 0
-    with _translated(path), only_writer(place) as temporary:
-        with closing(writers[path.suffix.lower()](temporary, schema)) as writer:
-            for rows in _batches(snapshot, bodies):
-                writer.write_batch(_batch(rows, schema))
-                written += len(rows)
-        sync(temporary)
-        _check(place, snapshot.path, overwrite)
-        temporary.replace(place)
-        sync(place.parent)
+    with (
+        _translated(path),
+        new_file(place, check) as temporary,
+        closing(writers[path.suffix.lower()](temporary, schema)) as writer,
+    ):
+        for rows in _batches(snapshot, bodies):
+            writer.write_batch(_batch(rows, schema))
+            written += len(rows)
     return written
 
 
