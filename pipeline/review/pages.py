@@ -19,7 +19,7 @@ from pipeline.charts import environment
 from pipeline.codes import find_code, load
 from pipeline.codes.levels import full_code
 from pipeline.errors import OutputError
-from pipeline.review.candidates import Candidate, Candidates, marked
+from pipeline.review.candidates import Candidates, marked
 from pipeline.review.filters import LOOK, ORDERS, Filters
 from pipeline.review.queue import Item
 from pipeline.review.session import Review
@@ -43,6 +43,9 @@ SHOWN = 3_000
 
 MOST_SHOWN = 100_000
 """Characters of a text that are shown at all: as many as the engine reads."""
+
+LONGEST = 200
+"""Characters of a search that count."""
 
 EXAMPLES = 8
 """Texts that the page lists before many are accepted."""
@@ -85,7 +88,7 @@ class Pages:
                 saved=self._review.saved,
                 nothing_to_undo="nothing" in query,
                 **self._choices(filters),
-                **(self._about(item, query.get("q", "").strip()) if item else {}),
+                **(self._about(item, query.get("q", "").strip()[:LONGEST]) if item else {}),
             )
 
     def show_accept(self, request: Request) -> HTMLResponse:
@@ -128,15 +131,20 @@ class Pages:
     def _about(self, item: Item, words: str) -> dict[str, Any]:
         """Return what the page shows of a text: its parts, candidates or what was searched."""
         blind = self._review.blind
-        candidates = self._found(item, words) if words else self._candidates.of(item)
-        best = item.code if not (blind or words) else ""
-        if blind and not words:
-            candidates.sort(key=lambda each: each.code)
+        best = ""
+        if words:
+            candidates = self._candidates.search(item.system, words)
+        else:
+            candidates = self._candidates.of(item)
+            if blind:
+                candidates.sort(key=lambda each: each.code)
+            else:
+                best = item.code
         why = [] if blind else self._candidates.words(item)
         return {
             "item": item,
-            "words": words[:200],
-            "searched": find_code(load(item.system), words[:200]) or "",
+            "words": words,
+            "searched": find_code(load(item.system), words) or "",
             "candidates": candidates,
             "best": best,
             "spoke": why,
@@ -146,9 +154,6 @@ class Pages:
             "cut_off": max(0, len(item.text) - MOST_SHOWN),
             "conflict": self._review.conflict(item),
         }
-
-    def _found(self, item: Item, words: str) -> list[Candidate]:
-        return self._candidates.search(item.system, words[:200])
 
     def _choices(self, filters: Filters) -> dict[str, Any]:
         """Return what can be chosen in the form of the filters."""
