@@ -9,7 +9,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.money import plain, total
 from pipeline.paid.ledger.calls import EVERY_STATE
-from pipeline.paid.ledger.database import Source
+from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import Books, Tally, amount
 
@@ -91,7 +91,7 @@ UNUSABLE_JOBS = f"""
 """  # noqa: S608 - constants
 
 
-def check_usable(ledger: Source) -> None:
+def check_usable(ledger: Database | Snapshot) -> None:
     """Check that every value is one that a run may write.
 
     Raises:
@@ -105,7 +105,7 @@ def check_usable(ledger: Source) -> None:
         raise _unusable(problem)
 
 
-def wrong_jobs(ledger: Source) -> Iterator[str]:
+def wrong_jobs(ledger: Database | Snapshot) -> Iterator[str]:
     """Yield the jobs with invalid values."""
     for number, column in ledger.rows(UNUSABLE_JOBS):
         yield f"job {number} has no valid {column}"
@@ -137,7 +137,7 @@ def wrong_attempts(snapshot: Snapshot, now: float) -> Iterator[str]:
         yield f"attempt {number} is {state}, and has a body"
 
 
-def wrong_amounts(ledger: Source) -> Iterator[str]:
+def wrong_amounts(ledger: Database | Snapshot) -> Iterator[str]:
     """Yield the attempts whose money is not an amount; if there are any, nothing can be added."""
     for column in ("cost_usd", "reserved_usd"):
         for (text,) in ledger.rows(f"SELECT DISTINCT {column} FROM attempts"):  # noqa: S608

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from pipeline.errors import LedgerError
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.place import Place
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
 
-__all__ = ["ADVICE", "ANOTHER", "CACHE_KIB", "PATIENCE_S", "Database", "Source", "translated"]
+__all__ = ["ADVICE", "ANOTHER", "CACHE_KIB", "PATIENCE_S", "Database", "translated"]
 
 PATIENCE_S = 60.0
 """How long to wait for another process's transaction, which takes a few seconds at most."""
@@ -43,14 +43,6 @@ _ADVICE = ADVICE | {
     sqlite3.SQLITE_PERM: f"Make the file and its folder writable, {ANOTHER}",
     sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder writable, {ANOTHER}",
 }
-
-
-class Source(Protocol):
-    """What answers queries: a `Database` or a `Snapshot`."""
-
-    def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query."""
-        ...
 
 
 class Database:

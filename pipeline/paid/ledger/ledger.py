@@ -107,7 +107,7 @@ class Ledger:
 
     def check_room(self, calls: int, workers: int) -> None:
         """Check that the disk has room for some calls; see `room.check_room`."""
-        check_room(self._database.path, self._database, calls, workers)
+        check_room(self._database, calls, workers)
 
     def check_usable(self) -> None:
         """Check that every value is valid; see `checks.check_usable`."""

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.database import Source
+from pipeline.paid.ledger.database import Database
 
 __all__ = ["Reserve", "check_room", "reserved"]
 
@@ -30,19 +30,19 @@ SMALLEST_RESERVE, RESERVE_PER_WORKER = 1 << 20, 1 << 16
 """Bytes: room for the ends of all attempts under way, and the pages that SQLite rewrites."""
 
 
-def check_room(ledger: Path, source: Source, calls: int, workers: int) -> None:
+def check_room(database: Database, calls: int, workers: int) -> None:
     """Check, before anything is bought, that the disk has room for it.
 
     Args:
-        ledger: the ledger's file.
-        source: the same file, open.
+        database: the ledger's file.
         calls: how many calls are to be bought.
         workers: the maximum number of attempts under way at once.
 
     Raises:
         LedgerError: the disk has too little room.
     """
-    ((found,),) = source.rows(LATEST)
+    ledger = database.path
+    ((found,),) = database.rows(LATEST)
     needed = calls * (PER_ATTEMPT + int(found or TYPICAL_RESPONSE)) + _size(workers)
     free = shutil.disk_usage(ledger.resolve().parent).free
     if free < needed:
