@@ -95,8 +95,11 @@ def find_files(
         if str(path) == "-":
             raise SettingsError("Standard input is one table.", "Run it apart from other files.")
         before = len(found)
-        for file, base in _files(path, folder, skipped, storage):
-            found.setdefault(file, _output(file, base, folder, output_format))
+        for file, base, is_table in _files(path, folder, storage):
+            if is_table:
+                found.setdefault(file, _output(file, base, folder, output_format))
+            else:
+                skipped.append(file)
         if len(found) == before and not any(file.is_relative_to(path) for file in found):
             raise InputError(
                 f"{path} has no table.",
@@ -107,25 +110,25 @@ def find_files(
 
 
 def _files(
-    path: AnyPath, output: AnyPath, skipped: list[AnyPath], storage: Storage
-) -> Iterator[tuple[AnyPath, AnyPath]]:
-    """Yield the files of one path, and the folder to which their layout is relative."""
+    path: AnyPath, output: AnyPath, storage: Storage
+) -> Iterator[tuple[AnyPath, AnyPath, bool]]:
+    """Yield the files of one path, where their layout begins, and whether they are tables."""
     if _is_folder(path, storage):
         if resolved(path) == resolved(output):
             raise SettingsError(f"{path} is the input.", "Write elsewhere: --output DIR.")
         within = (
-            _objects_in(path, output, skipped, storage)
+            _objects_in(path, output, storage)
             if isinstance(path, CloudPath)
-            else _files_in(path, resolved(output), skipped)
+            else _files_in(path, resolved(output))
         )
-        yield from ((file, path) for file in within)
+        yield from ((file, path, is_table) for file, is_table in within)
     elif _is_pattern(path, storage):
         fixed = type(path)(*_fixed(path))
         for match in _matches(path, fixed, storage):
             if not (match.name.startswith(".") or match.name.endswith(MANIFEST)):
-                yield match, fixed
+                yield match, fixed, True
     else:
-        yield path, path.parent
+        yield path, path.parent, True
 
 
 def _matches(path: AnyPath, fixed: AnyPath, storage: Storage) -> list[AnyPath]:
@@ -147,8 +150,8 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _objects_in(
-    folder: CloudPath, output: AnyPath, skipped: list[AnyPath], storage: Storage
-) -> Iterator[CloudPath]:
+    folder: CloudPath, output: AnyPath, storage: Storage
+) -> Iterator[tuple[CloudPath, bool]]:
     found = storage.files(folder)
     names = set(found)
     for path in found:
@@ -156,12 +159,12 @@ def _objects_in(
         if hidden or path.name.endswith(MANIFEST) or path.is_relative_to(output):
             continue
         if not has_table_suffix(path):
-            skipped.append(path)
+            yield path, False
         elif manifest_path(path) not in names:  # else it is an output of this tool
-            yield path
+            yield path, True
 
 
-def _files_in(folder: Path, output: AnyPath, skipped: list[AnyPath]) -> Iterator[Path]:
+def _files_in(folder: Path, output: AnyPath) -> Iterator[tuple[Path, bool]]:
     whole = folder.resolve()
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(
@@ -169,16 +172,17 @@ def _files_in(folder: Path, output: AnyPath, skipped: list[AnyPath]) -> Iterator
             for name in folders
             if not name.startswith(HIDDEN) and (Path(place) / name).resolve() != output
         )
-        links = [Path(place) / name for name in folders if (Path(place) / name).is_symlink()]
-        skipped += links
+        for link in (Path(place) / name for name in folders):
+            if link.is_symlink():
+                yield link, False
         for file in (Path(place) / name for name in sorted(names)):
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
             inside = file.resolve().is_relative_to(whole)
             if not (inside and (has_table_suffix(file) or _tables_in(file))):
-                skipped.append(file)
+                yield file, False
             elif not has_manifest(file):  # else it is an output of this tool
-                yield file
+                yield file, True
 
 
 def _is_folder(path: AnyPath, storage: Storage) -> bool:
