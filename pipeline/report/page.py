@@ -24,6 +24,7 @@ from pipeline.charts import (
     environment,
     ranking,
 )
+from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.codes import load
@@ -190,10 +191,10 @@ def _changes(
     now: Mapping[str, Any], before: Mapping[str, Any]
 ) -> Iterator[tuple[str, object, object, str]]:
     """Yield the figures that differ from the run before: name, before, now, difference."""
-    new, old = now["summary"], _mapping(before, "summary")
+    new, old = now["summary"], part_of(before, "summary")
     pairs: list[tuple[str, object, object]] = [("rows", old.get("rows"), new["rows"])]
     for system, figures in new["systems"].items():
-        theirs = _mapping(_mapping(old, "systems"), system)
+        theirs = part_of(part_of(old, "systems"), system)
         pairs += [
             (f"{system.upper()}, {kind.replace('_', ' ')}", theirs.get(kind), figures[kind])
             for kind in ("ok", "review", "no_match", "decided", "failed")
@@ -203,12 +204,6 @@ def _changes(
             yield what, then, count, f"{count - then:+,}".replace("-", "\N{MINUS SIGN}")
     if old.get("cost_usd") != new["cost_usd"]:
         yield "cost, USD", readable(str(old.get("cost_usd"))), new["cost_usd"], ""
-
-
-def _mapping(some: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a part of a manifest, which anybody may have changed; empty if it is not as ours."""
-    value = some.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 @cache
