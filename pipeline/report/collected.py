@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from heapq import heappush, heappushpop
-from typing import NamedTuple
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
 from pipeline.classification.columns import status
@@ -15,7 +14,7 @@ from pipeline.classification.write import SETTLED
 from pipeline.codes.levels import cut
 from pipeline.settings import Settings
 
-__all__ = ["BINS", "FIELDS", "SHOWN", "Collected", "Doubtful", "SystemFigures"]
+__all__ = ["BINS", "FIELD_DIGITS", "SHOWN", "Collected", "Doubtful", "SystemFigures"]
 
 BINS = 100
 """Bins of the scale of confidence, each .01 wide."""
@@ -27,19 +26,8 @@ TEXT = 300
 """Characters of a text that the report shows."""
 
 
-class Field(NamedTuple):
-    """The level by which the report counts codes."""
-
-    digits: int
-    name: str
-
-
-FIELDS: dict[System, Field] = {
-    "cpv": Field(2, "division"),
-    "psc": Field(2, "group"),
-    "unspsc": Field(2, "segment"),
-    "naics": Field(2, "sector"),
-}
+FIELD_DIGITS = 2
+"""Leading digits by which the report counts codes: the division, group, segment or sector."""
 
 
 @dataclass(slots=True)
@@ -49,7 +37,7 @@ class SystemFigures:
     Attributes:
         statuses: rows by status.
         confidences: rows with a best match by the bin of its confidence, from 0.
-        fields: rows by the field of their best match: see `FIELDS`.
+        fields: rows by the field of their best match: see `FIELD_DIGITS`.
         sure: the sum of the confidences of all best matches.
     """
 
@@ -134,7 +122,7 @@ def _judged(answer: Answer | None, under: float) -> tuple[str, Match | None]:
 def _count(figures: SystemFigures, system: System, name: str, match: Match | None) -> None:
     figures.statuses[name] += 1
     if match is not None:
-        figures.fields[cut(system, match.code, FIELDS[system].digits)] += 1
+        figures.fields[cut(system, match.code, FIELD_DIGITS)] += 1
     if match is not None and name != "decided":
         figures.confidences[min(BINS - 1, max(0, int(match.confidence * BINS)))] += 1
         figures.sure += match.confidence

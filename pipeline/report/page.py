@@ -28,11 +28,11 @@ from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.codes import load
-from pipeline.codes.levels import full_code
+from pipeline.codes.levels import full_code, levels_above
 from pipeline.money import plain
 from pipeline.quoting import readable
 from pipeline.report.changes import Compared
-from pipeline.report.collected import BINS, FIELDS, Collected, SystemFigures
+from pipeline.report.collected import BINS, FIELD_DIGITS, Collected, SystemFigures
 
 __all__ = ["page", "page_file"]
 
@@ -122,7 +122,7 @@ def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
         figures,
         answered,
         _fields(name, figures) if answered else None,
-        FIELDS[name].name,
+        levels_above(name)[FIELD_DIGITS],
         _surest(points, answered, name) if points else None,
         coverage(points, answered) if points else None,
     )
@@ -134,7 +134,7 @@ def _fields(system: System, figures: SystemFigures) -> Markup:
         Ranked(field, readable(titles.get(full_code(system, field), ""), 80), rows)
         for field, rows in figures.fields.most_common(MOST_FIELDS)
     ]
-    return ranking(lines, columns=(FIELDS[system].name, "title", "rows"))
+    return ranking(lines, columns=(levels_above(system)[FIELD_DIGITS], "title", "rows"))
 
 
 def _points(figures: SystemFigures) -> list[Taken]:
