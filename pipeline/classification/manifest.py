@@ -76,7 +76,7 @@ def manifest(
     path = None if source is None else str(source)
     object_version = {} if version is None else {"version": version}
     return {
-        "tool": "tender-pipeline",
+        "tool": TOOL,
         "input": {"path": path, "sha256": fingerprint, **object_version},
         "settings": _recorded(settings),
         "service": base_url,

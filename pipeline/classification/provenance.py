@@ -14,6 +14,7 @@ from pipeline.files.regular import read_text
 from pipeline.tables import sha256_of
 
 __all__ = [
+    "MANIFEST",
     "TOOL",
     "ExistingFile",
     "PathType",
@@ -31,6 +32,8 @@ __all__ = [
 TOOL = "tender-pipeline"
 """The name of the tool in its manifests."""
 
+MANIFEST = ".manifest.json"
+"""How the name of a manifest ends, after that of its output."""
 
 PathType = TypeVar("PathType", Path, CloudPath)
 
@@ -61,7 +64,7 @@ class ExistingFile:
 
 def manifest_path(output: PathType) -> PathType:
     """Return the path of an output's manifest."""
-    return output.with_name(f"{output.name}.manifest.json")
+    return output.with_name(f"{output.name}{MANIFEST}")
 
 
 def has_manifest(place: Path) -> bool:

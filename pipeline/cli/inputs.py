@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from pipeline.classification.provenance import has_manifest, manifest_path
+from pipeline.classification.provenance import MANIFEST, has_manifest, manifest_path
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, resolved
@@ -21,8 +21,6 @@ WILDCARDS = ("*", "?", "[")
 
 HIDDEN = (".", "_")
 """How names begin that other tools keep for themselves: ``.crc`` files, ``_SUCCESS``."""
-
-MANIFEST = ".manifest.json"
 
 
 @dataclass(frozen=True, slots=True)

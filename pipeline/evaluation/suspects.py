@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, Explained, Match, Matched
 from pipeline.bands import LIKELY
+from pipeline.classification.provenance import TOOL
 from pipeline.classification.sink import FileSink
 from pipeline.codes import CodeTable, normalized
 from pipeline.errors import OutputError
@@ -149,7 +150,7 @@ def write_suspects(path: Path, source: Path, overwrite: bool, found: Findings) -
             )
             start += len(batch.texts)
         draft.writer.close({})
-        draft.commit({"tool": "tender-pipeline", **about})
+        draft.commit({"tool": TOOL, **about})
 
 
 def _target(path: Path, source: Path, overwrite: bool) -> FileSink:
