@@ -17,13 +17,11 @@ from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import Data, open_table
-from pipeline.classification.summary import Summary
 from pipeline.decisions import decisions_in
-from pipeline.errors import ParkedError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.evaluation import Evaluation, evaluate
 from pipeline.interruption import Interruption
 from pipeline.paid.purchase import Purchase
-from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for, stoppable
@@ -254,25 +252,16 @@ def _classify(
         )
         with purchase as bought:
             summary = job.run(source, sink, settings, bought, reporter)
-    if summary.parked:
-        summary = replace(summary, parked=summary.parked.reworded(python_words))
-    _raise_if_parked(summary, partial)
+    if parked := summary.parked:
+        if parked.exit_code > 128 or not partial:
+            advice = "To get the table so far: partial=True."
+            raise parked.reworded(python_words).as_exception(summary.cost_usd, advice)
+        summary = replace(summary, parked=parked.reworded(python_words))
     result = result_of(source, sink, settings, summary)
     if too_few := summary.too_few_matches(settings.fail_if_no_match):
         too_few.result = result
         raise too_few
     return result
-
-
-def _raise_if_parked(summary: Summary, partial: bool) -> None:
-    match summary.parked:
-        case Parked(exit_code=130):
-            raise KeyboardInterrupt
-        case Parked(exit_code=code) if code > 128:
-            raise SystemExit(code)
-        case Parked(code, message, hint) if not partial:
-            hint = f"{hint} To get the table so far: partial=True."
-            raise ParkedError(message, hint, code, summary.cost_usd)
 
 
 def _settings(

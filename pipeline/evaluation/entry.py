@@ -17,7 +17,7 @@ from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
-from pipeline.errors import ParkedError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
 from pipeline.evaluation.dataset import SOURCE, check_columns
 from pipeline.evaluation.evaluation import Evaluation
@@ -124,7 +124,7 @@ def evaluate(
     with _opened(data, settings, csv) as reader:
         found = evaluated(reader, name, settings, subjects, open_purchase, shown)
     if isinstance(found, Stopped):
-        raise _ended(found)
+        raise found.parked.as_exception(found.paid.confirmed_usd)
     return found
 
 
@@ -140,16 +140,6 @@ def _subjects(subject: Named, against: Named | None, system: System) -> list[Sub
             "subject and against are the same.", "against must be another one, or None."
         )
     return subjects
-
-
-def _ended(found: Stopped) -> BaseException:
-    """Return the exception for an evaluation that stopped before its end."""
-    parked = found.parked
-    if parked.exit_code == 130:
-        return KeyboardInterrupt()
-    if parked.exit_code > 128:
-        return SystemExit(parked.exit_code)
-    return ParkedError(parked.message, parked.hint, parked.exit_code, found.paid.confirmed_usd)
 
 
 def _subject(named: Any, system: System) -> Subject:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
+from pipeline.errors import ParkedError
 from pipeline.money import ZERO, plain, total
 
 __all__ = ["IN_MEMORY", "Paid", "Parked"]
@@ -94,3 +95,17 @@ class Parked:
     def reworded(self, words: Callable[[str], str]) -> Parked:
         """Return it in other words, such as those of `pipeline.python_messages`."""
         return Parked(self.exit_code, words(self.message), words(self.hint))
+
+    def as_exception(self, cost_usd: Decimal, advice: str = "") -> BaseException:
+        """Return what a Python function raises: an interrupt, or an error that says why it stopped.
+
+        Args:
+            cost_usd: what the job has paid, US dollars.
+            advice: a sentence to add to the hint.
+        """
+        if self.exit_code == 130:
+            return KeyboardInterrupt()
+        if self.exit_code > 128:
+            return SystemExit(self.exit_code)
+        hint = f"{self.hint} {advice}".rstrip()
+        return ParkedError(self.message, hint, self.exit_code, cost_usd)
