@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 __all__ = ["Tick", "percent_ticks", "round_ticks"]
 
+MOST_STEPS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
@@ -20,14 +22,12 @@ def percent_ticks(length: float, quarters: int = 4) -> list[Tick]:
     return [Tick(length * quarter / 4, f"{25 * quarter}") for quarter in range(quarters + 1)]
 
 
-def round_ticks(highest: int, most: int = 4) -> list[int]:
+def round_ticks(highest: int) -> list[int]:
     """Return evenly spaced round numbers from 0 up to `highest` or just above it.
 
-    Args:
-        highest: the largest number that the axis must reach.
-        most: the number of steps allowed; each is 1, 2 or 5 times a power of ten.
+    There are at most four steps, and each is 1, 2 or 5 times a power of ten.
     """
     step = 1
-    while step * most < highest:
+    while step * MOST_STEPS < highest:
         step = step * 5 // 2 if str(step).startswith("2") else step * 2
     return list(range(0, max(highest, 1) + step, step))[: max(2, -(-highest // step) + 1)]

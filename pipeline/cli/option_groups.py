@@ -37,7 +37,7 @@ class OptionGroups(click.Command):
             click.UsageError: there are none; it shows the essential options.
         """
         if not args and not ctx.resilient_parsing:
-            raise _NoArguments("Missing argument 'INPUT'.", self._overview(ctx), ctx)
+            raise _NoArguments(self._overview(ctx), ctx)
         return super().parse_args(ctx, args)
 
     def _overview(self, ctx: click.Context) -> str:
@@ -62,8 +62,8 @@ class OptionGroups(click.Command):
 class _NoArguments(click.UsageError):
     """The command was called without arguments."""
 
-    def __init__(self, message: str, overview: str, ctx: click.Context) -> None:
-        super().__init__(message, ctx)
+    def __init__(self, overview: str, ctx: click.Context) -> None:
+        super().__init__("Missing argument 'INPUT'.", ctx)
         self._overview = overview
 
     def show(self, file: IO[Any] | None = None) -> None:
