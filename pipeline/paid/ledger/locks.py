@@ -89,13 +89,15 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
     taken = LedgerError(
         "Another run works on this job: the same output of the same input.", WAIT + LATER
     )
-    with _held(_lock_of_job(ledger, base_url, identity), taken, wait, _mode(ledger)):
+    place = _lock_of_job(ledger, base_url, identity)
+    _make_folder(place.parent, ledger)
+    with _held(place, taken, wait, _mode(ledger)):
         yield
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
     """Tell whether a run holds the lock of a job, without changing anything."""
-    place = _locks_of_jobs(ledger) / _name_of_job(base_url, identity)
+    place = _lock_of_job(ledger, base_url, identity)
     try:
         with place.open("rb") as lock:  # shared, so that two of these do not see each other
             flock(lock, LOCK_SH | LOCK_NB)
@@ -106,30 +108,24 @@ def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
     return False
 
 
-def _locks_of_jobs(ledger: Path) -> Path:
-    file = ledger.resolve()
-    return file.with_name(f"{file.name}.locks")
-
-
-def _name_of_job(base_url: str, identity: str) -> str:
-    return f"job-{_named(base_url, identity)}.lock"
-
-
 def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
-    folder = _locks_of_jobs(ledger)
     file = ledger.resolve()
+    return file.with_name(f"{file.name}.locks") / f"job-{_named(base_url, identity)}.lock"
+
+
+def _make_folder(folder: Path, ledger: Path) -> None:
+    """Make the folder of the jobs' locks; who may use it is as for the locks beside the ledger."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
         if not folder.exists():
             folder.mkdir(exist_ok=True)
-            folder.chmod(file.parent.stat().st_mode & 0o777)  # as for the locks beside the ledger
+            folder.chmod(folder.parent.stat().st_mode & 0o777)
     except OSError as error:
         raise LedgerError(
             f"The ledger {ledger} cannot be used: the folder {folder.name} beside it cannot be "
             f"created: {error.strerror or error}.",
             "Make its folder writable, or name another ledger: --ledger PATH.",
         ) from error
-    return folder / _name_of_job(base_url, identity)
 
 
 def _mode(ledger: Path) -> int:
