@@ -16,11 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.classification.cloud_sink import existing
-from pipeline.classification.manifest import was_done
 from pipeline.classification.summary import Summary
+from pipeline.cli.done_before import done_before
 from pipeline.cli.inputs import InputFile
-from pipeline.cli.job import Terms, classified, files_of, opened_job
+from pipeline.cli.job import Terms, classified, opened_job
 from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code
@@ -34,8 +33,6 @@ from pipeline.money import ZERO, total
 from pipeline.paid import identity
 from pipeline.processes import as_they_end
 from pipeline.progress import Advance, Progress
-from pipeline.settings import Format
-from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
 __all__ = ["WORDS", "Outcome", "of_file", "outcomes", "severity"]
 
@@ -215,9 +212,8 @@ def _tried(
     options: RunOptions, file: InputFile, terms: Terms, progress: Progress | None
 ) -> Outcome:
     try:
-        done = _done_before(options, file, terms)
-        if done is not None:
-            return done
+        if found := done_before(options, file, terms):
+            return _skipped(file, terms, found)
         with opened_job(options, terms) as this:
             summary = classified(this, progress)
     except LedgerError:
@@ -230,54 +226,18 @@ def _tried(
     return Outcome(file, "done", exit_code(summary, terms.settings), _cost(summary), summary)
 
 
-def _done_before(options: RunOptions, file: InputFile, terms: Terms) -> Outcome | None:
-    service = terms.service
-    if service is not None and service.retry_failed:
-        return None
-    output = existing(file.output, terms.storage)
-    found = output.manifest
-    known = _fingerprint(file.path, found, options, terms.storage) if found else None
-    if known is None:
-        return None
-    fingerprint, input_format = known
-    output_format = output_format_of(file.output, options.output_format, input_format)
-    files = files_of(input_format, output_format, options)
-    base_url = None if service is None else service.base_url
-    same = was_done(found, fingerprint, terms.settings, files, base_url)
-    if not same or found.get("output", {}).get("sha256") != output.sha256:
-        return None
+def _skipped(file: InputFile, terms: Terms, found: Mapping[str, Any]) -> Outcome:
+    """Return the outcome of a file that was done before, according to its output's manifest."""
     paid = found["summary"]["paid"] or {}
-    if service is not None:
+    if terms.service is not None:
         from pipeline.paid.leftover import close_finished
 
-        if close_finished(service, _identity(file, terms), paid):
+        if close_finished(terms.service, _identity(file, terms), paid):
             log.info("%s: its job was still open in the ledger, and is closed now", file.path)
     cost = total(Decimal(paid.get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
     failed = found["exit_state"] != "complete"
     log.info("%s: done before, the same input and settings", file.path)
     return Outcome(file, "skipped", WITH_FAILED_ROWS if failed else COMPLETE, cost)
-
-
-def _fingerprint(
-    path: AnyPath, found: Mapping[str, Any], options: RunOptions, storage: Storage
-) -> tuple[str, Format] | None:
-    """Return the SHA-256 and the format of an input; None if it is missing or surely another.
-
-    An object is not read: if its version is that in the manifest, so is everything else.
-    """
-    stated = options.input_format
-    if isinstance(path, Path):
-        if not path.is_file():
-            return None
-        with local_table(path, storage) as (table, _):
-            return sha256_of(table), format_of(table, stated)
-    match found:
-        case {
-            "input": {"path": place, "version": version, "sha256": str(digest)},
-            "files": {"input_format": input_format},
-        } if place == str(path) and version == storage.version(path):
-            return digest, stated or input_format
-    return None
 
 
 def _cost_so_far(file: InputFile, terms: Terms) -> Decimal:
