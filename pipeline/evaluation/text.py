@@ -103,26 +103,9 @@ def headline_shares(found: Headline) -> dict[str, Share]:
 def _subject(subject: Evaluated) -> Iterator[str]:
     figures = subject.figures
     if figures.headline is not None:
-        cells = [
-            [name, percent(share.value), within(share), f"{share.rows:,}"]
-            for name, share in headline_shares(figures.headline).items()
-        ]
-        yield from aligned(["", "share", "95 % interval", "rows"], cells, numbers=3)
+        yield from _headline(figures.headline)
         yield ""
-    header = ["right code", "first", "95 % interval", *(f"among {top}" for top in TOPS[1:])]
-    yield from aligned(
-        header,
-        [
-            [
-                each.depth.name,
-                percent(each.top[1].value),
-                within(each.top[1]),
-                *(percent(each.top[top].value) for top in TOPS[1:]),
-            ]
-            for each in shown_depths(figures)
-        ],
-        numbers=4,
-    )
+    yield from _accuracy(figures)
     answered = sum(figures.answer_levels.values())
     if answered:
         levels = [f"{name} {percent(n / answered)}" for name, n in figures.answer_levels.items()]
@@ -133,6 +116,29 @@ def _subject(subject: Evaluated) -> Iterator[str]:
     yield from _confused(subject)
     yield from _groups("language", figures.languages)
     yield from _groups("source", figures.sources)
+
+
+def _headline(found: Headline) -> Iterator[str]:
+    cells = [
+        [name, percent(share.value), within(share), f"{share.rows:,}"]
+        for name, share in headline_shares(found).items()
+    ]
+    yield from aligned(["", "share", "95 % interval", "rows"], cells, numbers=3)
+
+
+def _accuracy(figures: Figures) -> Iterator[str]:
+    more = TOPS[1:]
+    cells = [
+        [
+            each.depth.name,
+            percent(each.top[1].value),
+            within(each.top[1]),
+            *(percent(each.top[top].value) for top in more),
+        ]
+        for each in shown_depths(figures)
+    ]
+    header = ["right code", "first", "95 % interval", *(f"among {top}" for top in more)]
+    yield from aligned(header, cells, numbers=4)
 
 
 def no_answers(figures: Figures) -> str:
