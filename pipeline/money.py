@@ -11,7 +11,18 @@ from typing import TypeAlias
 from pipeline.checks import option_name
 from pipeline.errors import SettingsError
 
-__all__ = ["DECIMALS", "DIGITS", "ZERO", "Usd", "known_total", "plain", "total", "usd"]
+__all__ = [
+    "DECIMALS",
+    "DIGITS",
+    "ZERO",
+    "Usd",
+    "difference",
+    "known_total",
+    "plain",
+    "times",
+    "total",
+    "usd",
+]
 
 Usd: TypeAlias = Decimal | str | int | float
 """US dollars as a user writes them; a float counts as the digits that it prints."""
@@ -25,6 +36,7 @@ AMOUNT = re.compile(r"(?:\$|USD)?\s*(\d+(?:\.\d+)?)\s*(?:\$|USD)?", re.IGNORECAS
 """An amount with its currency."""
 
 _EXACT = Context(prec=50, traps=[Inexact, InvalidOperation, Overflow, Clamped])
+"""Operators would round as the context of the caller says, which a notebook may have changed."""
 
 
 def usd(name: str, value: Usd) -> Decimal:
@@ -62,6 +74,16 @@ def total(amounts: Iterable[Decimal]) -> Decimal:
         decimal.Inexact: the sum needs more than 50 digits; it is never rounded.
     """
     return reduce(_EXACT.add, amounts, ZERO)
+
+
+def difference(amount: Decimal, *others: Decimal) -> Decimal:
+    """Subtract amounts of US dollars from another; errors as in `total`."""
+    return reduce(_EXACT.subtract, others, amount)
+
+
+def times(amount: Decimal, count: int) -> Decimal:
+    """Multiply an amount of US dollars; errors as in `total`."""
+    return _EXACT.multiply(amount, count)
 
 
 def known_total(amounts: Iterable[Decimal | None]) -> Decimal | None:

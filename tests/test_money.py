@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.money import known_total, plain, total
+from pipeline.money import difference, known_total, plain, times, total
 
 AMOUNTS = st.decimals(min_value=0, max_value=10**9, places=24)
 
@@ -15,6 +15,15 @@ AMOUNTS = st.decimals(min_value=0, max_value=10**9, places=24)
 @given(st.lists(AMOUNTS, max_size=50))
 def test_sums_are_exact(amounts: list[Decimal]) -> None:
     assert Fraction(total(amounts)) == sum(map(Fraction, amounts))
+
+
+@given(AMOUNTS, st.lists(AMOUNTS, max_size=9), st.integers(min_value=0, max_value=10**12))
+def test_differences_and_multiples_are_exact(
+    amount: Decimal, others: list[Decimal], count: int
+) -> None:
+    left = Fraction(difference(amount, *others))
+    assert left == Fraction(amount) - sum(map(Fraction, others))
+    assert Fraction(times(amount, count)) == Fraction(amount) * count
 
 
 @given(st.lists(st.none() | AMOUNTS, max_size=9))

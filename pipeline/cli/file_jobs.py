@@ -29,7 +29,7 @@ from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, difference, total
 from pipeline.paid import identity
 from pipeline.processes import as_they_end
 from pipeline.progress import Advance, Progress
@@ -194,7 +194,7 @@ def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
         warnings.simplefilter("ignore")  # the user knows them already
         left = replace(
             service,
-            max_cost=cost and max(ZERO, total([cost, spent.copy_negate()])),
+            max_cost=cost and max(ZERO, difference(cost, spent)),
             max_duration=duration and max(timedelta(0), duration - timedelta(seconds=seconds)),
         )
     return replace(terms, service=left)

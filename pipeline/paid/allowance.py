@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, difference, total
 
 __all__ = ["Allowance", "Period"]
 
@@ -52,13 +52,13 @@ class Allowance:
     @property
     def overshoot(self) -> Decimal:
         """By how much the confirmed costs exceed the limit, US dollars."""
-        return max(ZERO, total([self.confirmed, -self.limit]))
+        return max(ZERO, difference(self.confirmed, self.limit))
 
     @property
     def left(self) -> Decimal:
         """What may still be spent in the current period, US dollars."""
         self._renew()
-        return max(ZERO, total([self.limit, -self.confirmed, -self.at_risk]))
+        return max(ZERO, difference(self.limit, self.confirmed, self.at_risk))
 
     def fits(self, amount: Decimal) -> bool:
         """Tell whether an amount may be spent in the current period."""

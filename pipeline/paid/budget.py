@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from decimal import Decimal
 
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, difference, total
 from pipeline.paid.allowance import Allowance
 
 __all__ = ["MAX_PRICE", "TYPICAL_HIGH", "TYPICAL_LOW", "Budget", "dearest", "over"]
@@ -29,7 +29,7 @@ def dearest(highest: Decimal | None) -> Decimal:
 
 def over(confirmed: Decimal, max_cost: Decimal | None) -> Decimal:
     """Return by how much the confirmed costs exceed a cost limit, in US dollars."""
-    return ZERO if max_cost is None else max(ZERO, total([confirmed, -max_cost]))
+    return ZERO if max_cost is None else max(ZERO, difference(confirmed, max_cost))
 
 
 class Budget:
@@ -111,7 +111,7 @@ class Budget:
     def charge(self, reserved: Decimal, cost: Decimal | None) -> None:
         """Replace a reservation with the attempt's cost; an unknown cost (None) keeps it."""
         self._in_flight -= 1
-        self._reserved = total([self._reserved, -reserved])
+        self._reserved = difference(self._reserved, reserved)
         self._charge_allowances(reserved, cost)
         if cost is None:
             self.at_risk = total([self.at_risk, reserved])

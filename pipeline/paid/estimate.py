@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from pipeline.money import ZERO, plain
+from pipeline.money import ZERO, plain, times
 from pipeline.paid.allowance import Period
 from pipeline.rate import duration
 
@@ -84,11 +85,14 @@ class Estimate:
 
     def _enough_for(self, usd: Decimal) -> str:
         """Say how many calls an amount buys. Each is reserved at the highest price."""
-        least = int(usd * self.to_buy // self.high_usd)
+        # Fractions, because quotients of amounts are not exact.
+        all_calls, low, high = (
+            Fraction(each) for each in (times(usd, self.to_buy), self.low_usd, self.high_usd)
+        )
+        least = int(all_calls // high)
         if not least:
             return "not enough for one call: the run would stop at once"
-        more = usd * self.to_buy - self.high_usd
-        most = 1 + int(more // self.low_usd) if self.low_usd else self.to_buy
+        most = 1 + int((all_calls - high) // low) if low else self.to_buy
         if most >= self.to_buy:
             return f"enough for {least:,} calls, perhaps for all: the run may stop there"
         calls = f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from pipeline.money import plain, total
+from pipeline.money import plain, times, total
 from pipeline.paid.allowance import Allowance
 from pipeline.paid.budget import Budget
 from pipeline.paid.policy import Judgement
@@ -139,7 +139,7 @@ def cost_limit_reached(budget: Budget, calls: int) -> Parked:
         spent += f", {plain(budget.overshoot)} USD over --max-cost"
     if budget.at_risk:
         spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
-    enough = plain(total([budget.spent, calls * budget.highest]))
+    enough = plain(total([budget.spent, times(budget.highest, calls)]))
     return Parked(
         5,
         f"The cost limit is reached: {spent}, and the {_calls_left(budget, calls)}.",
@@ -170,4 +170,4 @@ def _period_limit_reached(reached: Allowance, budget: Budget, calls: int) -> Par
 def _calls_left(budget: Budget, calls: int) -> str:
     """Say how many calls are left, and what they cost at most."""
     cost = f"{calls:,} calls left cost" if calls > 1 else "call left costs"
-    return f"{cost} up to {plain(calls * budget.highest)} USD"
+    return f"{cost} up to {plain(times(budget.highest, calls))} USD"

@@ -11,6 +11,7 @@ from pipeline.answers import System
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.interruption import Interruption
+from pipeline.money import times
 from pipeline.paid.bought import Order
 from pipeline.paid.budget import TYPICAL_LOW, dearest, over
 from pipeline.paid.estimate import Estimate
@@ -143,7 +144,8 @@ class Purchase:
         seconds = pause + seconds_needed(self._ledger, self._limits, self._service, to_buy)
         distinct = sum(count.distinct for count in counts)
         left = cost_left(self._ledger, self._job, self._service)
-        return Estimate(distinct, to_buy, low * to_buy, high * to_buy, seconds, held, pause, left)
+        low, high = times(low, to_buy), times(high, to_buy)
+        return Estimate(distinct, to_buy, low, high, seconds, held, pause, left)
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note the job's table in the ledger; see `Job.describe`."""

@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from decimal import Decimal
 
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, difference
 from pipeline.paid.allowance import Allowance
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
@@ -46,7 +46,7 @@ def cost_left(ledger: Ledger, job: Job, service: PaidService) -> dict[Limited, D
     left: dict[Limited, Decimal] = {each.period: each.left for each in allowances(ledger, service)}
     if service.max_cost is not None:
         spent = job.money()
-        rest = total([service.max_cost, -spent.confirmed, -spent.at_risk])
+        rest = difference(service.max_cost, spent.confirmed, spent.at_risk)
         left["job"] = max(ZERO, rest)
     return left
 

@@ -15,6 +15,9 @@ __all__ = ["Price", "read_price"]
 FINEST_USD = Decimal("1e-24")
 DIGITS = 38
 IN_PARQUET = Context(prec=DIGITS, traps=[Inexact, InvalidOperation])
+ROUGHLY = Context(prec=28, traps=[])
+"""Rounds as it needs to, whatever the context of the caller traps."""
+
 ABSURD_USD = Decimal("1e14")
 """No output can hold this amount or more, whatever a user allows."""
 
@@ -115,7 +118,10 @@ def _sum(base: Decimal, markup: Decimal) -> Decimal:
 
 
 def _alike(one: Decimal, other: Decimal | None) -> bool:
-    return other is not None and abs(one - other) <= TOLERANCE * max(one, other)
+    if other is None:
+        return False
+    apart = ROUGHLY.subtract(one, other).copy_abs()
+    return apart <= ROUGHLY.multiply(TOLERANCE, max(one, other))
 
 
 def _storable(amount: Decimal) -> Decimal:
