@@ -221,6 +221,18 @@ PROTECTIONS = (
         "tests/paid/test_budget.py::test_an_unknown_price_keeps_its_reservation",
     ),
     Protection(
+        "responses that cannot be read are not bought without end",
+        'understood = judgement.settlement.state in ("answered", "refused")',
+        'understood = judgement.settlement.state in ("answered", "refused", "unreadable")',
+        "tests/paid/test_pool.py::test_answers_that_nobody_can_read_are_not_bought_without_end",
+    ),
+    Protection(
+        "amounts do not depend on the caller's decimal context",
+        "return _EXACT.multiply(amount, count)",
+        "return amount * count",
+        "tests/paid/test_decimal_context.py",
+    ),
+    Protection(
         "an absurd price parks",
         "if price is not None and price > self._max_price:",
         "if False and price:",

@@ -30,8 +30,9 @@ class Bought:
     Attributes:
         calls: calls that have ended.
         refusals: attempts refused for the rate limit.
-        failures: how many of the latest attempts in a row failed for another reason.
-        detail: the error message of the last of these, from the service or the network.
+        failures: how many of the latest attempts in a row failed for another reason, or were
+            answered in a way that cannot be read.
+        detail: the error message of the last of these, without a full stop.
     """
 
     calls: int = 0

@@ -100,7 +100,7 @@ def asked_to_wait(seconds: float) -> Parked:
 def time_is_up(seconds: float, detail: str) -> Parked:
     """Park when the run's time is over; ``detail`` is why the last attempt failed, or ""."""
     stopped = f"Stopped after {duration(seconds)}" if seconds else "The time of all files is up"
-    cause = f" The last attempt failed: {detail.rstrip('.')}." if detail else ""
+    cause = f" The last attempt failed: {detail}." if detail else ""
     return Parked(
         7,
         f"{stopped} (--max-duration).{cause}",

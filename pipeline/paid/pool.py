@@ -17,7 +17,7 @@ from pipeline.paid.bought import Bought, Order
 from pipeline.paid.budget import MAX_PRICE, Budget
 from pipeline.paid.client.replies import NotSent
 from pipeline.paid.client.throttle import Slot, Throttle
-from pipeline.paid.ledger import Call, CallEnded, Journal
+from pipeline.paid.ledger import Call, Journal
 from pipeline.paid.policy import Judgement, judge
 from pipeline.paid.result import Parked
 from pipeline.paid.turns import Turns
@@ -275,10 +275,10 @@ class Pool:
 
     def _note(self, judgement: Judgement) -> None:
         """Count an attempt, and park if it shows that the run cannot continue."""
-        answered = isinstance(judgement.settlement, CallEnded)
+        understood = judgement.settlement.state in ("answered", "refused")
         bought = self.bought
-        bought.failures = 0 if answered or judgement.next == "limited" else bought.failures + 1
-        bought.detail = judgement.detail if bought.failures else ""
+        bought.failures = 0 if understood or judgement.next == "limited" else bought.failures + 1
+        bought.detail = judgement.detail.rstrip(".") if bought.failures else ""
         bought.refusals += judgement.next == "limited"
         if judgement.next == "answered":
             self._understood = True

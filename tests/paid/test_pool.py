@@ -255,6 +255,17 @@ def test_a_first_answer_that_nobody_can_read_parks(job: Job) -> None:
     assert len(server.asked) == 1
 
 
+def test_answers_that_nobody_can_read_are_not_bought_without_end(job: Job) -> None:
+    server = ModelServer(["detailed", *["unreadable"] * 19, "refused", *["unreadable"] * 99])
+    pool = buy(server, job, list(orders(job, [str(n) for n in range(120)], 2)), workers=1)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 6
+    assert pool.parked.message == (
+        "20 attempts in a row failed: The body is not JSON, or not all of it arrived."
+    )
+    assert len(server.asked) == 41, "a refusal of one text shows that the service works"
+
+
 def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
     server = ModelServer(["detailed", "wait 9999"])
     pool = buy(server, job, numbered(5), stop_after=30)
