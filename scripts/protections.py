@@ -171,6 +171,12 @@ PROTECTIONS = (
         "tests/paid/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
     ),
     Protection(
+        "the limit of several files counts what earlier runs paid for later files",
+        "spent = [cost_before(of_file(options, file), file, terms) for file in files]",
+        "spent = [ZERO for file in files]",
+        "tests/paid/test_several_files.py::test_what_later_files_have_cost_counts_towards_the_limit",
+    ),
+    Protection(
         "a job that a run works on is not closed",
         "_locked(path, jobs.values(), (), wait)",
         "_locked(path, (), (), wait)",

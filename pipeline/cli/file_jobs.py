@@ -7,7 +7,7 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.classification.summary import Summary
-from pipeline.cli.done_before import done_before
+from pipeline.cli.earlier_runs import (
+    Manifest,
+    close_finished,
+    cost_before,
+    cost_of,
+    cost_so_far,
+    done_before,
+)
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import Terms, classified, opened_job
 from pipeline.cli.output.complaints import complain
@@ -30,7 +37,6 @@ from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, total
-from pipeline.paid import identity
 from pipeline.processes import as_they_end
 from pipeline.progress import Advance, Progress
 
@@ -117,13 +123,16 @@ def severity(code: int) -> int:
 
 
 def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
-    started, spent = time.monotonic(), ZERO
-    for number, file in enumerate(files, 1):
-        log.info("File %d of %d", number, len(files))
-        left = _left(terms, spent, time.monotonic() - started)
+    started = time.monotonic()
+    spent = [cost_before(of_file(options, file), file, terms) for file in files]
+    whole = total(spent)
+    for number, file in enumerate(files):
+        log.info("File %d of %d", number + 1, len(files))
+        others = difference(whole, spent[number])
+        left = _left(terms, others, time.monotonic() - started)
         outcome = _outcome(of_file(options, file), file, left)
         yield outcome
-        spent = total([spent, outcome.cost_usd])
+        whole = total([others, outcome.cost_usd])
 
 
 def _at_once(
@@ -183,8 +192,8 @@ def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
 
     Args:
         terms: the terms of the run.
-        spent: what the files so far have cost, US dollars.
-        seconds: how long they took.
+        spent: what the jobs of all other files have cost, US dollars.
+        seconds: how long this run has taken so far.
     """
     service = terms.service
     if service is None:
@@ -212,45 +221,26 @@ def _tried(
     options: RunOptions, file: InputFile, terms: Terms, progress: Progress | None
 ) -> Outcome:
     try:
-        if found := done_before(options, file, terms):
-            return _skipped(file, terms, found)
+        if done := done_before(options, file, terms):
+            return _skipped(file, terms, done)
         with opened_job(options, terms) as this:
             summary = classified(this, progress)
     except LedgerError:
         raise
     except PipelineError as error:
         complain(error)
-        return Outcome(file, "failed", error.exit_code, _cost_so_far(file, terms), error=error)
+        return Outcome(file, "failed", error.exit_code, cost_so_far(file, terms), error=error)
     if summary.parked:
         return Outcome(file, "stopped", summary.parked.exit_code, _cost(summary), summary)
     return Outcome(file, "done", exit_code(summary, terms.settings), _cost(summary), summary)
 
 
-def _skipped(file: InputFile, terms: Terms, found: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of a file that was done before, according to its output's manifest."""
-    paid = found["summary"]["paid"] or {}
-    if terms.service is not None:
-        from pipeline.paid.leftover import close_finished
-
-        if close_finished(terms.service, _identity(file, terms), paid):
-            log.info("%s: its job was still open in the ledger, and is closed now", file.path)
-    cost = total(Decimal(paid.get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
-    failed = found["exit_state"] != "complete"
+def _skipped(file: InputFile, terms: Terms, done: Manifest) -> Outcome:
+    if close_finished(file, terms, done):
+        log.info("%s: its job was still open in the ledger, and is closed now", file.path)
+    failed = done["exit_state"] != "complete"
     log.info("%s: done before, the same input and settings", file.path)
-    return Outcome(file, "skipped", WITH_FAILED_ROWS if failed else COMPLETE, cost)
-
-
-def _cost_so_far(file: InputFile, terms: Terms) -> Decimal:
-    """Return what the job of a failed file has cost; it may have bought before it failed."""
-    if terms.service is None:
-        return ZERO
-    from pipeline.paid.leftover import spent_on
-
-    return spent_on(terms.service, _identity(file, terms))
-
-
-def _identity(file: InputFile, terms: Terms) -> str:
-    return identity.of_files(terms.settings, file.path, file.output)
+    return Outcome(file, "skipped", WITH_FAILED_ROWS if failed else COMPLETE, cost_of(done))
 
 
 def _cost(summary: Summary) -> Decimal:

@@ -110,3 +110,26 @@ def test_what_a_failed_file_has_cost_counts_towards_the_limit(
         code, figures = folder.run("--max-cost", "0.00016")
     assert (code, states(figures)) == (5, ["failed", "stopped"])
     assert len(service.asked) == 1
+
+
+def test_what_later_files_have_cost_counts_towards_the_limit(
+    folder: Folder, service: Service
+) -> None:
+    table = Path("data/a.csv")
+    good = table.read_bytes()
+    table.write_bytes(b"description\n\xff\n")
+    code, figures = folder.run("--max-cost", "0.00045")
+    assert (code, states(figures)) == (2, ["failed", "done", "done"])
+    table.write_bytes(good)
+    code, figures = folder.run("--max-cost", str(service.charged))
+    assert (code, states(figures)) == (5, ["stopped"])
+    assert len(service.asked) == 2
+
+    Path("out/c.csv").unlink()
+    folder.ledger("UPDATE jobs SET closed_at = NULL WHERE job_id = (SELECT max(job_id) FROM jobs)")
+    code, figures = folder.run("--max-cost", str(service.charged))
+    assert (code, states(figures)) == (5, ["stopped"]), "an open job counts, too"
+    assert len(service.asked) == 2
+    code, figures = folder.run("--max-cost", "0.00045")
+    assert (code, states(figures)) == (0, ["done", "skipped", "done"])
+    assert len(service.asked) == 3

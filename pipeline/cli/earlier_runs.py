@@ -1,10 +1,12 @@
-"""Recognises a file that an earlier run has classified with the same settings."""
+"""What earlier runs did for a file: whether its output need not be made again, and what it cost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pipeline.classification.cloud_sink import existing
 from pipeline.classification.manifest import was_done
@@ -12,15 +14,20 @@ from pipeline.classification.provenance import part_of
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import Terms, files_of
 from pipeline.cli.run_options import RunOptions
+from pipeline.errors import PipelineError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
+from pipeline.money import ZERO, total
+from pipeline.paid import identity
 from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
-__all__ = ["done_before"]
+__all__ = ["Manifest", "close_finished", "cost_before", "cost_of", "cost_so_far", "done_before"]
+
+Manifest: TypeAlias = Mapping[str, Any]
 
 
-def done_before(options: RunOptions, file: InputFile, terms: Terms) -> Mapping[str, Any] | None:
+def done_before(options: RunOptions, file: InputFile, terms: Terms) -> Manifest | None:
     """Return the manifest of an output that the same job has written, complete and unchanged.
 
     None if there is no such output, or if calls that failed are to be bought again.
@@ -39,6 +46,39 @@ def done_before(options: RunOptions, file: InputFile, terms: Terms) -> Mapping[s
     base_url = None if service is None else service.base_url
     same = was_done(found, fingerprint, terms.settings, files, base_url)
     return found if same and part_of(found, "output").get("sha256") == output.sha256 else None
+
+
+def close_finished(file: InputFile, terms: Terms, done: Manifest) -> bool:
+    """Close the job of a file that is done; see `leftover.close_finished`."""
+    if terms.service is None:
+        return False
+    from pipeline.paid import leftover
+
+    return leftover.close_finished(terms.service, _identity(file, terms), _paid(done))
+
+
+def cost_of(done: Manifest) -> Decimal:
+    """Return what the job of a file that is done has cost, with what it may have cost."""
+    return total(Decimal(_paid(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
+
+
+def cost_before(options: RunOptions, file: InputFile, terms: Terms) -> Decimal:
+    """Return what earlier runs paid for a file, if that counts towards a limit."""
+    if terms.service is None or terms.service.max_cost is None:
+        return ZERO
+    with suppress(PipelineError):  # reported when it is the file's turn
+        if done := done_before(options, file, terms):
+            return cost_of(done)
+    return cost_so_far(file, terms)
+
+
+def cost_so_far(file: InputFile, terms: Terms) -> Decimal:
+    """Return what the open job of a file has cost; it may have bought before it failed."""
+    if terms.service is None:
+        return ZERO
+    from pipeline.paid import leftover
+
+    return leftover.spent_on(terms.service, _identity(file, terms))
 
 
 def _input(
@@ -61,3 +101,11 @@ def _input(
         } if place == str(path) and version == storage.version(path):
             return digest, stated or input_format
     return None
+
+
+def _paid(done: Manifest) -> Mapping[str, Any]:
+    return done["summary"]["paid"] or {}
+
+
+def _identity(file: InputFile, terms: Terms) -> str:
+    return identity.of_files(terms.settings, file.path, file.output)
