@@ -19,8 +19,8 @@ from pipeline.tables.archives import archived, is_archive, unpacked
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_batches import ArrowBatch
 from pipeline.tables.csv_dialect import Dialect
-from pipeline.tables.csv_reader import CsvReader
-from pipeline.tables.csv_writer import CsvWriter
+from pipeline.tables.csv_reader import CsvBatch, CsvReader
+from pipeline.tables.csv_writer import CsvWriter, check_csv
 from pipeline.tables.formats import (
     TAB_SUFFIXES,
     format_of,
@@ -156,16 +156,25 @@ def checked(batches: Iterable[Batch], output_format: Format) -> Iterator[Batch]:
     """Yield batches, and refuse what a format cannot hold, before any money is spent.
 
     Raises:
+        InputError: the format cannot hold a value.
         OutputError: there are too many rows for the format, or a text is too long.
     """
-    if output_format != "xlsx":
-        yield from batches
-        return
-    from pipeline.tables.xlsx_writer import check_batch
-
     rows = 0
     for batch in batches:
-        check_batch(batch, rows)
+        match output_format:
+            case "csv":
+                check_csv(batch)
+            case "parquet":
+                if not isinstance(batch, CsvBatch):
+                    batch.to_arrow()
+            case "jsonl":
+                from pipeline.tables.json_writer import check_json
+
+                check_json(batch)
+            case "xlsx":
+                from pipeline.tables.xlsx_writer import check_xlsx
+
+                check_xlsx(batch, rows)
         rows += len(batch.texts)
         yield batch
 

@@ -11,8 +11,6 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from pipeline.money import ZERO
 from pipeline.remembered import MOST_BYTES, Remembered
 from pipeline.tables.cells import arrow_texts, cell
@@ -21,10 +19,20 @@ from pipeline.tables.csv_reader import CsvBatch
 from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns
 
-__all__ = ["CsvWriter"]
+__all__ = ["CsvWriter", "check_csv"]
 
 CELLS_BYTES = 600
 """What the cells that rows may share take in memory beside their text."""
+
+
+def check_csv(batch: Batch) -> None:
+    """Check that the values of a batch can be written as text.
+
+    Raises:
+        InputError: one cannot.
+    """
+    if not isinstance(batch, CsvBatch):
+        _original_texts(batch)
 
 
 class CsvWriter:
@@ -50,7 +58,6 @@ class CsvWriter:
     ) -> None:
         self.replaced_characters = 0
         self._dialect = dialect
-        self._names = names
         self._known = Remembered(partial(map, cell))
         self._formatted: dict[Cells, str] = {}
         self._formatted_bytes = 0
@@ -75,7 +82,7 @@ class CsvWriter:
             self._append(batch.raw, new)
             self._stream.write(batch.trailing.encode(self._dialect.encoding))
         else:
-            self._append(self._original(batch.to_arrow()), new)
+            self._append(self._original(batch), new)
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - CSV cannot hold metadata
         """Finish the file."""
@@ -85,14 +92,10 @@ class CsvWriter:
         """Close the file."""
         self._closing.close()
 
-    def _original(self, batch: pa.RecordBatch) -> list[str]:
-        columns = [
-            arrow_texts(name, column)
-            for name, column in zip(self._names, batch.columns, strict=True)
-        ]
+    def _original(self, batch: Batch) -> list[str]:
         return [
             record + self._dialect.terminator
-            for record in self._records(zip(*columns, strict=True))
+            for record in self._records(zip(*_original_texts(batch), strict=True))
         ]
 
     def _joined(self, group: Sequence[Cells]) -> list[str]:
@@ -173,3 +176,9 @@ class _Lines(list[str]):
     """Collects the records of a csv writer, which writes each with one call."""
 
     write = list.append
+
+
+def _original_texts(batch: Batch) -> list[Sequence[str]]:
+    columns = batch.to_arrow()
+    both = zip(columns.schema.names, columns.columns, strict=True)
+    return [arrow_texts(name, column) for name, column in both]

@@ -19,7 +19,7 @@ from pipeline.tables.json_records import parsed
 from pipeline.tables.streams import compression_of, open_output
 from pipeline.tables.table import Batch, NewColumn
 
-__all__ = ["JsonWriter", "json_bytes"]
+__all__ = ["JsonWriter", "check_json", "json_bytes"]
 
 SPACE = b" \t\r\n"
 
@@ -61,6 +61,16 @@ class JsonWriter:
     def abort(self) -> None:
         """Close the file."""
         self._closing.close()
+
+
+def check_json(batch: Batch) -> None:
+    """Check that a value of a batch is not one that JSON cannot hold.
+
+    Raises:
+        InputError: a value cannot be written as text, or as JSON.
+    """
+    if not isinstance(batch, JsonBatch):
+        _records(batch.to_arrow())
 
 
 def json_bytes(value: Any) -> bytes:

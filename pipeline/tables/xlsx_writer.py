@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from xlsxwriter import Workbook
 from xlsxwriter.exceptions import XlsxWriterException
 from xlsxwriter.worksheet import Worksheet
@@ -27,7 +26,7 @@ from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_cells import EPOCH, FIRST_DAY, WHOLE
 from pipeline.tables.xlsx_reader import XlsxBatch, XlsxReader
 
-__all__ = ["XlsxWriter", "check_batch"]
+__all__ = ["XlsxWriter", "check_xlsx"]
 
 HINT = "Write CSV or Parquet: --output-format csv."
 
@@ -120,11 +119,7 @@ class XlsxWriter:
                 self._write_row(self._new_at, added)
                 self._row += 1
             return
-        original = batch.to_arrow()
-        values = [
-            _values(name, each) for name, each in zip(original.schema.names, original, strict=True)
-        ]
-        for cells, added in zip(zip(*values, strict=True), new, strict=True):
+        for cells, added in zip(zip(*_original(batch), strict=True), new, strict=True):
             self._write_row(0, cells)
             self._write_row(self._new_at, added)
             self._row += 1
@@ -169,7 +164,7 @@ class XlsxWriter:
         return self._formats[form]
 
 
-def check_batch(batch: Batch, rows: int) -> None:
+def check_xlsx(batch: Batch, rows: int) -> None:
     """Refuse rows that a sheet cannot hold.
 
     Args:
@@ -177,15 +172,16 @@ def check_batch(batch: Batch, rows: int) -> None:
         rows: how many rows come before them.
 
     Raises:
+        InputError: a value cannot be written as text.
         OutputError: there are too many rows, or a text is too long.
     """
     _check_rows(rows + len(batch.texts) + 1)
     if isinstance(batch, XlsxBatch):
         return
-    for column in batch.to_arrow().columns:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            for text in column.filter(pc.greater(pc.utf8_length(column), CHARACTERS // 2)):
-                _check_text(text.as_py() or "")
+    for column in _original(batch):
+        for value in column:
+            if isinstance(value, str):
+                _check_text(value)
 
 
 def _check_rows(rows: int) -> None:
@@ -236,6 +232,12 @@ def _new_value(value: Any) -> Any:
 def _exact(text: str) -> _Number | str:
     """Return a number as a number if a cell holds it exactly, else as text."""
     return _Number(text) if Decimal(text) == Decimal(repr(float(text))) else text
+
+
+def _original(batch: Batch) -> list[Sequence[Any]]:
+    """Return the values of the original columns for cells."""
+    columns = batch.to_arrow()
+    return [_values(name, each) for name, each in zip(columns.schema.names, columns, strict=True)]
 
 
 def _values(name: str, column: pa.Array) -> Sequence[Any]:

@@ -17,8 +17,10 @@ from typing import Any
 import pytest
 import xlsxwriter
 
+from pipeline import PaidService, classify
 from pipeline.cli import main
 from pipeline.codes import load
+from pipeline.errors import InputError
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.pool import FAILURES_IN_A_ROW
 from pipeline.tables import read_table
@@ -382,6 +384,25 @@ def test_what_the_output_cannot_hold_is_refused_before_it_is_bought(
     assert "A cell cannot hold more than 32,767 characters" in line.err
     assert app.requests == 0
     assert not line.output.exists()
+
+
+def test_a_value_that_only_its_own_format_can_hold_is_refused_before_anything_is_bought(
+    line: CommandLine, service: Service
+) -> None:
+    app = Instead(service.app(), {})
+    line.table = line.table.with_suffix(".jsonl")
+    line.table.write_text('{"description": "one text"}\n{"description": "two", "x": "\\ud800"}\n')
+    with line.at(app):
+        assert line("run") == 2
+        assert "an unpaired surrogate, U+D800, which only JSON Lines can hold" in line.err
+        with pytest.raises(InputError, match="which only JSON Lines can hold"):
+            classify(
+                line.table, systems="cpv", service=PaidService(line.address, ledger=line.ledger)
+            )
+        assert app.requests == 0
+        line.output = line.output.with_suffix(".jsonl")
+        assert line("run") == 0
+    assert app.requests == 2
 
 
 def folder_of(line: CommandLine, texts: dict[str, list[str]]) -> None:
