@@ -17,6 +17,7 @@ __all__ = [
     "ZERO",
     "Usd",
     "difference",
+    "is_storable",
     "known_total",
     "plain",
     "times",
@@ -43,19 +44,30 @@ def usd(name: str, value: Usd) -> Decimal:
     """Return an amount of US dollars exactly as it was written.
 
     Raises:
-        SettingsError: the value is not an amount, or is negative.
+        SettingsError: the value is not an amount, or one that files cannot hold.
     """
     try:
         right = isinstance(value, Decimal | str | int | float) and not isinstance(value, bool)
         amount = Decimal(str(value)) if right else Decimal("NaN")
     except InvalidOperation:
         amount = Decimal("NaN")
-    if not amount.is_finite() or amount < 0:
+    if not is_storable(amount):
         raise SettingsError(
             f"{name} is {value!r}, which is not an amount of US dollars.",
             f"Write {_likely(value)} ({option_name(name)}).",
         )
     return amount
+
+
+def is_storable(amount: Decimal) -> bool:
+    """Return whether every file can hold an amount exactly; none holds a negative one."""
+    exponent = amount.as_tuple().exponent
+    return (
+        isinstance(exponent, int)
+        and not amount.is_signed()
+        and exponent >= -DECIMALS
+        and amount.adjusted() < DIGITS - DECIMALS
+    )
 
 
 def _likely(written: object) -> str:

@@ -414,6 +414,8 @@ def test_a_bar_shows_the_calls_and_a_display_of_ones_own_is_told_of_them(
         ({"max_cost": True}, "Write an amount such as 2.50"),
         ({"max_cost": float("nan")}, "Write an amount such as 2.50"),
         ({"max_price": -1}, "Write an amount such as 2.50."),
+        ({"max_cost": "1e60"}, "Write an amount such as 2.50."),
+        ({"max_cost_per_day": "1e-60"}, "Write an amount such as 2.50."),
         ({"max_duration": 5}, "max_duration must be a duration, such as 60s, 5m"),
         ({"max_duration": timedelta(-1)}, "max_duration must be a duration"),
         ({"timeout": "0s"}, "timeout must be a time"),

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from pipeline.errors import SettingsError
-from pipeline.money import DECIMALS, DIGITS, plain
+from pipeline.money import is_storable, plain
 from pipeline.paid.ledger.database import Database
 
 __all__ = ["Verdict", "settle"]
@@ -46,13 +46,7 @@ def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> N
 
 def _checked(attempt: int, amount: Decimal) -> Decimal:
     """Return an amount that every output can hold."""
-    exponent = amount.as_tuple().exponent
-    if (
-        not isinstance(exponent, int)
-        or amount.is_signed()
-        or exponent < -DECIMALS
-        or amount.adjusted() >= DIGITS - DECIMALS
-    ):
+    if not is_storable(amount):
         raise SettingsError(
             f"Attempt {attempt} cannot have cost {amount} USD.",
             "Give the amount that was charged, such as 0.000105.",
