@@ -20,7 +20,7 @@ from pipeline.classification.source import Data, open_table
 from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.evaluation import Evaluation, evaluate
-from pipeline.interruption import Interruption
+from pipeline.interruption import CHECK_S, Interruption
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
@@ -154,12 +154,12 @@ async def classify_async(data: Data, **options: Any) -> Result:
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:
-            await asyncio.wait([work])
+            await asyncio.wait([work], timeout=CHECK_S)
         except asyncio.CancelledError as error:
             cancelled = error
             interruption.ask()
     if cancelled is not None and (work.cancelled() or work.exception() is None):
-        raise cancelled
+        raise cancelled.with_traceback(None)
     try:
         return work.result()
     except SHORTENED as error:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Generic, TypeVar
 
-__all__ = ["Interruption", "Work"]
+__all__ = ["CHECK_S", "Interruption", "Work"]
 
 T = TypeVar("T")
 
 CHECK_S = 0.2
 """Seconds between checks for signals: one that arrives just before a thread begins to wait does not
-wake it."""
+wake it, and a notebook's interrupt does not wake the event loop whose task it cancels."""
 
 
 class Work(Generic[T]):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -359,6 +361,40 @@ def test_a_cancelled_call_stops_at_the_next_batch_and_leaves_nothing(tmp_path: P
     asyncio.run(cancel())
     assert 1 <= len(seen) < 5
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_a_notebooks_interrupt_stops_a_call_though_it_does_not_wake_the_event_loop(
+    frame: pd.DataFrame,
+) -> None:
+    """The kernel's signal handler leaves the cancelling to the loop's next turn."""
+    main, cancelled = threading.main_thread().ident or 0, threading.Event()
+
+    @contextmanager
+    def display(rows: int) -> Iterator[Advance]:
+        def advance(done: int) -> None:
+            signal.pthread_kill(main, signal.SIGUSR1)
+            assert cancelled.wait(20), "The loop slept on."
+
+        yield advance
+
+    async def interrupted() -> None:
+        loop = asyncio.get_running_loop()
+        call = pipeline.classify_async(frame, systems="psc", progress=display)
+        work = asyncio.create_task(call)
+
+        def cancel() -> None:
+            work.cancel()
+            cancelled.set()
+
+        signal.signal(signal.SIGUSR1, lambda *_: loop.call_soon(cancel))
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    before = signal.getsignal(signal.SIGUSR1)
+    try:
+        asyncio.run(interrupted())
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_new_columns_have_the_dtypes_that_pandas_users_expect(
