@@ -29,6 +29,7 @@ from pipeline.python_messages import (
     SHORTENED,
     all_arguments,
     in_python,
+    like,
     public,
     python_words,
     warn_in_python,
@@ -137,19 +138,16 @@ def classify(
     return _classify(Interruption(), **locals())
 
 
-async def classify_async(data: Data, **options: Any) -> Result:
-    """Run `classify` in a thread, while the event loop goes on.
+@like(classify)
+async def classify_async(*data: Any, **options: Any) -> Result:
+    """Run `classify` in a thread, while the event loop goes on; it has the same arguments.
 
     A cancelled call stops at the next batch or, while it buys, once the requests under way have
     ended. Then it raises `asyncio.CancelledError`. It keeps what was bought, and leaves no output.
     Cancel it again to stop it at once.
-
-    Args:
-        data: see `classify`.
-        options: the keyword arguments of `classify`.
     """
     interruption = Interruption()
-    arguments = all_arguments(classify, data, **options)
+    arguments = all_arguments(classify, *data, **options)
     work = asyncio.ensure_future(asyncio.to_thread(_classify, interruption, **arguments))
     cancelled: asyncio.CancelledError | None = None
     while not work.done():

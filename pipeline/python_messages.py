@@ -9,11 +9,11 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from pipeline.errors import PipelineError
 
@@ -21,6 +21,7 @@ __all__ = [
     "SHORTENED",
     "all_arguments",
     "in_python",
+    "like",
     "public",
     "python_words",
     "warn_in_python",
@@ -32,6 +33,8 @@ Error = TypeVar("Error", bound=PipelineError | KeyboardInterrupt)
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
+
+Awaited: TypeAlias = Coroutine[Any, Any, Returned]
 
 SHORTENED = (PipelineError, KeyboardInterrupt)
 """What a public function catches to pass through `in_python`."""
@@ -110,6 +113,21 @@ def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retur
 
     call.__code__ = call.__code__.replace(co_name=function.__name__)  # what a traceback shows
     return wraps(function)(call)
+
+
+def like(
+    function: Callable[Arguments, object],
+) -> Callable[[Callable[..., Awaited[Returned]]], Callable[Arguments, Awaited[Returned]]]:
+    """Decorate an asynchronous function that takes the arguments of another one.
+
+    Type checkers, ``help`` and notebooks then know them.
+    """
+
+    def signed(call: Callable[..., Awaited[Returned]]) -> Callable[Arguments, Awaited[Returned]]:
+        call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        return call
+
+    return signed
 
 
 def all_arguments(

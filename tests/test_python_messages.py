@@ -162,7 +162,7 @@ def test_only_the_table_has_no_name() -> None:
 @pytest.mark.anyio
 async def test_classify_async_answers_the_same() -> None:
     with pytest.raises(TypeError, match=r"Write csv=pipeline\.CsvOptions\(encoding=\.\.\.\)"):
-        await pipeline.classify_async(["Office chairs"], encoding="cp1252")
+        await pipeline.classify_async(["Office chairs"], encoding="cp1252")  # type: ignore[call-arg]
 
 
 def test_the_arguments_of_the_classes_are_known() -> None:
