@@ -93,6 +93,7 @@ def test_too_many_rows_without_a_match_raise_and_the_table_is_there() -> None:
         pipeline.classify(frame, text_columns="id", systems="cpv", fail_if_no_match=0.5)
     assert warned[0].filename == __file__
     assert caught.value.result.to_pandas()["cpv_status"].tolist() == ["no_match"] * 9
+    assert caught.value.hint.startswith("The error's result has the table all the same.")
     assert "fail_if_no_match" in caught.value.hint
     assert "--" not in caught.value.hint
 
