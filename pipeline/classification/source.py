@@ -16,7 +16,7 @@ from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.manifest import Files
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
-from pipeline.classification.text_lists import MAY_BE, listed_texts
+from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
@@ -34,6 +34,7 @@ from pipeline.tables import (
 )
 
 if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need it
+    import numpy as np
     import pandas as pd
     import polars as pl
 
@@ -56,7 +57,12 @@ Data: TypeAlias = Union[
     "pl.Series",
     pa.Table,
     ArrowStream,
-    list[str],
+    Sequence[str | None],
+    "np.ndarray[Any, Any]",
+    "pd.Index[Any]",
+    "pd.api.extensions.ExtensionArray",
+    pa.Array,
+    pa.ChunkedArray,
     str,
     PathLike[str],
 ]
@@ -249,7 +255,6 @@ def _checked_excel(excel: Any) -> ExcelOptions:
 
 def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
     """Return a frame and its text columns, or None and the table if it is not a frame."""
-    import numpy as np
     import pandas as pd
 
     from pipeline.classification.frames import PandasFrame
@@ -264,8 +269,8 @@ def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
         frame = polars_of(data, lambda: _only_column(settings))
     if frame is not None:
         return frame, frame.texts(settings)
-    if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 1):
-        return None, pa.table({_only_column(settings): listed_texts(data)})
+    if (texts := texts_in(data)) is not None:
+        return None, pa.table({_only_column(settings): listed_texts(texts)})
     if not hasattr(data, "__arrow_c_stream__"):
         raise SettingsError(f"data is of the type {type(data).__qualname__}, not a table.", MAY_BE)
     try:

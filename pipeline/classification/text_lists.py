@@ -1,4 +1,4 @@
-"""Converts lists of texts, which come without a frame."""
+"""Converts lists and arrays of texts, which come without a frame."""
 
 from __future__ import annotations
 
@@ -10,12 +10,27 @@ import pyarrow as pa
 from pipeline.errors import SettingsError
 from pipeline.tables.texts import encodable
 
-__all__ = ["MAY_BE", "listed_texts"]
+__all__ = ["MAY_BE", "listed_texts", "texts_in"]
 
 MAY_BE = (
     "data must be a pandas frame or series, a Polars frame, an Arrow table, a list of texts or the "
     "path of a file. pandas.DataFrame(data) makes a frame of a dict or a list of records."
 )
+
+
+def texts_in(data: object) -> list[Any] | None:
+    """Return the values of a list or of an array with one dimension; None for anything else."""
+    import numpy as np
+    import pandas as pd
+
+    match data:
+        case list() | tuple() | pd.Index() | pd.api.extensions.ExtensionArray():
+            return [*data]
+        case np.ndarray() if data.ndim == 1:
+            return [*data]
+        case pa.Array() | pa.ChunkedArray() if not pa.types.is_struct(data.type):
+            return [*data.to_pylist()]
+    return None
 
 
 def listed_texts(values: Iterable[Any]) -> pa.Array:
