@@ -103,6 +103,12 @@ def frame_reader(
 
 def _columns(frame: pd.DataFrame, wanted: Sequence[str]) -> pa.Table:
     names = [str(name) for name in frame.columns]
+    for name in wanted:
+        if name in frame.index.names and name not in names:
+            raise InputError(
+                f"{cut(repr(name))} is in the index of the frame, and is none of its columns.",
+                "Make it a column: frame.reset_index().",
+            )
     places = find_columns(names, wanted, "The frame")
     return pa.table({names[place]: _text_array(frame.iloc[:, place]) for place in places})
 

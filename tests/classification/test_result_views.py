@@ -94,6 +94,16 @@ def test_a_misspelt_path_is_not_taken_for_a_text() -> None:
         pipeline.classify("my tenders.csv")
 
 
+def test_a_text_column_in_the_index_of_a_frame_is_an_error_that_says_so() -> None:
+    frame = pd.DataFrame({"description": TEXTS, "id": range(4)}).set_index(["id", "description"])
+    with pytest.raises(
+        InputError, match=r"'description' is in the index .* frame\.reset_index\(\)"
+    ):
+        pipeline.classify(frame)
+    found = pipeline.classify(frame.reset_index(), systems="psc", text_columns="description")
+    assert found.summary.rows == 4
+
+
 def test_a_column_with_other_values_names_the_first_and_what_keeps_gaps_empty() -> None:
     frame = pd.DataFrame({"description": ["Road works", None, 12, 3.5]}, index=[3, 5, 7, 9])
     with pytest.raises(InputError, match=r"not text, such as 12 in the row 7\.") as refused:
