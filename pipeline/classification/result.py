@@ -48,7 +48,7 @@ class _File:
     excel: ExcelOptions
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Result:
     """A classified table.
 

@@ -104,6 +104,11 @@ def test_a_text_column_in_the_index_of_a_frame_is_an_error_that_says_so() -> Non
     assert found.summary.rows == 4
 
 
+def test_results_are_compared_by_identity_because_frames_cannot_be() -> None:
+    one = pipeline.classify(pd.Series(TEXTS), systems="psc")
+    assert len({one, replace(one)}) == 2
+
+
 def test_a_column_with_other_values_names_the_first_and_what_keeps_gaps_empty() -> None:
     frame = pd.DataFrame({"description": ["Road works", None, 12, 3.5]}, index=[3, 5, 7, 9])
     with pytest.raises(InputError, match=r"not text, such as 12 in the row 7\.") as refused:
