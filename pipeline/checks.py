@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 import sys
+from numbers import Real
 from typing import Any
 
 from pipeline.errors import SettingsError
 
-__all__ = ["check_flag", "option_name", "same_argument", "whole_number"]
+__all__ = ["check_flag", "fraction", "option_name", "same_argument", "whole_number"]
 
 
 def option_name(argument: str) -> str:
@@ -57,5 +58,24 @@ def whole_number(name: str, value: Any, low: int, high: int = sys.maxsize) -> in
     except TypeError as error:
         raise SettingsError(f"{name} is {value!r}.", hint) from error
     if isinstance(value, bool) or not low <= number <= high:
+        raise SettingsError(f"{name} is {value!r}.", hint)
+    return number
+
+
+def fraction(name: str, value: Any, over_zero: bool = False) -> float:
+    """Return a fraction of any real type, NumPy's too, as a Python float.
+
+    Args:
+        name: the argument.
+        value: its value.
+        over_zero: refuse 0.
+
+    Raises:
+        SettingsError: the value is not a number, or outside 0 to 1.
+    """
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
+    if not (0.0 < number <= 1.0 or (number == 0.0 and not over_zero)):
+        wanted = "over 0, up to 1, such as 0.8" if over_zero else "from 0 to 1, such as 0.5"
+        hint = f"{name} must be a fraction {wanted} ({option_name(name)})."
         raise SettingsError(f"{name} is {value!r}.", hint)
     return number

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.bands import LIKELY
-from pipeline.checks import check_flag, option_name, whole_number
+from pipeline.checks import check_flag, fraction, option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
 from pipeline.processes import Jobs, checked_jobs
@@ -147,7 +146,7 @@ class Settings:
         }
         for name in ("min_confidence", "fail_if_no_match", "roll_up"):
             if (value := getattr(self, name)) is not None:
-                checked[name] = _fraction(name, value, over_zero=name == "roll_up")
+                checked[name] = fraction(name, value, over_zero=name == "roll_up")
         if self.limit_rows is not None:
             checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
         for name, value in checked.items():
@@ -254,15 +253,6 @@ def _names(name: str, given: Any) -> tuple[str, ...]:
         raise SettingsError(message, hint) from error
     _check(all(isinstance(each, str) for each in names), message, hint)
     return names
-
-
-def _fraction(name: str, value: Any, over_zero: bool) -> float:
-    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
-    right = 0.0 < number <= 1.0 or (number == 0.0 and not over_zero)
-    wanted = "over 0, up to 1, such as 0.8" if over_zero else "from 0 to 1, such as 0.5"
-    hint = f"{name} must be a fraction {wanted} ({option_name(name)})."
-    _check(right, f"{name} is {value!r}.", hint)
-    return number
 
 
 def _check(holds: bool, message: str, hint: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import nan
@@ -10,10 +10,13 @@ from math import nan
 import pandas as pd
 
 from pipeline.charts import WANTED, most_taken
+from pipeline.checks import fraction
+from pipeline.errors import PipelineError
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.page import page
 from pipeline.evaluation.plots import surest
 from pipeline.evaluation.text import lines
+from pipeline.python_messages import in_python
 
 __all__ = ["Evaluation"]
 
@@ -46,11 +49,19 @@ class Evaluation(Findings):
 
         Args:
             accuracy: one or several, from 0 to 1.
+
+        Raises:
+            SettingsError: an accuracy is something else, such as 90 for 90 %.
         """
+        try:
+            asked = accuracy if isinstance(accuracy, Iterable) else [accuracy]
+            accuracies = [fraction("accuracy", each) for each in asked]
+        except PipelineError as error:
+            raise in_python(error) from None
         found = []
         for subject in self.subjects:
             points, all_rows = surest(subject.figures), subject.figures.rows
-            for wanted in [accuracy] if isinstance(accuracy, float | int) else accuracy:
+            for wanted in accuracies:
                 most = most_taken(points, wanted)
                 figures = (
                     (most.confidence, most.rows, most.rows / all_rows, most.share) if most else NONE

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 import pytest
 
+from pipeline.errors import SettingsError
 from tests.evaluation.labels import answer, evaluation, scored
 
 LABELS = ["45233140"] * 100
@@ -34,3 +38,16 @@ def test_an_accuracy_that_no_ten_rows_reach_has_none_and_each_candidate_has_its_
     assert found["rows"].tolist() == [67, 0]
     assert pd.isna(found["min_confidence"][1])
     assert found["right"][0] == pytest.approx(0.95, abs=0.01)
+
+
+@pytest.mark.parametrize("accuracy", [90, [0.9, 1.01], "0.9", True])
+def test_an_accuracy_that_is_no_fraction_is_refused(accuracy: Any) -> None:
+    found = evaluation(("engine", scored(ANSWERS, LABELS)))
+    with pytest.raises(SettingsError, match=r"must be a fraction from 0 to 1, such as 0\.5\.$"):
+        found.coverage(accuracy)
+
+
+def test_an_accuracy_may_be_a_number_of_numpy() -> None:
+    half: Any = np.float32(0.5)
+    found = evaluation(("engine", scored(ANSWERS, LABELS))).coverage(half)
+    assert found["rows"].tolist() == [100]
