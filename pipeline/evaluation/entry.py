@@ -26,9 +26,9 @@ from pipeline.evaluation.settings import EvaluationSettings, check_given
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
-from pipeline.progress import display_for
+from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, warn_in_python
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, Settings
+from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader
 from pipeline.tables.texts import find_columns
 
@@ -55,7 +55,8 @@ def evaluate(
     reference_columns: str | Sequence[str] = (),
     jobs: Jobs = 1,
     csv: CsvOptions | None = None,
-    progress: bool | Literal["auto"] = "auto",
+    excel: ExcelOptions | None = None,
+    progress: bool | Literal["auto"] | Progress = "auto",
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     text_column: str | Sequence[str] | None = None,
     systems: str | Sequence[str] | None = None,
@@ -63,8 +64,8 @@ def evaluate(
     """Compare answers with the right codes of a labelled table.
 
     Args:
-        data: a pandas frame, a pyarrow table, anything that speaks Arrow's C stream, or the path
-            of a CSV or Parquet file; None with ``decisions``.
+        data: a pandas or Polars frame, a pyarrow table, anything with Arrow's C stream, or the
+            path of a file; see `classify`. None with ``decisions``.
         system: whose codes they are: ``cpv``, ``psc``, ``unspsc`` or ``naics``.
         text_columns: the column with the text, or several, joined by ". "; else ``description``.
         code_column: the column that holds the right code.
@@ -80,8 +81,9 @@ def evaluate(
             the result. For texts that the model was trained on, the list misses wrong codes.
         reference_columns: columns that identify a row in that list.
         jobs: how many processes the embedded engine uses; see `pipeline.classify`.
-        csv: how a CSV file is written, where the detection is wrong.
-        progress: True shows progress bars, "auto" shows them in a notebook.
+        csv: the dialect of a CSV file, if it is detected wrongly.
+        excel: the sheet and the header row of a workbook, if they are found wrongly.
+        progress: True shows progress bars, "auto" shows them in a notebook; see `classify`.
         decisions: the file of a review, or several, in place of a table: the codes that people
             chose one by one are the right ones.
         text_column: another name of ``text_columns``.
@@ -121,7 +123,7 @@ def evaluate(
     def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
         return Purchase(service, asked, identity, shown)
 
-    with _opened(data, settings, csv) as reader:
+    with _opened(data, settings, csv, excel) as reader:
         found = evaluated(reader, name, settings, subjects, open_purchase, shown)
     if isinstance(found, Stopped):
         raise found.parked.as_exception(found.paid.confirmed_usd)
@@ -155,12 +157,14 @@ def _subject(named: Any, system: System) -> Subject:
 
 
 @contextmanager
-def _opened(data: Data, settings: EvaluationSettings, csv: CsvOptions | None) -> Iterator[Reader]:
+def _opened(
+    data: Data, settings: EvaluationSettings, csv: CsvOptions | None, excel: ExcelOptions | None
+) -> Iterator[Reader]:
     data = arrow_if_polars(data, settings.text_columns[0])
     if isinstance(data, pd.DataFrame):
         yield _frame_reader(data, settings)
         return
-    with open_table(data, settings.asked, csv=csv) as (source, _):
+    with open_table(data, settings.asked, csv=csv, excel=excel) as (source, _):
         yield source.reader
 
 

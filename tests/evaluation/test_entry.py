@@ -25,6 +25,15 @@ def test_a_frame_a_table_and_a_file_give_the_same_figures(tmp_path: Path) -> Non
     assert found[3].table == str(path)
 
 
+def test_the_sheet_of_a_workbook_can_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "labelled.xlsx"
+    with pd.ExcelWriter(path, engine="xlsxwriter") as book:
+        frame().iloc[:2].to_excel(book, sheet_name="old", index=False)
+        frame().to_excel(book, sheet_name="new", index=False)
+    assert pipeline.evaluate(path, system="cpv").rows == 2
+    assert pipeline.evaluate(path, system="cpv", excel=pipeline.ExcelOptions("new")).rows == 6
+
+
 def test_a_frame_that_was_classified_before_can_be_evaluated() -> None:
     classified = pipeline.classify(frame(), systems="cpv").to_pandas()
     assert pipeline.evaluate(classified, system="cpv").rows == 6
