@@ -150,7 +150,7 @@ class _Options(PaidOptions, DialectOptions):
 @as_json(what="figures")
 @paid_options
 def evaluate(**values: Any) -> int:
-    """Compare answers with the right codes of LABELLED, a CSV or Parquet table of tenders.
+    """Compare answers with the right codes of LABELLED, a table of tenders.
 
     With --decisions in place of LABELLED, the codes that people chose one by one are the right
     ones.

@@ -88,7 +88,7 @@ class _Options(DialectOptions):
 @dialect_options(only=["--delimiter", "--encoding"])
 @as_json()
 def train(**values: Any) -> int:
-    """Learn the codes of one system from HISTORY, a CSV or Parquet table of tenders with codes.
+    """Learn the codes of one system from HISTORY, a table of tenders with codes.
 
     Decisions of people replace the codes of its rows, and add to them; they can be the whole
     history.
