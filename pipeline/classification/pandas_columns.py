@@ -16,9 +16,19 @@ from pipeline.money import plain
 from pipeline.settings import Settings
 from pipeline.tables.table import ARROW_USD
 
-__all__ = ["frame_of", "new_columns_of"]
+__all__ = ["frame_of", "new_columns_of", "restored"]
 
 TEXT = pd.StringDtype("pyarrow")
+
+
+def restored(table: pa.Table, settings: Settings) -> pa.Table:
+    """Return the new columns of an enriched table, as they were before a text file made them text.
+
+    Costs and lists of matches stay text.
+    """
+    return pa.table(
+        {field.name: _restored(table[field.name], field) for field in new_fields(settings)}
+    )
 
 
 def frame_of(table: pa.Table, settings: Settings, exact_costs: bool = False) -> pd.DataFrame:
@@ -37,15 +47,19 @@ def new_columns_of(table: pa.Table, settings: Settings, exact_costs: bool = Fals
         settings: the settings of the job.
         exact_costs: costs as `decimal.Decimal`; otherwise they are floats.
     """
-    fields = new_fields(settings)
+    new, fields = restored(table, settings), new_fields(settings)
     return pd.DataFrame(
-        {field.name: _column(table[field.name], field, exact_costs) for field in fields}
+        {field.name: _column(new[field.name], field, exact_costs) for field in fields}
     )
 
 
-def _column(column: pa.ChunkedArray, field: pa.Field, exact_costs: bool) -> Any:
+def _restored(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     if pa.types.is_string(column.type):
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    return column.cast(field.type) if pa.types.is_floating(field.type) else column
+
+
+def _column(column: pa.ChunkedArray, field: pa.Field, exact_costs: bool) -> Any:
     if field.name.endswith("_status"):
         return pd.Categorical(column.to_pandas())
     if field.type == ARROW_USD:
@@ -54,8 +68,6 @@ def _column(column: pa.ChunkedArray, field: pa.Field, exact_costs: bool) -> Any:
         return costs.astype(object if exact_costs else float)
     if pa.types.is_string(field.type):
         return column.to_pandas(types_mapper={pa.string(): TEXT}.get)
-    if pa.types.is_floating(field.type):
-        return column.cast(field.type).to_pandas()
     return column.to_pandas()
 
 

@@ -17,7 +17,7 @@ from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.columns import new_fields
 from pipeline.classification.frames import PandasFrame
 from pipeline.classification.matches import explained, long_table, places_of
-from pipeline.classification.pandas_columns import frame_of, new_columns_of
+from pipeline.classification.pandas_columns import frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.source import Frame, Source
@@ -120,14 +120,15 @@ class Result:
             exact_costs: True for costs as `decimal.Decimal`, None for an unknown one.
         """
         if isinstance(self._frame, PandasFrame):
-            new = new_columns_of(self._new(), self._settings, exact_costs)
+            new = new_columns_of(self._read(), self._settings, exact_costs)
             return self._frame.with_columns(new)
         return frame_of(self.table, self._settings, exact_costs)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the enriched table as a Polars frame; costs are exact decimals.
+        """Return the enriched table as a Polars frame.
 
-        A Polars frame keeps its columns as they are, and the new columns follow.
+        A Polars frame keeps its columns as they are, and the new columns follow; costs are exact
+        decimals. What was read from an output file has the types of `table`.
 
         Raises:
             SettingsError: Polars is not installed.
@@ -268,7 +269,9 @@ class Result:
         return columns
 
     def _new(self) -> pa.Table:
-        return self._read().select([field.name for field in new_fields(self._settings)])
+        if isinstance(self._stored, _File):
+            return restored(self._read(), self._settings)
+        return self._stored.select([field.name for field in new_fields(self._settings)])
 
     def _read(self) -> pa.Table:
         if not isinstance(self._stored, _File):

@@ -197,6 +197,21 @@ def test_rows_to_review_are_those_of_the_systems_asked_for() -> None:
         result.to_review(["cpv", "psc"])
 
 
+@pytest.mark.parametrize("top", [1, 2])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "xlsx"])
+def test_the_views_of_an_output_file_are_those_of_a_table_in_memory(
+    tmp_path: Path, suffix: str, top: int
+) -> None:
+    source = tmp_path / "in.csv"
+    pd.DataFrame({"description": TEXTS}).to_csv(source)
+    by_file = pipeline.classify(
+        source, systems=["cpv", "naics"], top=top, output=tmp_path / f"out.{suffix}"
+    )
+    in_memory = of_texts(top)
+    pd.testing.assert_frame_equal(by_file.long(), in_memory.long())
+    assert repr(by_file.plot()) == repr(in_memory.plot())
+
+
 def test_an_empty_frame_keeps_its_columns_in_every_view() -> None:
     result = pipeline.classify(pd.DataFrame({"description": []}, dtype=object), systems="cpv")
     assert list(result.to_review().columns) == list(result.to_pandas().columns)
