@@ -59,23 +59,26 @@ def places_of(row: object, labels: Sequence[object]) -> Sequence[int]:
     raise SettingsError(f"row is {cut(repr(row))}.", f"row must be {must}.")
 
 
-def explained(texts: pd.Series[str], settings: Settings) -> pd.DataFrame:
+def explained(texts: pd.Series[str], new: pa.Table, settings: Settings) -> pd.DataFrame:
     """Return the best match of each system for some texts, with the words that decided it.
 
     Args:
         texts: the texts; their index labels become the column ``row``.
+        new: the new columns of their rows. What a person decided is taken from them.
         settings: the settings of the job.
     """
+    prefix = settings.column_prefix
     settings = replace(settings, explain=True, limit_rows=None, column_prefix="")
     settings = replace(settings, text_columns=("text",), top=1)
     models = opened([*settings.models], settings.systems)
     found = Classifier.of(settings, models)(pa.table({"text": texts.to_list()})).to_pylist()
     parts = (*PARTS, "status", "why")
-    lines = [
-        (label, system, *(line[f"{system}_{part}"] for part in parts))
-        for label, line in zip(texts.index, found, strict=True)
-        for system in settings.systems
-    ]
+    lines = []
+    for label, own, line in zip(texts.index, new.to_pylist(), found, strict=True):
+        for system in settings.systems:
+            decided = own[f"{prefix}{system}_status"] == "decided"
+            row, name = (own, prefix + system) if decided else (line, system)
+            lines.append((label, system, *(row.get(f"{name}_{part}") for part in parts)))
     return pd.DataFrame(lines, columns=["row", "system", *parts])
 
 

@@ -181,6 +181,8 @@ class Result:
     def explain(self, row: object = None) -> pd.DataFrame:
         """Return the best match of each system for a row, with the words that decided it.
 
+        What a person decided has the status ``decided``.
+
         Args:
             row: the row as `long` names it: its label in the index of your frame, else its number
                 from 0. If several rows have the label, all are explained. None for the first row.
@@ -245,7 +247,7 @@ class Result:
         places = [0] if row is None and labels else places_of(row, labels)
         texts = [text for place in places for text in self._texts(slice(place, place + 1))]
         index = pd.Index([labels[place] for place in places], dtype=object, tupleize_cols=False)
-        return explained(pd.Series(texts, index), self._settings)
+        return explained(pd.Series(texts, index), self._new().take(places), self._settings)
 
     @property
     def _labels(self) -> Sequence[object]:

@@ -15,6 +15,7 @@ import pipeline
 from pipeline.classification.text_lists import listed_texts
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.result import Paid
+from tests.decisions.samples import chose, nothing_fits, write
 from tests.html_pages import check_fragment
 
 TEXTS = ["Road resurfacing works", "", "asdf qwer zxcv", "Snow clearing <b>&</b> gritting"]
@@ -195,6 +196,21 @@ def test_rows_to_review_are_those_of_the_systems_asked_for() -> None:
     assert len(result.to_review("cpv")) < len(result.to_review()) == result.summary.to_check
     with pytest.raises(SettingsError, match="The table has no codes of psc"):
         result.to_review(["cpv", "psc"])
+
+
+@pytest.mark.parametrize("prefix", ["", "new_"])
+def test_what_a_person_decided_is_explained_as_such(tmp_path: Path, prefix: str) -> None:
+    file = write(tmp_path / "d.jsonl", [chose(TEXTS[0], "03000000"), nothing_fits(TEXTS[3])])
+    result = pipeline.classify(
+        TEXTS, systems=["cpv", "psc"], decisions=file, explain=True, column_prefix=prefix
+    )
+    chosen, other = result.explain(0).to_dict("records")
+    assert (chosen["code"], chosen["status"]) == ("03000000", "decided")
+    assert chosen["why"] == "decided by Anna"
+    assert other["status"] == "ok"
+    none = result.explain(3).iloc[0]
+    assert pd.isna(none["code"])
+    assert none["status"] == "decided"
 
 
 @pytest.mark.parametrize("top", [1, 2])
