@@ -125,6 +125,7 @@ def like(
     """
 
     def signed(call: Callable[..., Awaited[Returned]]) -> Callable[Arguments, Awaited[Returned]]:
+        call.__annotations__ = function.__annotations__
         call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
         return call
 
