@@ -106,12 +106,12 @@ def _figures(
             known = each.rows[each.rows["source"] != left_out.get(system)]
             known.to_csv(folder / each.taught, index=False)
             each.asked.to_csv(folder / each.held_back, index=False)
-        read = read_recipe(folder / recipe.name)
-    settings = replace(read.recipe, networks=read.recipe.networks[:1])
-    trained = train(read.tasks, settings, lambda _: None)
+        settings, systems = read_recipe(folder / recipe.name)
+    settings = replace(settings, networks=settings.networks[:1])
+    trained = train([each.task for each in systems], settings, lambda _: None)
     return {
-        task.system: by_source(each, sources)
-        for task, each, sources in zip(read.tasks, trained, read.sources, strict=True)
+        system.task.system: by_source(each, system.sources)
+        for system, each in zip(systems, trained, strict=True)
     }
 
 

@@ -1,8 +1,7 @@
-"""Checks what a run needs on this machine: installation, models, folders, ledger, service."""
+"""Checks what a run needs on this machine: installation, models, folders, ledger and files."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import platform
 import shutil
@@ -11,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,19 +17,16 @@ from pipeline.answers import System
 from pipeline.classification.sink import FileSink
 from pipeline.cli.output.ledger import is_in_memory
 from pipeline.decisions import decisions_in
-from pipeline.errors import LedgerError, PipelineError
+from pipeline.errors import PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
 from pipeline.report import page_file
 from pipeline.tables import output_format_of
 from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # imported only if they are needed
-    import httpx
-
     from pipeline.cli.output.metrics import Destination
     from pipeline.cli.run_options import RunOptions
     from pipeline.paid.ledger.open_jobs import OpenJob
-    from pipeline.paid.service import PaidService
 
 __all__ = [
     "Finding",
@@ -40,7 +35,7 @@ __all__ = [
     "check_installation",
     "check_ledger",
     "check_metrics",
-    "check_service",
+    "checked",
 ]
 
 Verdict = Literal["ok", "warning", "error"]
@@ -50,10 +45,6 @@ LEAST_ROOM = 200 * 2**20
 
 CLOCK_OFF_S = 30.0
 """How far the clock may be from the service's before the plan's times are misleading."""
-
-PATIENCE_S = 10.0
-
-METHOD_NOT_ALLOWED = 405
 
 SENTENCE = "Road resurfacing works"
 
@@ -79,8 +70,12 @@ class Finding:
         return asdict(self)
 
 
-def check_installation() -> Iterator[Finding]:
-    """Check the installation and the folders of this user."""
+def check_installation(buys: bool) -> Iterator[Finding]:
+    """Check the installation and the folders of this user.
+
+    Args:
+        buys: a run cannot buy without locks; without the other folders it only keeps less.
+    """
     versions = ", ".join(f"{name} {version}" for name, version in VERSIONS.items())
     python = f"Python {platform.python_version()} on {sys.platform}"
     yield Finding("installation", "ok", f"{versions}, {python}")
@@ -91,7 +86,8 @@ def check_installation() -> Iterator[Finding]:
         "cache folder": cache_folder,
     }
     for name, folder in folders.items():
-        yield _checked(name, _folder, name, folder)
+        needed = buys and folder is machine_folder
+        yield checked(name, _folder, name, folder, needed)
 
 
 def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
@@ -101,14 +97,19 @@ def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[F
         systems: the systems to ask.
         models: folders of the user's models.
     """
-    yield _checked("models", _models, systems, models)
+    yield checked("models", _models, systems, models)
     for system in systems:
-        yield _checked(f"engine {system}", _engine, system)
+        yield checked(f"engine {system}", _engine, system)
 
 
-def check_ledger(path: Path) -> Finding:
-    """Check that a ledger, if there is one, can be read and has no impossible values."""
-    return _checked("ledger", _ledger, path)
+def check_ledger(path: Path, workers: int | None) -> Finding:
+    """Check a ledger, if there is one, and that a purchase can write to it.
+
+    Args:
+        path: the ledger.
+        workers: the requests under way at once, whose answers need room; None: nothing is bought.
+    """
+    return checked("ledger", _ledger, path, workers)
 
 
 def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Finding]:
@@ -125,31 +126,15 @@ def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Fin
 def check_files(options: RunOptions) -> Iterator[Finding]:
     """Check the decisions, and where the output and the report go, if the options name them."""
     if options.decisions:
-        yield _checked("decisions", _decisions, options.decisions)
+        yield checked("decisions", _decisions, options.decisions)
     if isinstance(output := options.output, Path) and not options.to_standard_output:
-        yield _checked("output", _output, output, options)
+        yield checked("output", _output, output, options)
     if (report := options.report) is not None:
-        yield _checked("report", _report, report, options.overwrite)
+        yield checked("report", _report, report, options.overwrite)
 
 
-def check_service(service: PaidService) -> Iterator[Finding]:
-    """Check the key, the locks and the connection; one request is sent, which buys nothing."""
-    from pipeline.paid.client.urls import in_the_clear
-
-    if not service.api_key:
-        yield Finding("key", "warning", "no API key: demo requests only, 10 an hour", KEY_HINT)
-    elif in_the_clear(service.base_url):
-        yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
-    else:
-        yield Finding("key", "ok", "has a valid form; whether it is right, the first call shows")
-    yield _checked("locks", _locks, service)
-    yield from _connection(service)
-
-
-KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-file."
-
-
-def _checked(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
+def checked(what: str, check: Callable[..., Finding], *arguments: object) -> Finding:
+    """Return what a check found, or the error that it raised, as a finding."""
     try:
         return check(*arguments)
     except PipelineError as error:
@@ -158,11 +143,12 @@ def _checked(what: str, check: Callable[..., Finding], *arguments: object) -> Fi
         return Finding(what, "error", str(error))
 
 
-def _folder(name: str, find: Callable[[], Path]) -> Finding:
+def _folder(name: str, find: Callable[[], Path], needed: bool = True) -> Finding:
     folder = find()
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not os.access(existing, os.W_OK | os.X_OK):
-        return Finding(name, "error", f"{existing} is not writable", f"chmod u+rwx {existing}")
+        verdict: Verdict = "error" if needed else "warning"
+        return Finding(name, verdict, f"{existing} is not writable", f"chmod u+rwx {existing}")
     room = shutil.disk_usage(existing).free
     found = f"{folder}, {room / 2**30:.1f} GB free"
     if room < LEAST_ROOM:
@@ -189,7 +175,22 @@ def _engine(system: System) -> Finding:
     return Finding(f"engine {system}", "ok", found)
 
 
-def _ledger(path: Path) -> Finding:
+def _ledger(path: Path, workers: int | None) -> Finding:
+    found = _ledger_file(path)
+    if workers is None or found.verdict != "ok":
+        return found
+    if path.exists() and not os.access(path, os.W_OK):
+        return Finding("ledger", "error", f"{found.found} and is read-only", "Make it writable.")
+    folder = _folder("ledger", lambda: path.parent)
+    if folder.verdict != "error" and path.parent.is_dir():
+        from pipeline.paid.ledger.room import reserved
+
+        with reserved(path, workers):  # as a run does before it sends anything
+            pass
+    return found if folder.verdict == "ok" else folder
+
+
+def _ledger_file(path: Path) -> Finding:
     from pipeline.paid.ledger.checks import check_usable
     from pipeline.paid.ledger.open_jobs import open_jobs
     from pipeline.paid.ledger.snapshot import Snapshot
@@ -204,10 +205,7 @@ def _ledger(path: Path) -> Finding:
         when = datetime.fromtimestamp(latest).astimezone().isoformat(" ", "seconds")
         found = f"its latest attempt was sent in the future, at {when}"
         return Finding("ledger", "warning", found, "Check this machine's clock.")
-    more = "" if os.access(path, os.W_OK) else " and is read-only"
-    verdict: Verdict = "error" if more else "ok"
-    found = f"{path}, {size / 2**20:.1f} MB, {_counted(jobs)}{more}"
-    return Finding("ledger", verdict, found, "Make it writable." if more else "")
+    return Finding("ledger", "ok", f"{path}, {size / 2**20:.1f} MB, {_counted(jobs)}")
 
 
 def _counted(jobs: Sequence[OpenJob]) -> str:
@@ -233,67 +231,3 @@ def _output(output: Path, options: RunOptions) -> Finding:
 def _report(report: Path, overwrite: bool) -> Finding:
     page_file(report).check(overwrite)
     return Finding("report", "ok", f"{report} can be written")
-
-
-def _locks(service: PaidService) -> Finding:
-    from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
-
-    try:
-        with buyer_lock(service.base_url, service.key_fingerprint, wait=False):
-            if service.ledger.exists():
-                with ledger_lock(service.ledger, service.base_url, wait=False):
-                    pass
-    except LedgerError as error:
-        return Finding("locks", "warning", error.message, error.hint)
-    return Finding("locks", "ok", "no other run buys with this key or ledger")
-
-
-def _connection(service: PaidService) -> Iterator[Finding]:
-    import httpx
-
-    from pipeline.paid.client.client import cause
-    from pipeline.paid.client.urls import match_url
-
-    url = match_url(service.base_url, "cpv")
-    try:
-        response, seconds = asyncio.run(_asked(url))
-    except (httpx.HTTPError, TimeoutError, OSError) as error:
-        hint = "Check --base-url, the network, the proxy and the service's certificate."
-        said = f"{service.base_url} does not answer ({cause(error)[0]})"
-        yield Finding("service", "error", said, hint)
-        return
-    status = response.status_code
-    expected = ", as expected: GET buys nothing" if status == METHOD_NOT_ALLOWED else ""
-    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms (HTTP {status}{expected})"
-    if status in (301, 302, 307, 308):
-        hint = "Use the address that it redirects to as --base-url."
-        yield Finding("service", "error", f"{found} and redirects", hint)
-    else:
-        yield Finding("service", "ok", found)
-    yield from _clock(response)
-
-
-async def _asked(url: str) -> tuple[httpx.Response, float]:
-    """Send a GET request without the key: the service sells answers to POST requests only."""
-    import httpx
-
-    from pipeline.paid.client.transport import Transport
-
-    transport = Transport(httpx.URL(url), 1, PATIENCE_S)
-    started = time.perf_counter()
-    async with httpx.AsyncClient(transport=transport) as client:
-        response = await asyncio.wait_for(client.get(url), PATIENCE_S)
-    return response, time.perf_counter() - started
-
-
-def _clock(response: httpx.Response) -> Iterator[Finding]:
-    try:
-        theirs = parsedate_to_datetime(response.headers["date"]).timestamp()
-    except (KeyError, ValueError):
-        return
-    off = time.time() - theirs
-    found = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the service's"
-    if abs(off) > CLOCK_OFF_S:
-        yield Finding("clock", "warning", found, "Synchronise this machine's clock (NTP).")
-    else:
-        yield Finding("clock", "ok", "agrees with the service's")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -97,12 +99,12 @@ def test_without_a_service_all_is_checked_and_nothing_is_asked(
 def test_open_jobs_are_counted_those_in_memory_apart(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     ledger = Ledger(path, "https://service.example")
-    assert health.check_ledger(path).found.endswith("open jobs: 0")
+    assert health.check_ledger(path, None).found.endswith("open jobs: 0")
     ledger.open_job("file").describe("/in.csv", "/out.csv", 2)
     ledger.open_job("frame").describe(IN_MEMORY, IN_MEMORY, 2)
     ledger.close()
     said = "open jobs: 2, 1 of them of a table in memory (tender-pipeline ledger jobs lists them)"
-    assert said in health.check_ledger(path).found
+    assert said in health.check_ledger(path, None).found
 
 
 def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: Service) -> None:
@@ -169,6 +171,40 @@ def test_a_file_that_is_no_ledger_is_an_error(service: Service, tmp_path: Path) 
     assert code == SettingsError.exit_code
     assert found["ledger"]["verdict"] == "error"
     assert found["ledger"]["remedy"]
+
+
+def test_a_purchase_needs_room_and_locks_and_a_run_without_one_needs_neither(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "no folder").write_text("so nothing can be put into it")
+    monkeypatch.setenv("HOME", str(tmp_path / "no folder"))
+    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.urandom", full_disk)
+    code, found = checked("--ledger", tmp_path / "ledger.db")
+    assert (code, found["ledger"]["verdict"]) == (0, "ok")
+    assert found["lock folder"]["verdict"] == found["cache folder"]["verdict"] == "warning"
+    code, found = checked("--ledger", tmp_path / "ledger.db", "--base-url", service.address)
+    assert code == SettingsError.exit_code
+    assert "has no room: No space left on device" in found["ledger"]["found"]
+    assert "Free some space" in found["ledger"]["remedy"]
+    assert found["lock folder"]["verdict"] == "error"
+    assert found["cache folder"]["verdict"] == "warning"
+
+
+def full_disk(_: int) -> bytes:
+    """Fail as a write to a full disk does."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_the_folder_of_a_ledger_must_be_writable_to_buy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    path = tmp_path / "new" / "ledger.db"
+    assert health.check_ledger(path, None).verdict == "ok"
+    found = health.check_ledger(path, 16)
+    assert (found.verdict, found.found) == ("error", f"{tmp_path} is not writable")
 
 
 def test_little_room_is_a_warning(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,18 +30,19 @@ def _doctor(**values: Any) -> int:
         check_installation,
         check_ledger,
         check_metrics,
-        check_service,
     )
+    from pipeline.cli.service_health import check_service
 
     confirm_found_file(click.get_current_context())
     options = RunOptions(input_paths=(Path("-"),), **values)
+    workers = options.workers if options.base_url else None
 
     def findings() -> Iterator[Finding]:
-        yield from check_installation()
+        yield from check_installation(buys=workers is not None)
         for unknown in unknown_variables(run.params):
             yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
         yield from check_engine(parse_systems(options.systems), options.models)
-        yield check_ledger(options.ledger or ledger_place(None))
+        yield check_ledger(options.ledger or ledger_place(None), workers)
         yield from check_files(options)
         yield from check_metrics(lambda: list(destinations(options)))
         if service := options.service():
