@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from pipeline.cli.run_options import RunOptions
+from pipeline.cli.settings_file import places_named
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import OutputError, PipelineError
 
@@ -53,7 +54,8 @@ class JsonErrors(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         options = RunOptions(**ctx.params)
-        with _printed(options.as_json, self.writes_table and options.to_standard_output):
+        beside = self.writes_table and options.to_standard_output
+        with _printed(options.as_json, beside), places_named(ctx):
             return super().invoke(ctx)
 
 

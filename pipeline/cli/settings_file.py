@@ -6,7 +6,9 @@ A file that nobody named may not decide about secrets or other folders.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, time
 from pathlib import Path
@@ -21,7 +23,13 @@ from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
 from pipeline.settings import KEY_VARIABLE
 
-__all__ = ["DEFAULT_FILE", "confirm_found_file", "settings_file", "unknown_variables"]
+__all__ = [
+    "DEFAULT_FILE",
+    "confirm_found_file",
+    "places_named",
+    "settings_file",
+    "unknown_variables",
+]
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
@@ -33,6 +41,9 @@ SHOWN = 60
 
 FOUND = __name__
 """The key in a command's context for the path of a settings file that was found, not named."""
+
+READ = f"{__name__}.read"
+"""The key for the path of the settings file that was read."""
 
 
 def settings_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
@@ -48,6 +59,7 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
             return
         path = DEFAULT_FILE
         context.meta[FOUND] = path
+    context.meta[READ] = path
     try:
         settings = read_toml(path)
     except (OSError, ValueError) as error:
@@ -159,6 +171,34 @@ def confirm_found_file(context: click.Context) -> None:
                 f"If that is right, name the file (--config {path}), or use {claim.option} or the "
                 f"variable TENDER_PIPELINE_{variable}.",
             )
+
+
+@contextmanager
+def places_named(context: click.Context) -> Iterator[None]:
+    """Add to an error about options where those were set that nobody typed.
+
+    Raises:
+        SettingsError: the error, with a longer hint.
+    """
+    try:
+        yield
+    except SettingsError as error:
+        error.hint = " ".join([error.hint, *_places(context, str(error))])
+        raise
+
+
+def _places(context: click.Context, said: str) -> Iterator[str]:
+    """Yield a sentence about each option in an error that a file or a variable set."""
+    mentioned = set(re.findall(r"--[a-z][a-z-]+", said))
+    for each in context.command.params:
+        for option in mentioned.intersection(each.opts):
+            source = context.get_parameter_source(str(each.name))
+            if source == ParameterSource.DEFAULT_MAP:
+                yield f"{option} is set in {context.meta[READ]}."
+            elif source == ParameterSource.ENVIRONMENT:
+                names = [each.envvar] if isinstance(each.envvar, str) else each.envvar or ()
+                variable = next(name for name in names if os.environ.get(name))
+                yield f"{option} is set by the variable {variable}."
 
 
 def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:

@@ -207,6 +207,13 @@ def test_the_folder_of_a_ledger_must_be_writable_to_buy(
     assert (found.verdict, found.found) == ("error", f"{tmp_path} is not writable")
 
 
+def test_options_that_no_run_accepts_are_an_error(service: Service) -> None:
+    code, found = checked("--explain", "--base-url", service.address)
+    assert code == SettingsError.exit_code
+    assert found["settings"]["found"].startswith("--explain is for the embedded engine")
+    assert checked("--explain")[1]["settings"]["verdict"] == "ok"
+
+
 def test_little_room_is_a_warning(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "LEAST_ROOM", 2**80)
     code, found = checked()

@@ -223,6 +223,23 @@ def test_a_wrong_settings_file_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_an_error_says_where_an_option_was_set_that_nobody_typed(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("tender-pipeline.toml").write_text("explain = true\n")
+    monkeypatch.setenv("TENDER_PIPELINE_BASE_URL", "http://localhost:9")
+    assert command("plan", table) == 2
+    said = capsys.readouterr().err
+    assert "Remove --explain, or the service (--base-url)." in said
+    assert "--explain is set in tender-pipeline.toml." in said
+    assert "--base-url is set by the variable TENDER_PIPELINE_BASE_URL." in said
+    assert command("plan", table, "--explain", "--base-url", "http://localhost:9") == 2
+    assert "is set" not in capsys.readouterr().err
+
+
 def test_an_empty_text_in_the_settings_file_means_unset(command: Command, table: Path) -> None:
     names = ("output", "systems", "text-column", "top", "encoding", "no-header", "json")
     Path("tender-pipeline.toml").write_text("".join(f'{name} = ""\n' for name in names))

@@ -30,12 +30,15 @@ def _doctor(**values: Any) -> int:
         check_installation,
         check_ledger,
         check_metrics,
+        check_settings,
     )
     from pipeline.cli.service_health import check_service
 
     confirm_found_file(click.get_current_context())
     options = RunOptions(input_paths=(Path("-"),), **values)
     workers = options.workers if options.base_url else None
+
+    found: list[Finding] = []
 
     def findings() -> Iterator[Finding]:
         yield from check_installation(buys=workers is not None)
@@ -45,10 +48,11 @@ def _doctor(**values: Any) -> int:
         yield check_ledger(options.ledger or ledger_place(None), workers)
         yield from check_files(options)
         yield from check_metrics(lambda: list(destinations(options)))
+        if all(each.verdict != "error" for each in found):
+            yield check_settings(options)
         if service := options.service():
             yield from check_service(service)
 
-    found = []
     for each in findings():
         found.append(each)
         if not options.as_json:
