@@ -2,10 +2,11 @@
 
     python scripts/screenshots.py --labelled LABELLED.csv --system psc
 
-writes ``docs/_static/pictures``: the terminal, the report of a run, a notebook, the page of an
-evaluation of the labelled table (with the columns ``text`` and ``code``), and the service's
-dashboard. It needs the extra ``dev`` and Debian's ``chromium``. Without ``--labelled``, the page of
-an evaluation keeps its picture.
+writes ``docs/_static/pictures``, each in light and in dark colours: the terminal, the report of a
+run, the review of its output, a notebook, the page of an evaluation of the labelled table (with the
+columns ``text`` and ``code``), and the service's dashboard. It needs the extra ``dev`` and Debian's
+``chromium-headless-shell`` or ``chromium``. Without ``--labelled``, the page of an evaluation keeps
+its picture.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -65,13 +69,15 @@ def main() -> None:
         folder = Path(name)
         (folder / "sample_inputs").symlink_to(ROOT / "sample_inputs")
         browser = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"]
+            executable_path=shutil.which("chromium-headless-shell") or shutil.which("chromium"),
+            args=["--no-sandbox"],
         )
         _take(browser, _terminal(folder), "terminal")
         _take(browser, folder / "report.html", "report", height=720)
         _take(browser, _notebook(folder), "notebook", height=720)
         if options.labelled:
-            _take(browser, _evaluation(folder, options), "evaluation", ("light",), height=820)
+            _take(browser, _evaluation(folder, options), "evaluation", height=820)
+        _review(browser, folder)
         _dashboard(browser, folder)
         browser.close()
 
@@ -127,11 +133,10 @@ def _take(
     browser: Browser,
     page: Path,
     name: str,
-    schemes: Sequence[Scheme] = BOTH,
     height: int | None = None,
 ) -> None:
     """Take a picture of a page in each scheme, down to a height; None for all of it."""
-    for scheme in schemes:
+    for scheme in BOTH:
         context = browser.new_context(
             viewport={"width": WIDTH, "height": height or 200}, color_scheme=scheme
         )
@@ -147,12 +152,41 @@ def _save(page: Page, name: str, whole: bool) -> None:
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
 
 
+def _save_both(page: Page, name: str) -> None:
+    for scheme in BOTH:
+        page.emulate_media(color_scheme=scheme)
+        _save(page, f"{name}-{scheme}", whole=False)
+
+
+def _review(browser: Browser, folder: Path) -> None:
+    """Show the first question of a review, a search in it, and the question on a phone."""
+    _tool(folder, "run", "sample_inputs/tenders.csv", "--systems", "cpv", "--overwrite")
+    command = [sys.executable, "-m", "pipeline", "review", "outputs/tenders.classified.csv"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(  # noqa: S603 - as above
+        [*command, "--no-browser"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        links = (re.search(r"http://\S+", line) for line in process.stdout or ())
+        context = browser.new_context(viewport={"width": WIDTH, "height": 760})
+        page = context.new_page()
+        page.goto(next(link.group() for link in links if link))
+        _save_both(page, "review")
+        page.set_viewport_size({"width": 390, "height": 760})
+        _save_both(page, "narrow")
+        page.set_viewport_size({"width": WIDTH, "height": 760})
+        page.keyboard.press("o")
+        page.keyboard.type("street lighting")
+        page.keyboard.press("Enter")
+        page.get_by_text("codes for").wait_for()
+        _save_both(page, "search")
+        context.close()
+        process.send_signal(signal.SIGINT)
+
+
 def _dashboard(browser: Browser, folder: Path) -> None:
     _tool(folder, "accounts", "open", "--data", "accounts")
     with _serving(folder / "accounts") as address:
-        context = browser.new_context(
-            base_url=address, viewport={"width": WIDTH, "height": 720}, color_scheme="light"
-        )
+        context = browser.new_context(base_url=address, viewport={"width": WIDTH, "height": 720})
         page = context.new_page()
         page.goto("/signup")
         page.get_by_label("E-mail address").fill("buyer@example.org")
@@ -170,7 +204,7 @@ def _dashboard(browser: Browser, folder: Path) -> None:
                 headers={"X-API-Key": key},
             ).raise_for_status()
         page.goto("/dashboard")
-        _save(page, "dashboard-light", whole=False)
+        _save_both(page, "dashboard")
         context.close()
 
 

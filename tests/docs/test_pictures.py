@@ -16,6 +16,7 @@ def test_every_picture_is_shown_and_every_picture_that_is_shown_exists() -> None
     texts = [path.read_text("utf-8") for path in DOCUMENTS]
     shown = {name for text in texts for name in re.findall(r"_static/pictures/([\w-]+\.png)", text)}
     assert shown == {path.name for path in PICTURES.iterdir()}
+    assert shown == {path.name for path in DOCS.rglob("_static/**/*.png")}
 
 
 def test_every_picture_says_what_it_shows_and_is_small() -> None:
@@ -29,8 +30,10 @@ def test_every_picture_says_what_it_shows_and_is_small() -> None:
 def test_a_picture_for_a_light_page_has_one_for_a_dark_page() -> None:
     for path in DOCUMENTS:
         found = re.findall(
-            r"pictures/(\w+)-(light|dark)\.png\n:alt.*\n:class: only-(\w+)", path.read_text("utf-8")
+            r"pictures/(\w+)-(light|dark)\.png\n:alt.*\n(?::width.*\n)?:class: only-(\w+)",
+            path.read_text("utf-8"),
         )
+        assert len(found) == path.read_text("utf-8").count(".png")
         pairs = [(name, scheme) for name, scheme, only in found if scheme == only]
         assert len(pairs) == len(found)
         light = [name for name, scheme in pairs if scheme == "light"]
