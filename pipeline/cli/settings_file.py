@@ -62,7 +62,12 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
     context.meta[READ] = path
     try:
         settings = read_toml(path)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be read: {error.strerror or error}.",
+            "Name another file: --config PATH. tender-pipeline init writes a new one.",
+        ) from error
+    except ValueError as error:
         raise SettingsError(f"{path} cannot be read: {error}.", "Write it as TOML.") from error
     options = {
         name.removeprefix("--"): p

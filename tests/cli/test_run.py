@@ -223,6 +223,14 @@ def test_a_wrong_settings_file_is_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_settings_file_that_is_not_there_is_said_to_be_missing(
+    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("run", table, "--config", "no.toml") == 2
+    said = capsys.readouterr().err
+    assert "no.toml cannot be read: No such file or directory.\nName another file" in said
+
+
 def test_an_error_says_where_an_option_was_set_that_nobody_typed(
     command: Command,
     table: Path,
