@@ -128,6 +128,12 @@ class Job:
     options: RunOptions
 
     @property
+    def name(self) -> str:
+        """The table's name for people."""
+        path = str(self.options.input_paths[0])
+        return "standard input" if path == "-" else path
+
+    @property
     def identity(self) -> str:
         """The job's identity in the ledger."""
         return self.source.identity(self.terms.settings, self.sink.path)
@@ -197,7 +203,7 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
     terms = this.terms
     systems = ", ".join(terms.settings.systems)
     started = {"event": "started", "input": str(this.options.input_paths[0]), "systems": systems}
-    words = f"{this.options.input_paths[0]}: {systems}, {_answerer(terms.service)}"
+    words = f"{this.name}: {systems}, {_answerer(terms.service)}"
     log.info("%s", words, extra={FIELDS: started})
     if titles := _title_languages(terms.settings):
         log.info("%s", titles)
@@ -210,7 +216,7 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
     with _purchase(this) as bought:
         summary = job.run(this.source, this.sink, terms.settings, bought, reporter)
     if not summary.rows and summary.parked is None and this.options.limit_rows != 0:
-        log.warning("%s has no rows, so the output has none.", this.options.input_paths[0])
+        log.warning("%s has no rows, so the output has none.", this.name)
     if page and page.write(summary):
         log.info("report: %s", this.options.report)
     return summary

@@ -160,7 +160,7 @@ def listening(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         listener.close()
         raise SettingsError(
-            f"Cannot listen on {host} port {port}: {error}.",
+            f"Cannot listen on {host} port {port}: {getattr(error, 'strerror', None) or error}.",
             "Choose another --port or --host; --port 0 takes a free port.",
         ) from error
     return listener

@@ -51,11 +51,8 @@ def test_every_command_that_is_shown_is_understood(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in (
-        "FILE.xlsx",
-        "tender-pipeline.toml",
-        "nightly.toml",
-    ):  # must be there to be understood
+    needed = ("FILE.xlsx", "tender-pipeline.toml", "nightly.toml")  # to be understood
+    for name in needed:
         Path(name).touch()
     for arguments in examples(document.read_text("utf-8")):
         parse(app, arguments, None)

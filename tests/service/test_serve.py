@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
+import os
 import re
 import signal
 import socket
@@ -118,7 +120,8 @@ def test_a_port_in_use_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         done = ran("serve", "--data", tmp_path, "--port", port)
     assert done.returncode == 2
-    assert f"Cannot listen on 127.0.0.1 port {port}" in done.stderr
+    said = f"Cannot listen on 127.0.0.1 port {port}: {os.strerror(errno.EADDRINUSE)}."
+    assert said in done.stderr
     assert "--port 0 takes a free port." in done.stderr
     assert "Traceback" not in done.stderr
 
