@@ -167,13 +167,13 @@ def _review(browser: Browser, folder: Path) -> None:
         [*command, "--no-browser"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
     ) as process:
         links = (re.search(r"http://\S+", line) for line in process.stdout or ())
-        context = browser.new_context(viewport={"width": WIDTH, "height": 760})
+        context = browser.new_context(viewport={"width": WIDTH, "height": 805})
         page = context.new_page()
         page.goto(next(link.group() for link in links if link))
         _save_both(page, "review")
-        page.set_viewport_size({"width": 390, "height": 760})
+        page.set_viewport_size({"width": 390, "height": 805})
         _save_both(page, "narrow")
-        page.set_viewport_size({"width": WIDTH, "height": 760})
+        page.set_viewport_size({"width": WIDTH, "height": 805})
         page.keyboard.press("o")
         page.keyboard.type("street lighting")
         page.keyboard.press("Enter")
