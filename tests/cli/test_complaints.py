@@ -112,6 +112,15 @@ def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
     assert re.fullmatch(rf"[-\d]{{10}}T[:\d]{{8}}Z ERROR {text}", capsys.readouterr().err)
 
 
+def test_a_misspelt_command_names_the_one_that_is_meant(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("ledgr", "show") == 2
+    assert "No such command 'ledgr'. Did you mean 'ledger'?" in capsys.readouterr().err
+    assert command("zzz") == 2
+    assert "Did you mean" not in capsys.readouterr().err
+
+
 @click.command()
 def broken() -> None:
     """Make a mistake."""
