@@ -61,17 +61,21 @@ class Paid:
         )
 
     def __str__(self) -> str:
-        lines = [f"paid by this job: {plain(self.confirmed_usd)} USD, {self.attempts:,} attempts"]
+        lines = [f"paid by this job: {plain(self.confirmed_usd)} USD, {_attempts(self.attempts)}"]
         if self.unattributed_usd:
             lines.append(f"for texts no longer in the table: {plain(self.unattributed_usd)} USD")
         if self.over_max_cost_usd:
             lines.append(f"over the cost limit: {plain(self.over_max_cost_usd)} USD")
         if self.unconfirmed or self.unknown:
             lines.append(
-                f"{self.unconfirmed:,} attempts unconfirmed, {self.unknown:,} without a price: "
+                f"{_attempts(self.unconfirmed)} unconfirmed, {self.unknown:,} without a price: "
                 f"at most {plain(self.at_risk_usd)} USD more"
             )
         return "\n".join(lines)
+
+
+def _attempts(number: int) -> str:
+    return "1 attempt" if number == 1 else f"{number:,} attempts"
 
 
 @dataclass(frozen=True, slots=True)
