@@ -99,9 +99,21 @@ def _failed(error: BaseException) -> int:
             complain_of_words(ended(INTERRUPTED), code)
         case SystemExit():
             complain_of_words(ended(code, error), code)
+        case PermissionError(filename=str(path)):
+            complain(_denied(path, str(error.strerror)))
         case _:
             complain(_unexpected(error))
     return code
+
+
+def _denied(path: str, reason: str) -> Any:
+    """Return the error to print for a path that this user may not look at."""
+    from pipeline.errors import SettingsError
+
+    return SettingsError(
+        f"{path} cannot be used: {reason}.",
+        "Check the permissions of the path and of the folders above it.",
+    )
 
 
 def _unexpected(error: BaseException) -> Any:

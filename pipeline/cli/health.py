@@ -19,6 +19,7 @@ from pipeline.cli.output.ledger import is_in_memory
 from pipeline.decisions import decisions_in
 from pipeline.errors import PipelineError
 from pipeline.files.directories import cache_folder, data_folder, machine_folder, state_folder
+from pipeline.files.paths import is_seen
 from pipeline.report import page_file
 from pipeline.tables import output_format_of
 from pipeline.versions import VERSIONS
@@ -157,7 +158,7 @@ def checked(what: str, check: Callable[..., Finding], *arguments: object) -> Fin
 
 def _folder(name: str, find: Callable[[], Path], needed: bool = True) -> Finding:
     folder = find()
-    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    existing = next(place for place in (folder, *folder.parents) if is_seen(place))
     if not os.access(existing, os.W_OK | os.X_OK):
         verdict: Verdict = "error" if needed else "warning"
         return Finding(name, verdict, f"{existing} is not writable", f"chmod u+rwx {existing}")

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from pipeline.classification.provenance import MANIFEST, has_manifest, manifest_path
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
-from pipeline.files.paths import AnyPath, CloudPath, resolved
+from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
 from pipeline.settings import Format
 from pipeline.tables import archived, has_table_suffix, is_archive, split_suffixes
 
@@ -65,7 +65,7 @@ def is_file(path: AnyPath, storage: Storage) -> bool:
     """Tell whether there is something at a path that is not a folder."""
     if isinstance(path, CloudPath):
         return storage.kind(path) == "file"
-    return path.exists() and not path.is_dir()
+    return is_seen(path) and not path.is_dir()
 
 
 def find_files(
@@ -184,7 +184,9 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[tuple[Path, bool]]:
 
 
 def _is_folder(path: AnyPath, storage: Storage) -> bool:
-    return storage.kind(path) == "folder" if isinstance(path, CloudPath) else path.is_dir()
+    if isinstance(path, CloudPath):
+        return storage.kind(path) == "folder"
+    return is_seen(path) and path.is_dir()
 
 
 def _is_pattern(path: AnyPath, storage: Storage) -> bool:

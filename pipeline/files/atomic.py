@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from pipeline.errors import OutputError
+from pipeline.files.paths import is_seen
 
 __all__ = [
     "check_place",
@@ -63,7 +64,7 @@ def check_place(*places: Path, option: str = "--output PATH") -> None:
             raise OutputError(
                 f"The name {place.name!r} is too long.", f"Choose a shorter one: {option}."
             )
-        folder = next(folder for folder in place.parents if folder.exists())
+        folder = next(folder for folder in place.parents if is_seen(folder))
         if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(
                 f"Nothing can be written in {folder}.",

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pipeline.errors import SettingsError
 
-__all__ = ["AnyPath", "CloudPath", "as_path", "resolved"]
+__all__ = ["AnyPath", "CloudPath", "as_path", "is_seen", "resolved"]
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
 
@@ -83,3 +83,11 @@ def _check_address(scheme: str, bucket: str, key: str) -> None:
             f"{scheme}://{bucket}/{key} is not the address of an object.",
             f"Write {scheme}://BUCKET/FOLDER/FILE, without empty parts, . and ..",
         )
+
+
+def is_seen(path: Path) -> bool:
+    """Tell whether there is something at a path; not if a folder above it may not be entered."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False

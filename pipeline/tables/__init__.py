@@ -189,6 +189,15 @@ def _csv_writer(path: Path, name: str, reader: Reader, new_names: Sequence[str])
 
 
 def _check_file(path: Path) -> None:
+    try:
+        path.stat()
+    except PermissionError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror}.",
+            "Check the permissions of the file and of the folders above it.",
+        ) from error
+    except (OSError, ValueError):
+        pass  # there is no such file
     if path.is_file():
         return
     if path.is_dir() or not path.exists():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -119,6 +121,36 @@ def test_a_misspelt_command_names_the_one_that_is_meant(
     assert "No such command 'ledgr'. Did you mean 'ledger'?" in capsys.readouterr().err
     assert command("zzz") == 2
     assert "Did you mean" not in capsys.readouterr().err
+
+
+@click.command()
+def denied() -> None:
+    """Look into a folder that this user may not enter."""
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/root/x")
+
+
+def test_a_folder_that_may_not_be_entered_is_no_mistake_of_ours(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COMMANDS, "denied", (__name__, ""))
+    assert command("denied") == 2
+    assert "/root/x cannot be used: Permission denied.\nCheck the" in capsys.readouterr().err
+
+
+def test_a_table_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat = Path.stat
+
+    def as_a_stranger(path: Path, **how: bool) -> os.stat_result:
+        if "no" in path.parts:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return stat(path, **how)
+
+    monkeypatch.setattr(Path, "stat", as_a_stranger)
+    assert command("run", "no/in.csv") == 2
+    said = "no/in.csv cannot be read: Permission denied.\nCheck the permissions of the file"
+    assert said in capsys.readouterr().err
 
 
 @click.command()

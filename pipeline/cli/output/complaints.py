@@ -67,6 +67,8 @@ def exit_code_of(error: BaseException) -> int:
             return code
         case click.Abort() | KeyboardInterrupt():
             return INTERRUPTED
+        case PermissionError():
+            return PipelineError.exit_code
         case click.ClickException(exit_code=code):
             return code
         case _:

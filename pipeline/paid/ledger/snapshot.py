@@ -42,7 +42,14 @@ class Snapshot:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file = path.resolve()  # SQLite keeps its other files beside this one
-        if not path.exists():
+        try:
+            exists = path.exists()
+        except PermissionError as error:
+            raise LedgerError(
+                f"The ledger {path} cannot be read: {error.strerror}.",
+                "Check the permissions of the folders above it, or name another: --ledger PATH.",
+            ) from error
+        if not exists:
             raise LedgerError(
                 f"There is no ledger {path}.",
                 "The first paid run creates it; name the right one with --ledger PATH.",
