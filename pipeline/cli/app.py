@@ -79,9 +79,11 @@ class _Commands(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
-            for close in get_close_matches(args[0], COMMANDS, 1):
-                error.message += f" Did you mean {close!r}?"
-            raise
+            close = get_close_matches(args[0], COMMANDS, 1)
+            if not close:
+                raise
+            said = f"{error.format_message()} Did you mean {close[0]!r}?"
+            raise click.UsageError(said, ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
