@@ -68,7 +68,7 @@ class Pool:
     ) -> None:
         self._client = client
         self._throttle = throttle
-        self._journal = journal
+        self.journal = journal
         self._budget = budget
         self._remaining = to_buy
         self._wait = wait
@@ -104,7 +104,7 @@ class Pool:
     def interrupt(self, why: Parked) -> None:
         """Stop at once, without waiting for a ledger that cannot be written."""
         self.park(why)
-        self._journal.give_up()
+        self.journal.give_up()
 
     async def run(self, orders: Iterator[Order], workers: int) -> None:
         """Buy the calls in their order.
@@ -216,7 +216,7 @@ class Pool:
             reply = await self._client.send(call.system, call.text)
             judgement = judge(reply)
             learned = self._turns.end(slot, judgement, isinstance(reply, NotSent))
-            written = self._journal.settling(attempt, judgement.settlement, learned)
+            written = self.journal.settling(attempt, judgement.settlement, learned)
             if later := self._is_usual(judgement, reserved):
                 self._end_later(order, judgement, reserved, written)
                 return None
@@ -268,7 +268,7 @@ class Pool:
 
     async def _written(self, call: Call, reserved: Decimal, slot: Slot) -> int:
         try:
-            return await self._journal.sent(call, reserved)
+            return await self.journal.sent(call, reserved)
         except BaseException:
             slot.unsent()
             raise

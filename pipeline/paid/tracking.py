@@ -22,7 +22,8 @@ SHOWN_FAILURES = 3
 """After fewer failures in a row, the service does not count as down."""
 
 SLOW_S = 10.0
-"""An attempt that takes longer is shown: nobody knows yet whether it will be answered."""
+"""An attempt that takes longer is shown: nobody knows yet whether it will be answered. So is a
+write to the ledger: another program may have locked it."""
 
 SHOWN_WAIT_S = 2.0
 """Shorter waits for the rate limit are not shown."""
@@ -99,7 +100,9 @@ def _note(pool: Pool, throttle: Throttle, budget: Budget, per_minute: float) -> 
     bought, parts = pool.bought, [f"{plain(budget.confirmed)} USD"]
     if bought.refusals:
         parts.append(f"{bought.refusals:,} refused")
-    if throttle.pause_left:
+    if (writing := pool.journal.writing_for) >= SLOW_S:
+        parts.append(f"waiting for {_time(writing)} to write the ledger")
+    elif throttle.pause_left:
         parts.append(f"the service asked to wait {_time(throttle.pause_left)}")
     elif bought.failures >= SHOWN_FAILURES:
         parts.append(_down(pool))

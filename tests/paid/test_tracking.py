@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import accumulate
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -55,6 +57,7 @@ def buy(
     *,
     rate: Rate | None = AUTHENTICATED,
     stop_after: float | None = None,
+    loop: type[InlineLoop] = InlineLoop,
 ) -> tuple[Display, float]:
     """Buy some calls; return what was displayed, and when it ended."""
 
@@ -74,7 +77,7 @@ def buy(
             await pool.run(iter(numbered(calls)), 8)
         return display, asyncio.get_running_loop().time()
 
-    with asyncio.Runner(loop_factory=InlineLoop) as runner:
+    with asyncio.Runner(loop_factory=loop) as runner:
         return runner.run(main())
 
 
@@ -218,3 +221,24 @@ def test_a_slow_answer_and_a_stop_are_shown(job: Job) -> None:
     assert "waiting for an answer for 15 s" in " ".join(display.notes)
     assert display.notes[30] == "0 of 5 rows, 0 USD, stopping, waiting for 1 answer"
     assert "0 s left" not in " ".join(display.notes)
+
+
+def test_a_ledger_that_is_locked_is_shown(job: Job) -> None:
+    class Locked(InlineLoop):
+        writes = 0
+
+        def run_in_executor(  # type: ignore[override]
+            self, executor: Executor | None, func: Callable[..., Any], *args: Any
+        ) -> asyncio.Future[Any]:
+            self.writes += 1
+            if self.writes != 3:
+                return super().run_in_executor(executor, func, *args)
+            done = self.create_future()
+            self.call_later(30, lambda: done.set_result(func(*args)))
+            return done
+
+    display, _ = buy(ModelServer([]), job, 5, loop=Locked)
+    shown = [note for note in display.notes if "to write the ledger" in note]
+    assert shown[0].endswith("waiting for 11 s to write the ledger")
+    assert shown[-1].endswith("waiting for 30 s to write the ledger")
+    assert "ledger" not in display.notes[-1]

@@ -1,8 +1,16 @@
 """The ledger: every attempt before it is sent, every answer and price after; one SQLite file."""
 
-from pipeline.paid.ledger.calls import Call, Owned, text_digest, text_digests
+from pipeline.paid.ledger.calls import (
+    Call,
+    CallEnded,
+    CallOpen,
+    Owned,
+    Settlement,
+    text_digest,
+    text_digests,
+)
 from pipeline.paid.ledger.job import CallCount, Counting, Job
-from pipeline.paid.ledger.journal import CallEnded, CallOpen, Journal, Restraint, Settlement
+from pipeline.paid.ledger.journal import Journal, Restraint
 from pipeline.paid.ledger.ledger import Ledger, Prices
 from pipeline.paid.ledger.limits import Lesson, Limits, PastAttempt
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -17,9 +18,12 @@ __all__ = [
     "INTERRUPTED",
     "LASTING",
     "Call",
+    "CallEnded",
+    "CallOpen",
     "LastingState",
     "Owned",
     "PassingState",
+    "Settlement",
     "State",
     "packed",
     "text_digest",
@@ -71,6 +75,35 @@ class Owned(NamedTuple):
 
     status: int
     body: bytes
+
+
+class CallEnded(msgspec.Struct, frozen=True):
+    """The end of an attempt that also ends its call.
+
+    Attributes:
+        state: what the response is.
+        status: its HTTP status.
+        body: its bytes, which the ledger keeps.
+        cost_usd: its price; None if it stated none.
+        error: the error type; None for an answer.
+    """
+
+    state: LastingState
+    status: int
+    body: bytes
+    cost_usd: Decimal | None = None
+    error: str | None = None
+
+
+class CallOpen(msgspec.Struct, frozen=True):
+    """The end of an attempt that leaves its call open; its state says if it may be billed."""
+
+    state: PassingState
+    error: str
+    status: int | None = None
+
+
+Settlement: TypeAlias = CallEnded | CallOpen
 
 
 def text_digest(text: str) -> bytes:

@@ -9,17 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from decimal import Decimal
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from pipeline.paid.ledger.calls import Call, LastingState, PassingState, State, packed
+from pipeline.paid.ledger.calls import Call, CallEnded, CallOpen, Settlement, State, packed
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
 from pipeline.paid.ledger.unwritten import Patience, Unwritten
 
-__all__ = ["CallEnded", "CallOpen", "Journal", "Restraint", "Settlement"]
+__all__ = ["Journal", "Restraint"]
 
 LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
 
@@ -36,35 +36,6 @@ SETTLE = """
 KEEP = "INSERT INTO bodies VALUES (?, ?)"
 
 LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
-
-
-class CallEnded(msgspec.Struct, frozen=True):
-    """The end of an attempt that also ends its call.
-
-    Attributes:
-        state: what the response is.
-        status: its HTTP status.
-        body: its bytes, which the ledger keeps.
-        cost_usd: its price; None if it stated none.
-        error: the error type; None for an answer.
-    """
-
-    state: LastingState
-    status: int
-    body: bytes
-    cost_usd: Decimal | None = None
-    error: str | None = None
-
-
-class CallOpen(msgspec.Struct, frozen=True):
-    """The end of an attempt that leaves its call open; its state says if it may be billed."""
-
-    state: PassingState
-    error: str
-    status: int | None = None
-
-
-Settlement: TypeAlias = CallEnded | CallOpen
 
 
 class _Waiting(msgspec.Struct, frozen=True):
@@ -134,6 +105,7 @@ class Journal:
         self._limits = limits
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
+        self._flushed_at = 0.0
         # The event loop's own threads look up host names, which may take minutes in an outage.
         self._thread = ThreadPoolExecutor(1)
         self._no_room: Exception | None = None
@@ -151,6 +123,13 @@ class Journal:
         self._thread.shutdown()
         if lost := self._unwritten.error():
             raise lost from error
+
+    @property
+    def writing_for(self) -> float:
+        """How many seconds ago the write under way began; 0 if nothing is being written."""
+        if self._flushing is None or self._flushing.done():
+            return 0.0
+        return asyncio.get_running_loop().time() - self._flushed_at
 
     def give_up(self) -> None:
         """Try the waiting writes once more, and every later one only once."""
@@ -188,6 +167,7 @@ class Journal:
     async def _flush(self) -> None:
         while self._waiting:
             group, self._waiting = self._waiting, []
+            self._flushed_at = asyncio.get_running_loop().time()
             try:
                 commit = partial(copy_context().run, self._commit, group)
                 results = await asyncio.get_running_loop().run_in_executor(self._thread, commit)
