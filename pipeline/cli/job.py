@@ -24,6 +24,7 @@ from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, words_of
+from pipeline.cli.paid_options import check_no_terms
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.decisions import Decisions, decisions_in
@@ -100,7 +101,10 @@ class Terms:
         models = _opened(options.models, parse_systems(options.systems))
         decisions = decisions_in(options.decisions, warn)
         settings, storage = options.settings(models, decisions), Storage(options.endpoint_url)
-        return cls(settings, models, options.service(), storage, decisions)
+        service = options.service()
+        if service is None:
+            check_no_terms()
+        return cls(settings, models, service, storage, decisions)
 
 
 def _opened(folders: Sequence[str], systems: Sequence[System]) -> Mapping[System, ModelFolder]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
+from click.core import ParameterSource
 
 from pipeline.cli.options import LocalPath, declared, option
 from pipeline.errors import SettingsError
@@ -17,7 +18,7 @@ from pipeline.settings import KEY_VARIABLE
 if TYPE_CHECKING:  # imported if there is a service
     from pipeline.paid.service import PaidService
 
-__all__ = ["PaidOptions", "paid_options", "terms_options", "yes"]
+__all__ = ["PaidOptions", "check_no_terms", "paid_options", "terms_options", "yes"]
 
 terms_options = declared(
     option("--base-url", help="The paid service; without it the embedded engine answers."),
@@ -139,3 +140,29 @@ class PaidOptions:
                 f"The file of the API key cannot be read: {reason}.",
                 "Give --api-key-file the path of a text file that holds only the key.",
             ) from error
+
+
+def check_no_terms() -> None:
+    """Refuse terms of buying on the command line of a job that buys nothing.
+
+    Probably the service was forgotten, or the variable that should name it is empty. Settings files
+    and variables may have terms for other jobs, and ``--yes`` agrees to any cost, also to none.
+
+    Raises:
+        SettingsError: there are some.
+    """
+    context = click.get_current_context()
+    terms = {field.name for field in fields(PaidOptions)} - {"base_url", "yes"}
+    given = [
+        param.opts[0]
+        for param in context.command.params
+        if param.name in terms
+        and context.get_parameter_source(param.name) == ParameterSource.COMMANDLINE
+    ]
+    if given:
+        names = ", ".join(given)
+        verb, them = ("is", "it") if len(given) == 1 else ("are", "them")
+        raise SettingsError(
+            f"{names} {verb} for buying answers, and no paid service is named.",
+            f"Name the service, --base-url URL, or leave {them} out: the embedded engine is free.",
+        )

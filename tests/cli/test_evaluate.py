@@ -183,6 +183,8 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--text-column", "text"], "--text-column"),
         (["--page", "mine.html"], "this tool did not write it"),
         (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),
+        (["--max-cost", "1"], "--max-cost is for buying answers, and no paid service is named"),
+        (["--compare", "engine", "lexical", "--wait"], "--wait is for buying answers"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_the_work(

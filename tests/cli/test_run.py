@@ -85,6 +85,25 @@ def test_a_variable_that_sets_nothing_is_warned_of(
     assert said.count("sets nothing") == 1
 
 
+@pytest.mark.parametrize("command_name", ["run", "plan"])
+def test_terms_of_buying_without_a_service_are_refused_before_the_work(
+    command: Command, table: Path, capsys: pytest.CaptureFixture[str], command_name: str
+) -> None:
+    assert command(command_name, table, "--wait", "--max-cost", 1, "--base-url", "") == 2
+    said = capsys.readouterr().err
+    assert "--max-cost, --wait are for buying answers, and no paid service is named." in said
+    assert "Name the service, --base-url URL, or leave them out" in said
+    assert not Path("outputs").exists()
+
+
+def test_terms_of_buying_for_other_runs_and_consent_need_no_service(
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_MAX_COST", "1")
+    Path("tender-pipeline.toml").write_text('rate = "5/min"\n')
+    assert command("plan", table, "--yes") == 0
+
+
 def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, table: Path) -> None:
     assert command("run", table) == 0
     assert Path("outputs/tenders.classified.csv").is_file()

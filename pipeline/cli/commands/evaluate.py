@@ -25,7 +25,7 @@ from pipeline.cli.options import (
 from pipeline.cli.output.buying import open_purchase
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
-from pipeline.cli.paid_options import PaidOptions, paid_options
+from pipeline.cli.paid_options import PaidOptions, check_no_terms, paid_options
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
@@ -179,7 +179,10 @@ def evaluate(**values: Any) -> int:
         page_file(options.page).check(options.overwrite)
     if options.suspects is not None:
         check_suspects(options.suspects, source, options.overwrite)
-    found = _evaluated(settings, _subjects(options), source, options)
+    subjects = _subjects(options)
+    if not any(isinstance(subject, Paid) for subject in subjects):
+        check_no_terms()
+    found = _evaluated(settings, subjects, source, options)
     if isinstance(found, Stopped):
         say(_stopped(found, options.as_json))
         return found.parked.exit_code
