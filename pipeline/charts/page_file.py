@@ -23,23 +23,31 @@ class PageFile:
         path: the file.
         mark: a comment near the start of every page of this kind, which a new one may replace.
         option: the option that names the file, for messages.
-        example: a name of such a file, for messages.
+        suffixes: what the name of such a file may end in.
+        otherwise: what happens to a file with another suffix, for messages.
     """
 
     path: Path
     mark: str
     option: str
-    example: str = "FILE.html"
+    suffixes: tuple[str, ...] = (".html", ".htm")
+    otherwise: str = "a browser would not show it as a page"
 
     def check(self, overwrite: bool) -> None:
         """Find out before the work whether the page may be written.
 
         Raises:
-            OutputError: its place is unusable, or holds a file that this tool did not write.
+            OutputError: its place is unusable, or holds a file that this tool did not write, or its
+                name has another suffix.
         """
         check_place(self.path.resolve(), option=self._named)
         if self.path.is_dir():
             raise OutputError(f"{self.path} is a folder.", f"Give the file a name: {self._named}.")
+        if self.path.suffix.lower() not in self.suffixes:
+            raise OutputError(
+                f"{self.path} does not end in {self.suffixes[0]}, so {self.otherwise}.",
+                f"Name it so: {self._named}.",
+            )
         if self.path.exists() and not overwrite and not self._is_ours():
             raise OutputError(
                 f"{self.path} exists, and this tool did not write it.",
@@ -58,7 +66,7 @@ class PageFile:
 
     @property
     def _named(self) -> str:
-        return f"{self.option} {self.example}"
+        return f"{self.option} FILE{self.suffixes[0]}"
 
     def _is_ours(self) -> bool:
         with translated(self.path, self._named), open_regular(self.path) as file:

@@ -715,7 +715,7 @@ def test_a_report_is_written_and_compares_with_the_run_before(
     assert "The rows are not compared" in Path("r.html").read_text("utf-8")
 
 
-def test_a_report_does_not_replace_a_file_of_somebody_else(
+def test_a_report_replaces_no_file_of_somebody_else_and_is_a_page(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("t.csv").write_text("description\nroad works\n")
@@ -724,6 +724,9 @@ def test_a_report_does_not_replace_a_file_of_somebody_else(
     assert "r.html exists, and this tool did not write it." in capsys.readouterr().err
     assert not Path("o.csv").exists()
     assert Path("r.html").read_text() == "my own"
+    assert command("run", "t.csv", "--output", "o.csv", "--report", "r.csv") == 2
+    assert "r.csv does not end in .html" in capsys.readouterr().err
+    assert not Path("o.csv").exists()
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,15 @@ def test_a_folder_is_no_place_for_a_page(tmp_path: Path) -> None:
         page_file(tmp_path).check(overwrite=True)
 
 
+@pytest.mark.parametrize("name", ["r.csv", "r", "r.html.gz", ".html"])
+def test_a_page_has_the_suffix_of_a_page(tmp_path: Path, name: str) -> None:
+    with pytest.raises(OutputError, match=r"does not end in \.html, so a browser") as refused:
+        page_file(tmp_path / name).check(overwrite=True)
+    assert refused.value.hint == "Name it so: --page FILE.html."
+    for right in ("r.htm", "R.HTML"):
+        page_file(tmp_path / right).check(overwrite=False)
+
+
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
     shown = evaluation(ONE)._repr_html_()
     assert shown.startswith("<iframe")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline.charts.page_file import PageFile
 from pipeline.cli.output.metrics import METRICS, MeasuredRun
-from pipeline.errors import OutputError, SettingsError
+from pipeline.errors import OutputError
 from pipeline.files.regular import read_text
 
 __all__ = ["MetricsFile"]
@@ -20,9 +20,6 @@ __all__ = ["MetricsFile"]
 MARK = "# Metrics of tender-pipeline run."
 
 OPTION = "--metrics-file"
-
-SUFFIX = ".prom"
-"""node_exporter reads no other files."""
 
 LAST_SUCCESS = re.compile(r"^tender_pipeline_last_success_timestamp_seconds\{.*\} (\S+)$", re.M)
 
@@ -50,15 +47,9 @@ class MetricsFile:
             overwrite: whether a file that this tool did not write may be replaced.
 
         Raises:
-            SettingsError: the name of the file does not end in .prom.
-            OutputError: the file cannot be written there.
+            OutputError: the file cannot be written there, or does not end in .prom.
         """
-        if path.suffix != SUFFIX:
-            raise SettingsError(
-                f"{path} does not end in {SUFFIX}, so node_exporter would not read it.",
-                f"Name it so: {OPTION} FILE{SUFFIX}.",
-            )
-        file = PageFile(path, MARK, OPTION, f"FILE{SUFFIX}")
+        file = PageFile(path, MARK, OPTION, (".prom",), "node_exporter would not read it")
         file.check(overwrite)
         return cls(file, _last_success(path))
 
