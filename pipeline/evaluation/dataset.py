@@ -13,7 +13,7 @@ import pyarrow as pa
 from pipeline.codes import CodeTable, normalized
 from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
-from pipeline.tables import ArrowBatch, Reader, find_column, labels
+from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
 
 __all__ = ["SOURCE", "Labelled", "LeftOut", "check_columns", "labelled"]
 
@@ -150,8 +150,9 @@ def check_columns(names: Sequence[str], settings: EvaluationSettings, name: str)
     Raises:
         InputError: a column of the settings is missing or exists twice.
     """
-    for option, column in [*settings.label_columns.items(), *settings.references]:
-        find_column(names, column, name, option)
+    with naming_all(settings.needed_columns):
+        for option, column in settings.needed_columns:
+            find_column(names, column, name, option)
 
 
 def _has_sources(schema: pa.Schema) -> bool:

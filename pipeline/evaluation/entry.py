@@ -29,7 +29,7 @@ from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
-from pipeline.tables import Reader
+from pipeline.tables import Reader, naming_all
 from pipeline.tables.texts import find_columns
 
 __all__ = ["evaluate"]
@@ -161,11 +161,12 @@ def _opened(
     data: Data, settings: EvaluationSettings, csv: CsvOptions | None, excel: ExcelOptions | None
 ) -> Iterator[Reader]:
     data = arrow_if_polars(data, settings.text_columns[0])
-    if isinstance(data, pd.DataFrame):
-        yield _frame_reader(data, settings)
-        return
-    with open_table(data, settings.asked, csv=csv, excel=excel) as (source, _):
-        yield source.reader
+    with naming_all(settings.needed_columns):
+        if isinstance(data, pd.DataFrame):
+            yield _frame_reader(data, settings)
+            return
+        with open_table(data, settings.asked, csv=csv, excel=excel) as (source, _):
+            yield source.reader
 
 
 def _frame_reader(data: pd.DataFrame, settings: EvaluationSettings) -> Reader:

@@ -87,6 +87,11 @@ class EvaluationSettings:
         return {option: column for option, column in columns.items() if column is not None}
 
     @property
+    def needed_columns(self) -> list[tuple[str, str]]:
+        """The option and the name of each column beside the text."""
+        return [*self.label_columns.items(), *self.references]
+
+    @property
     def references(self) -> list[tuple[str, str]]:
         """The option and the name of each reference column."""
         return [("--reference-column", column) for column in self.reference_columns]

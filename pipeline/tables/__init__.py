@@ -32,7 +32,7 @@ from pipeline.tables.labels import labels
 from pipeline.tables.local import local_table
 from pipeline.tables.streams import compression_of, sha256_of, spooled
 from pipeline.tables.table import Batch, Cells, NewColumn, NewColumns, Reader, Writer
-from pipeline.tables.texts import find_column
+from pipeline.tables.texts import find_column, naming_all
 
 __all__ = [
     "ArrowBatch",
@@ -52,6 +52,7 @@ __all__ = [
     "is_archive",
     "labels",
     "local_table",
+    "naming_all",
     "open_reader",
     "open_writer",
     "output_format_of",

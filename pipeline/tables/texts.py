@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
 
-__all__ = ["check_names", "collapsed", "encodable", "find_column", "find_columns", "join_texts"]
+__all__ = [
+    "check_names",
+    "collapsed",
+    "encodable",
+    "find_column",
+    "find_columns",
+    "join_texts",
+    "naming_all",
+]
 
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
@@ -62,7 +71,9 @@ def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str)
     Raises:
         InputError: a column is missing, or several have its name.
     """
-    return [find_column(names, name, table, "--text-column") for name in wanted]
+    asked = [("--text-column", name) for name in wanted]
+    with naming_all(asked):
+        return [find_column(names, name, table, option) for option, name in asked]
 
 
 def find_column(names: Sequence[str], wanted: str, table: Path | str, option: str) -> int:
@@ -85,10 +96,45 @@ def find_column(names: Sequence[str], wanted: str, table: Path | str, option: st
             f"{table} has {len(places)} columns named {quoted(wanted)}.",
             "Rename all but one of them.",
         )
-    raise InputError(
-        f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
-        _suggestion(names, wanted, option),
-    )
+    raise _MissingError(table, names, wanted, option)
+
+
+@contextmanager
+def naming_all(columns: Iterable[tuple[str, str]]) -> Iterator[None]:
+    """Let the error about a missing column name the other ones that are missing, too.
+
+    Args:
+        columns: the option and the name of each column that is needed.
+    """
+    try:
+        yield
+    except _MissingError as error:
+        for option, name in columns:
+            error.add(name, option)
+        raise
+
+
+class _MissingError(InputError):
+    """A table lacks columns."""
+
+    def __init__(self, table: Path | str, names: Sequence[str], wanted: str, option: str) -> None:
+        super().__init__(
+            f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
+            _suggestion(names, wanted, option),
+        )
+        self._there = names
+        self._missing = [wanted]
+
+    def add(self, wanted: str, option: str) -> None:
+        """Name one more column, if it is missing."""
+        if wanted in self._there or wanted in self._missing:
+            return
+        self._missing.append(wanted)
+        columns = ". Its columns: "
+        one_more = f" and no column {quoted(wanted)}{columns}"
+        self.message = self.message.replace(columns, one_more, 1)  # its beginning may be reworded
+        suggestion = _suggestion(self._there, wanted, option)
+        self.hint = f"{self.hint} {suggestion.replace('Choose one of them', 'Choose another')}"
 
 
 def _suggestion(names: Sequence[str], wanted: str, option: str) -> str:

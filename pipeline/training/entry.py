@@ -20,7 +20,8 @@ from pipeline.errors import SettingsError
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
-from pipeline.tables import Reader, find_column
+from pipeline.tables import Reader, find_column, naming_all
+from pipeline.tables.texts import find_columns
 from pipeline.training.run import (
     TrainingSettings,
     check_output,
@@ -118,12 +119,15 @@ def _opened(
     name = str(data) if isinstance(data, str | PathLike) else "The table"
     asked = Settings(text_columns=text_columns)
     data = arrow_if_polars(data, asked.text_columns[0])
-    if isinstance(data, pd.DataFrame):
-        find_column([*map(str, data.columns)], code_column, "The frame", "--code-column")
-        yield frame_reader(data, asked.text_columns, [code_column]), name
-        return
-    with open_table(data, asked, csv=csv, excel=excel) as (source, _):
-        yield source.reader, name
+    with naming_all([("--code-column", code_column)]):
+        if isinstance(data, pd.DataFrame):
+            names = [*map(str, data.columns)]
+            find_columns(names, asked.text_columns, "The frame")
+            find_column(names, code_column, "The frame", "--code-column")
+            yield frame_reader(data, asked.text_columns, [code_column]), name
+            return
+        with open_table(data, asked, csv=csv, excel=excel) as (source, _):
+            yield source.reader, name
 
 
 def _unheard(line: str) -> None:

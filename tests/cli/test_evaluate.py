@@ -181,6 +181,10 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),
         (["--text-column", "text"], "--text-column"),
+        (
+            ["--text-column", "a", "--code-column", "b", "--language-column", "c"],
+            "has no column 'a' and no column 'b' and no column 'c'. Its columns: ",
+        ),
         (["--page", "mine.html"], "this tool did not write it"),
         (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),
         (["--max-cost", "1"], "--max-cost is for buying answers, and no paid service is named"),

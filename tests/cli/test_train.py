@@ -237,6 +237,8 @@ def test_a_column_that_is_not_there_is_an_error_with_a_suggestion(
     path = written(tmp_path / "h.csv", rows())
     assert command("train", path, *ONLY, "--code-column", "Code") == 2
     assert "Did you mean 'code'?" in capsys.readouterr().err
+    assert command("train", path, *ONLY, "--text-column", "x", "--code-column", "Code") == 2
+    assert "no column 'x' and no column 'Code'" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_no_model_is_refused_before_any_work(

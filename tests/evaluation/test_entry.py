@@ -112,6 +112,14 @@ def test_a_code_column_that_is_not_there_is_told_by_the_name_of_its_argument() -
     assert "code_column=" in refused.value.hint
 
 
+def test_all_columns_that_are_not_there_are_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    frame().to_csv(path, index=False)
+    for data in (frame(), path):
+        with pytest.raises(pipeline.InputError, match="no column 'a' and no column 'b'"):
+            pipeline.evaluate(data, system="cpv", text_columns="a", code_column="b")
+
+
 def test_two_services_are_refused() -> None:
     services = [pipeline.PaidService(f"https://{name}.example", api_key="") for name in "ab"]
     with pytest.raises(pipeline.SettingsError, match="Evaluate each by itself"):

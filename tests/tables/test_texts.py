@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.tables.texts import find_columns, join_texts
+from pipeline.tables.texts import find_columns, join_texts, naming_all
 
 NAMES = ["id", "Title ", "description", "Preis"]
 
@@ -63,6 +63,20 @@ def test_a_missing_column_is_an_error_that_names_the_likeliest(wanted: str, like
         f"t.csv has no column {wanted!r}. Its columns: 'id', 'Title ', 'description', 'Preis'."
     )
     assert caught.value.hint == f"Did you mean {likeliest!r}? Use --text-column {likeliest!r}."
+
+
+def test_all_columns_that_are_missing_are_named_at_once() -> None:
+    code = [("--code-column", "code"), ("--code-column", "id")]
+    with pytest.raises(InputError) as caught, naming_all(code):
+        find_columns(NAMES, ["zzz", "description", "preise"], "The table")
+    assert caught.value.message == (
+        "The table has no column 'zzz' and no column 'preise' and no column 'code'. "
+        "Its columns: 'id', 'Title ', 'description', 'Preis'."
+    )
+    assert caught.value.hint == (
+        "Choose one of them: --text-column NAME. "
+        "Did you mean 'Preis'? Use --text-column 'Preis'. Choose another: --code-column NAME."
+    )
 
 
 def test_of_names_that_differ_in_case_alone_the_first_is_the_likeliest() -> None:

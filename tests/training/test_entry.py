@@ -147,6 +147,11 @@ def test_the_progress_counts_reads_because_each_row_is_read_several_times(
         ({"overwrite": "no"}, pipeline.SettingsError, "overwrite must be True or False"),
         ({"output": None}, pipeline.SettingsError, "output must be a path"),
         ({"code_column": "codes"}, pipeline.InputError, 'Use code_column="cpv_code".'),
+        (
+            {"code_column": "b", "text_columns": "a"},
+            pipeline.InputError,
+            "The frame has no column 'a' and no column 'b'.",
+        ),
         ({"data": ["road"] * 30}, pipeline.InputError, "has no column 'cpv_code'"),
         ({"data": frame(19)}, pipeline.InputError, "19 rows of 19 to learn from"),
         ({"data": 7}, pipeline.SettingsError, "not a table"),

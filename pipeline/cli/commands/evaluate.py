@@ -51,7 +51,7 @@ from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.settings import ENGINES, EngineName, Settings
-from pipeline.tables import ArrowReader, Reader, open_reader
+from pipeline.tables import ArrowReader, Reader, naming_all, open_reader
 
 __all__ = ["evaluate"]
 
@@ -219,9 +219,10 @@ def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Read
     if options.decisions:
         table = label_table(decisions_in(options.decisions, warn), settings.system)
         return ArrowReader(table, settings.text_columns)
-    return open_reader(
-        path, settings.text_columns, options.csv, options.input_format, options.excel
-    )
+    with naming_all(settings.needed_columns):
+        return open_reader(
+            path, settings.text_columns, options.csv, options.input_format, options.excel
+        )
 
 
 def _subjects(options: _Options) -> list[Subject]:

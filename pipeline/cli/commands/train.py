@@ -22,7 +22,7 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.decisions import decisions_in
-from pipeline.tables import open_reader
+from pipeline.tables import naming_all, open_reader
 from pipeline.training import TrainedModel
 from pipeline.training.run import (
     TrainingSettings,
@@ -125,6 +125,7 @@ def _trained(options: _Options) -> TrainedModel:
     check_output(options.output, options.overwrite)
     path, reader = options.history, None
     if path is not None:
-        reader = open_reader(path, options.text_columns, options.csv, options.input_format)
+        with naming_all([("--code-column", options.code_column)]):
+            reader = open_reader(path, options.text_columns, options.csv, options.input_format)
     name = None if path is None else str(path)
     return from_history(reader, name, settings, progress_display(), log.warning, decisions)
