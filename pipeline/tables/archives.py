@@ -13,6 +13,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from pipeline.errors import InputError, PipelineError
 from pipeline.files.regular import open_regular
 from pipeline.quoting import listed
+from pipeline.tables.contents import refuse_uncompressed
 from pipeline.tables.formats import has_table_suffix
 
 __all__ = ["archived", "is_archive", "unpacked"]
@@ -68,6 +69,7 @@ def _opened(path: Path) -> Iterator[ZipFile]:
         with open_regular(path) as file, ZipFile(file) as archive:
             yield archive
     except DAMAGED as error:
+        refuse_uncompressed(path, "ZIP")
         raise InputError(
             f"{path} cannot be unpacked: {error}.",
             "Unpack it yourself, and give the path of the table.",

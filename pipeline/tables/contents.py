@@ -13,7 +13,13 @@ from typing import Literal, TypeAlias
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
 
-__all__ = ["SAMPLE_BYTES", "Contents", "contents_of", "refuse_other_contents"]
+__all__ = [
+    "SAMPLE_BYTES",
+    "Contents",
+    "contents_of",
+    "refuse_other_contents",
+    "refuse_uncompressed",
+]
 
 SAMPLE_BYTES = 64 * 1024
 """How much of a file's beginning shows what it is."""
@@ -70,7 +76,7 @@ KNOWN = (
         b"PK\x03\x04",
         ".xlsx",
         "an Excel workbook or another ZIP archive",
-        "Use --input-format xlsx, or rename it to end in .xlsx; unpack another archive first.",
+        "Use --input-format xlsx, or rename it to end in .xlsx (in .zip if it is an archive).",
     ),
     Contents(
         "OLE",
@@ -127,13 +133,34 @@ def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) 
     Raises:
         InputError: the file is of another kind.
     """
-    if first is None:
-        first = b""
-        with suppress(OSError), open_regular(path) as file:
-            first = file.read(SAMPLE_BYTES)
-    found = contents_of(first)
+    found = contents_of(_first_of(path) if first is None else first)
     if found is not None and found.kind != wanted:
         raise InputError(f"{path} holds {found.words}, not {wanted}.", found.hint)
+
+
+def refuse_uncompressed(path: Path, wanted: Literal["gzip", "zstd", "ZIP"]) -> None:
+    """Refuse a file that is not compressed as its suffix says; a damaged one passes.
+
+    Raises:
+        InputError: its first bytes are others.
+    """
+    first = _first_of(path)
+    found = next((known for known in KNOWN if first.startswith(known.magic)), None)
+    if not first or (found and found.kind == ("Excel" if wanted == "ZIP" else wanted)):
+        return
+    if found:
+        raise InputError(f"{path} holds {found.words}, no {wanted} data.", found.hint)
+    inner = Path(path.stem).suffix or ".csv"
+    raise InputError(
+        f"{path} holds no {wanted} data, although its name ends in {path.suffix}.",
+        f"If it is not compressed, rename it to end in {inner}, without {path.suffix}.",
+    )
+
+
+def _first_of(path: Path) -> bytes:
+    with suppress(OSError), open_regular(path) as file:
+        return file.read(SAMPLE_BYTES)
+    return b""
 
 
 def _json_contents(first: bytes) -> Contents | None:

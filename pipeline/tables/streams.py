@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
-from pipeline.tables.contents import SAMPLE_BYTES, contents_of
+from pipeline.tables.contents import SAMPLE_BYTES, contents_of, refuse_uncompressed
 
 __all__ = [
     "compression_of",
@@ -47,7 +47,7 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
     Python opens it, since Arrow accepts only UTF-8 names.
 
     Raises:
-        InputError: the file cannot be opened, or its compressed data is damaged.
+        InputError: the file cannot be opened, or its compressed data is damaged or missing.
     """
     try:
         with (
@@ -56,6 +56,8 @@ def open_input(path: Path) -> Iterator[pa.NativeFile]:
         ):
             yield stream
     except OSError as error:
+        if wanted := compression_of(path):
+            refuse_uncompressed(path, wanted)
         raise _unreadable(path, error) from error
 
 

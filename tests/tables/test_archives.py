@@ -67,6 +67,13 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path) -> None:
         pass
 
 
+def test_a_table_that_is_called_an_archive_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.zip").write_text("a,b\n")
+    with pytest.raises(InputError, match=r"holds no ZIP data, although .* \.zip") as caught:
+        unpack(tmp_path / "t.zip")
+    assert caught.value.hint == "If it is not compressed, rename it to end in .csv, without .zip."
+
+
 def test_a_table_that_would_fill_the_disk_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

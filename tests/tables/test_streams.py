@@ -59,12 +59,45 @@ def test_the_suffix_of_the_temporary_file_does_not_count(tmp_path: Path) -> None
 def test_damaged_data_are_an_error_that_names_the_file(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"t.csv{suffix}"
     whole = compressed(bytes(range(256)) * 99, suffix)
-    for data in (whole[: len(whole) // 2], b"a,b\n1,2\n", whole[:9] + b"?" * 20 + whole[29:]):
+    for data in (whole[: len(whole) // 2], whole[:9] + b"?" * 20 + whole[29:]):
         path.write_bytes(data)
         with pytest.raises(InputError) as caught, open_input(path) as stream:
             stream.read()
         assert caught.value.message.startswith(f"{path} cannot be read: ")
         assert caught.value.hint == "Check that it exists, is readable and complete."
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message", "hint"),
+    [
+        (
+            "t.csv.gz",
+            b"a,b\n1,2\n",
+            "holds no gzip data, although its name ends in .gz.",
+            "If it is not compressed, rename it to end in .csv, without .gz.",
+        ),
+        (
+            "t.ZST",
+            b"a,b\n1,2\n",
+            "holds no zstd data, although its name ends in .ZST.",
+            "If it is not compressed, rename it to end in .csv, without .ZST.",
+        ),
+        (
+            "t.csv.gz",
+            b"PK\x03\x04...",
+            "holds an Excel workbook or another ZIP archive, no gzip data.",
+            "Use --input-format xlsx, or rename it to end in .xlsx (in .zip if it is an archive).",
+        ),
+    ],
+)
+def test_data_that_are_not_compressed_as_the_name_says_are_an_error(
+    tmp_path: Path, name: str, data: bytes, message: str, hint: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught, open_input(path) as stream:
+        stream.read()
+    assert (caught.value.message, caught.value.hint) == (f"{path} {message}", hint)
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
