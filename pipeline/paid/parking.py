@@ -86,13 +86,24 @@ def service_down(failures: int, detail: str) -> Parked:
     )
 
 
-def asked_to_wait(seconds: float) -> Parked:
-    """Park if the service asks for a pause that is too long to wait for."""
+def asked_to_wait(seconds: float, down: bool = False) -> Parked:
+    """Park if the service asks for a pause that is too long to wait for.
+
+    Args:
+        seconds: how long the pause is.
+        down: whether the service is down; only a pause of the account holds for the next run, too.
+    """
     until = datetime.now().astimezone() + timedelta(seconds=seconds)
+    when = f"until {until:%Y-%m-%d %H:%M} ({duration(seconds)})"
+    if down:
+        return Parked(
+            7,
+            f"The service is down, and asked to wait {when}.",
+            "Run the same command then, or wait with --wait: it continues.",
+        )
     return Parked(
         7,
-        f"The service asked this account to wait until {until:%Y-%m-%d %H:%M} "
-        f"({duration(seconds)}).",
+        f"The service asked this account to wait {when}.",
         "Run the same command then, wait with --wait, or send at once with --ignore-pause.",
     )
 

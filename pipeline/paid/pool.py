@@ -292,7 +292,7 @@ class Pool:
         elif judgement.next == "limited" and not self._wait:
             self.park(parking.LIMIT_USED_UP)
         elif (pause := max(self._throttle.pause_left, judgement.wait or 0.0)) > self._longest_pause:
-            self.park(parking.asked_to_wait(pause))
+            self.park(parking.asked_to_wait(pause, down=judgement.next == "again"))
         elif bought.failures >= FAILURES_IN_A_ROW:
             self.park(parking.service_down(bought.failures, bought.detail))
 
