@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from pipeline.answers import SYSTEMS
     from pipeline.api import (
         Evaluation,
-        Forecast,
         PaidService,
         Plan,
         Result,
@@ -48,7 +47,6 @@ __all__ = [
     "EngineError",
     "Evaluation",
     "ExcelOptions",
-    "Forecast",
     "InputChangedError",
     "InputError",
     "LedgerError",

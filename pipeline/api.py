@@ -38,7 +38,6 @@ from pipeline.settings import TEXT_COLUMNS, CsvOptions, EngineName, ExcelOptions
 
 __all__ = [
     "Evaluation",
-    "Forecast",
     "PaidService",
     "Plan",
     "Result",
@@ -47,9 +46,6 @@ __all__ = [
     "evaluate",
     "plan",
 ]
-
-Forecast = Plan
-"""The old name of `Plan`."""
 
 
 @public
@@ -76,7 +72,6 @@ def classify(
     fail_if_no_match: float | None = None,
     decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     progress: bool | Literal["auto"] | Progress = "auto",
-    back_off: float | None = None,
     language: str = "en",
     text_column: str | Sequence[str] | None = None,
     system: str | Sequence[str] | None = None,
@@ -120,7 +115,6 @@ def classify(
         decisions: the file of a review, or several: the decisions replace codes and purchases.
         progress: True shows a bar, and "auto" shows one in a notebook if the job takes longer than
             a second; to write your own display, see `pipeline.progress.Progress`.
-        back_off: the old name of ``roll_up``.
         language: the language of the CPV titles, such as ``de``; the other systems have English
             titles only.
         text_column: another name of ``text_columns``.
@@ -267,15 +261,12 @@ def _settings(
     system: Any,
     text_columns: Any,
     text_column: Any,
-    roll_up: Any = None,
-    back_off: Any = None,
     **others: Any,
 ) -> Settings:
     """Return settings from arguments of any type; `Settings` refuses the wrong ones."""
     return Settings(
         same_argument(SYSTEMS, systems=systems, system=system),
         same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
-        roll_up=same_argument(None, roll_up=roll_up, back_off=back_off),
         **others,
     )
 

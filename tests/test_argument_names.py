@@ -67,11 +67,6 @@ def test_an_evaluation_takes_a_list_with_one_system_only() -> None:
             pipeline.evaluate(FRAME, systems=wrong, text_column="title")
 
 
-def test_the_old_name_of_roll_up_beside_the_new_one_is_refused() -> None:
-    with pytest.raises(pipeline.SettingsError, match="roll_up and back_off are the same argument"):
-        pipeline.classify(FRAME, text_column="title", roll_up=0.9, back_off=0.9)
-
-
 def test_every_public_function_on_tables_has_both_names() -> None:
     public = {name: getattr(pipeline, name) for name in pipeline.__all__}
     with_texts = [

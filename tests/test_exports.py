@@ -19,7 +19,6 @@ def test_the_public_names_are_these() -> None:
         "EngineError",
         "Evaluation",
         "ExcelOptions",
-        "Forecast",
         "InputChangedError",
         "InputError",
         "LedgerError",

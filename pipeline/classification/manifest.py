@@ -17,9 +17,6 @@ from pipeline.versions import VERSIONS
 
 __all__ = ["Files", "manifest", "was_done"]
 
-OLD_KEYS = {"roll_up": "back_off"}
-"""Settings that were renamed; the manifest keeps their old names, which scripts read."""
-
 
 @dataclass(frozen=True, slots=True)
 class Files:
@@ -78,7 +75,7 @@ def manifest(
     return {
         "tool": TOOL,
         "input": {"path": path, "sha256": fingerprint, **object_version},
-        "settings": _recorded(settings),
+        "settings": asdict(settings),
         "service": base_url,
         "files": None if files is None else asdict(files),
         "plan": plan.row_counts,
@@ -111,7 +108,7 @@ def was_done(
     """
     wanted = {
         "input": fingerprint,
-        "settings": {**_recorded(settings), "jobs": None},
+        "settings": {**asdict(settings), "jobs": None},
         "files": {**asdict(files), "overwrite": None},
         "service": base_url,
         "version": VERSIONS[TOOL],
@@ -128,10 +125,6 @@ def was_done(
     except (KeyError, TypeError, AttributeError):
         return False
     return complete and done == json.loads(json.dumps(wanted))
-
-
-def _recorded(settings: Settings) -> dict[str, Any]:
-    return {OLD_KEYS.get(name, name): value for name, value in asdict(settings).items()}
 
 
 def _exit_state(summary: Summary) -> str:

@@ -383,7 +383,7 @@ def test_a_doubtful_code_gives_way_to_a_sure_one_above_it(tmp_path: Path) -> Non
     assert listed == ["45233000", "45233140"]
     assert summary.systems["cpv"].statuses["review"] == STATUSES.count("review")
     said = json.loads(manifest_path(output).read_text())["settings"]
-    assert (said["back_off"], said["top"]) == (0.95, 2)
+    assert (said["roll_up"], said["top"]) == (0.95, 2)
 
 
 def test_a_rolled_up_code_may_still_need_review(tmp_path: Path) -> None:

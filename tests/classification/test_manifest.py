@@ -24,8 +24,7 @@ def test_a_job_can_be_done_again_from_what_its_manifest_says() -> None:
     assert CsvOptions(**said.pop("csv")) == options
     assert ExcelOptions(**said.pop("excel")) == excel
     assert said == {"input_format": "csv", "output_format": "parquet", "overwrite": True}
-    settings = record["settings"]
-    assert Settings(**settings, roll_up=settings.pop("back_off")) == Settings()
+    assert Settings(**record["settings"]) == Settings()
 
 
 def test_versions_are_those_that_were_read_at_import(monkeypatch: pytest.MonkeyPatch) -> None:

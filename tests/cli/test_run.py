@@ -297,7 +297,7 @@ def test_roll_up_has_its_old_name_as_option_variable_and_setting(
         Path("tender-pipeline.toml").write_text(f"{way} = 0.9\n")
     assert command("run", table, "--systems", "psc", *options) == 0
     manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
-    assert manifest["settings"]["back_off"] == 0.9
+    assert manifest["settings"]["roll_up"] == 0.9
 
 
 def test_names_in_a_variable_may_have_spaces_and_a_last_comma(

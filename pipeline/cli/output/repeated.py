@@ -9,7 +9,6 @@ from shlex import join
 from typing import Any
 
 from pipeline.checks import option_name
-from pipeline.classification.manifest import OLD_KEYS
 from pipeline.classification.provenance import part_of
 from pipeline.classification.sink import default_output
 from pipeline.settings import FORMATS, CsvOptions, Settings
@@ -67,7 +66,7 @@ def _options(manifest: Mapping[str, Any]) -> Iterator[str]:
         for name in _names(settings, "text_columns"):
             yield from ("--text-column", name)
     for name in SINGLE:
-        value = settings.get(OLD_KEYS.get(name, name))
+        value = settings.get(name)
         is_usual = value == usual[name] or (name == "min_confidence" and service and not value)
         if value is not None and not is_usual:
             yield from (option_name(name), str(value))
