@@ -26,6 +26,7 @@ from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, words_of
 from pipeline.cli.paid_options import check_no_terms
 from pipeline.cli.run_options import RunOptions
+from pipeline.cli.signals import after
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.decisions import Decisions, decisions_in
 from pipeline.files.cloud import Storage
@@ -221,8 +222,9 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
         summary = job.run(this.source, this.sink, terms.settings, bought, reporter)
     if not summary.rows and summary.parked is None and this.options.limit_rows != 0:
         log.warning("%s has no rows, so the output has none.", this.name)
-    if page and page.write(summary):
-        log.info("report: %s", this.options.report)
+    with after("the output was written, but not the report"):
+        if page and page.write(summary):
+            log.info("report: %s", this.options.report)
     return summary
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "INTERRUPTED",
     "TERMINATED",
     "Ended",
+    "after",
     "ended",
     "leaving_at_once",
     "listen",
@@ -36,6 +37,18 @@ class Ended(SystemExit):
     def __init__(self, code: int, done: str) -> None:
         super().__init__(code)
         self.done = done
+
+
+@contextmanager
+def after(done: str) -> Iterator[None]:
+    """Let the message about a signal say what was done before it."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as stop:
+        code = INTERRUPTED if isinstance(stop, KeyboardInterrupt) else stop.code
+        if code not in ENDED:
+            raise
+        raise Ended(code, done) from stop
 
 
 def ended(code: int, stop: BaseException | None = None) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from pipeline.classification import job
-from pipeline.cli.output.metrics import METRICS, measured
+from pipeline.cli.output.metrics import METRICS, Finished, MeasuredRun, measured
 from pipeline.cli.output.metrics_file import MetricsFile
+from pipeline.cli.signals import Ended, ended
 from pipeline.errors import OutputError
 from tests.cli.test_run import Command, command
 
@@ -147,6 +148,27 @@ def test_metrics_that_cannot_be_written_change_no_exit_code(
 
     assert measured("t.csv", [MetricsFile.at(path, False)], work) == 3
     assert "nightly.prom cannot be written" in caplog.text
+
+
+class Interrupted:
+    """A destination that does not answer, until the user has had enough."""
+
+    def write(self, run: MeasuredRun) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_figures_are_exported_does_not_deny_the_run() -> None:
+    with pytest.raises(Ended) as stop:
+        measured("t.csv", [Interrupted()], lambda _: 0)
+    assert ended(130, stop.value) == (
+        "Interrupted; the run itself had ended, but not all of its figures were exported."
+    )
+
+    def fails(_: Finished) -> int:
+        raise OutputError("No.", "Yes.")
+
+    with pytest.raises(OutputError):
+        measured("t.csv", [Interrupted()], fails)
 
 
 def test_a_name_is_escaped(tmp_path: Path) -> None:

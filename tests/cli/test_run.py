@@ -729,6 +729,21 @@ def test_a_report_replaces_no_file_of_somebody_else_and_is_a_page(
     assert not Path("o.csv").exists()
 
 
+def test_an_interrupt_while_the_report_is_written_does_not_deny_the_output(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.cli.output.report.RunReport.write", interrupted)
+    Path("t.csv").write_text("description\nroad works\n")
+    options = ("--systems", "psc", "--output", "o.csv", "--report", "r.html")
+    assert command("run", "t.csv", *options) == 130
+    said = capsys.readouterr().err
+    assert "Interrupted; the output was written, but not the report." in said
+    assert Path("o.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import exit_code_of
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
+from pipeline.cli.signals import after
 from pipeline.money import plain
 from pipeline.versions import VERSIONS
 
@@ -131,15 +133,21 @@ def measured(
         work: returns the exit code; it passes on what the run did.
     """
     run, begun = MeasuredRun(name, time.time()), time.monotonic()
+
+    def export() -> None:
+        run.ended, run.seconds = time.time(), time.monotonic() - begun
+        for destination in destinations:
+            destination.write(run)
+
     try:
         run.exit_code = work(run.finish)
     except BaseException as error:
         run.exit_code = exit_code_of(error)
+        with suppress(KeyboardInterrupt, SystemExit):  # the error of the run says more
+            export()
         raise
-    finally:
-        run.ended, run.seconds = time.time(), time.monotonic() - begun
-        for destination in destinations:
-            destination.write(run)
+    with after("the run itself had ended, but not all of its figures were exported"):
+        export()
     return run.exit_code
 
 
