@@ -164,11 +164,11 @@ def _objects_in(
 
 def _files_in(folder: Path, output: AnyPath) -> Iterator[tuple[Path, bool]]:
     whole = folder.resolve()
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(HIDDEN) and (Path(place) / name).resolve() != output
+            if not name.startswith(HIDDEN) and _target(Path(place) / name) != output
         )
         for link in (Path(place) / name for name in folders):
             if link.is_symlink():
@@ -176,11 +176,28 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[tuple[Path, bool]]:
         for file in (Path(place) / name for name in sorted(names)):
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
-            inside = file.resolve().is_relative_to(whole)
+            target = _target(file)
+            inside = target is not None and target.is_relative_to(whole)
             if not (inside and (has_table_suffix(file) or _tables_in(file))):
                 yield file, False
             elif not has_manifest(file):  # else it is an output of this tool
                 yield file, True
+
+
+def _target(path: Path) -> Path | None:
+    """Return where links in a path lead; None if nobody can tell."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a forbidden folder, or links in a circle
+        return None
+
+
+def _refuse(error: OSError) -> None:
+    """Refuse a folder that cannot be read: tables in it must not be left out unnoticed."""
+    raise InputError(
+        f"{error.filename} cannot be read: {error.strerror}.",
+        "Make it readable, or name the other files and folders.",
+    ) from error
 
 
 def _is_folder(path: AnyPath, storage: Storage) -> bool:

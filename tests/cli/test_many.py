@@ -197,6 +197,36 @@ def test_links_out_of_a_folder_and_other_files_are_skipped_and_named(
     assert files_in(Path("outputs/data.classified")) == TABLES
 
 
+def test_a_link_that_leads_nowhere_is_skipped_or_fails_by_itself(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for link in ("circle.csv", "gone.csv"):
+        (data / link).symlink_to({"circle.csv": "circle.csv", "gone.csv": "none.csv"}[link])
+    code, figures = run(command, capsys, "data")
+    assert code == 2
+    assert figures["done"] == 3
+    assert "data/gone.csv does not exist." in {file.get("error") for file in figures["files"]}
+
+
+def test_a_folder_that_cannot_be_read_is_refused_before_the_work(
+    command: Command,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scandir = os.scandir
+
+    def forbidden(folder: str) -> Any:
+        if Path(folder).name == "year=2024":
+            raise PermissionError(13, "Permission denied", folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+    assert command("run", "data", "--systems", "psc", "--engine", "lexical") == 2
+    assert "data/year=2024 cannot be read: Permission denied." in capsys.readouterr().err
+    assert not Path("outputs").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
