@@ -45,6 +45,15 @@ def test_it_ends_with_what_to_do_next() -> None:
     assert words_of(parked, UNKNOWN) == str(parked)  # what to do is to continue
 
 
+def test_a_command_stays_in_one_line_of_a_small_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "40")
+    long = replace(SUMMARY, output=Path("a folder with a long name/out.csv"))
+    *others, command = words_of(long, SETTINGS).splitlines()
+    assert command == "next: tender-pipeline review 'a folder with a long name/out.csv'"
+    assert max(map(len, others)) <= 40
+
+
 @pytest.mark.parametrize("output", [None, CloudPath("s3", "bucket", "out.csv")])
 def test_a_review_is_suggested_for_files_only(output: CloudPath | None) -> None:
     last = words_of(replace(SUMMARY, output=output), SETTINGS).splitlines()[-1]

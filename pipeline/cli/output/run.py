@@ -23,6 +23,9 @@ __all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "print_summary", "words_
 
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
+COMMAND = "next: tender-pipeline"
+"""How the line with a command begins: it is not wrapped, so that it can be copied."""
+
 log = logging.getLogger("pipeline")
 
 
@@ -63,7 +66,10 @@ def words_of(summary: Summary, settings: Settings, page: Path | None = None) -> 
         page: the report of the run, if there is one.
     """
     text = summary.text(columns(sys.stdout), [*_worth(summary, settings)])
-    return wrapped("\n".join([text, *_next(summary, page)]), sys.stdout)
+    lines = [text, *_next(summary, page)]
+    return "\n".join(
+        line if line.startswith(COMMAND) else wrapped(line, sys.stdout) for line in lines
+    )
 
 
 def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
