@@ -21,7 +21,11 @@ if TYPE_CHECKING:  # imported if there is a service
 __all__ = ["PaidOptions", "check_no_terms", "paid_options", "terms_options", "yes"]
 
 terms_options = declared(
-    option("--base-url", help="The paid service; without it the embedded engine answers."),
+    option(
+        "--base-url",
+        metavar="URL",
+        help="The paid service; without it the embedded engine answers.",
+    ),
     option(
         "--api-key-file",
         type=click.Path(path_type=Path),
@@ -32,24 +36,38 @@ terms_options = declared(
         type=LocalPath(path_type=Path),
         help="The file of answers and payments.  [default: in your data folder]",
     ),
-    option("--rate", help="The rate limit: 100/min, 60/6s, none.  [default: the account's]"),
+    option(
+        "--rate",
+        metavar="N/WINDOW",
+        help="The rate limit: 100/min, 60/6s, none.  [default: the account's]",
+    ),
     option("--workers", default=16, help="Concurrent requests."),
-    option("--max-cost", help="Stop (resumable) before this job costs more, US dollars."),
+    option(
+        "--max-cost", metavar="USD", help="Stop (resumable) before this job costs more, US dollars."
+    ),
     option(
         "--max-cost-per-day",
+        metavar="USD",
         help="Stop (resumable) before all jobs with this key and ledger cost more in a UTC day.",
     ),
-    option("--max-cost-per-month", help="The same for a calendar month (UTC)."),
+    option("--max-cost-per-month", metavar="USD", help="The same for a calendar month (UTC)."),
     option(
-        "--max-price", default="0.01", help="Stop (resumable) if one call costs more, US dollars."
+        "--max-price",
+        metavar="USD",
+        default="0.01",
+        help="Stop (resumable) if one call costs more, US dollars.",
     ),
-    option("--max-duration", help="Stop (resumable) after this time, such as 90min or 6h."),
-    option("--timeout", default="60s", help="The time limit of one request."),
+    option(
+        "--max-duration",
+        metavar="TIME",
+        help="Stop (resumable) after this time, such as 90min or 6h.",
+    ),
+    option("--timeout", metavar="TIME", default="60s", help="The time limit of one request."),
     option("--burst", is_flag=True, help="Send as fast as the limit allows, not evenly."),
     option("--wait", is_flag=True, help="Wait for another run, demo limits and long pauses."),
     option("--ignore-pause", is_flag=True, help="Send even if the service asked to wait."),
     option("--retry-failed", is_flag=True, help="Buy calls again that failed for good."),
-    option("--max-age", help="Buy answers again that are older, such as 30d."),
+    option("--max-age", metavar="TIME", help="Buy answers again that are older, such as 30d."),
     option(
         "--on-unconfirmed",
         type=click.Choice(["retry", "hold"]),

@@ -159,6 +159,7 @@ run_options = declared(
     dialect_options(option),
     option(
         "--endpoint-url",
+        metavar="URL",
         help="The address of an S3-compatible server for s3:// addresses.  [default: "
         "AWS_ENDPOINT_URL, or Amazon's]",
     ),
