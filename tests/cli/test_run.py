@@ -448,6 +448,13 @@ def test_codes_search_finds_titles_in_other_languages(
     assert lines[0].split()[1].startswith("349")
 
 
+def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes", "search", "wheat", "--systems", "naics") == 0
+    assert capsys.readouterr().out.split()[2:] == ["Wheat", "Farming"]
+
+
 def test_python_m_pipeline_is_the_same_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pipeline", "--version"], capture_output=True, text=True, check=True

@@ -23,10 +23,14 @@ from pipeline.codes import (
 )
 from pipeline.errors import CodeTableError
 from pipeline.languages import checked_language
+from pipeline.quoting import quoted
 from pipeline.settings import parse_systems
 
 __all__ = ["codes"]
 
+ALIKE = 0.3
+"""The least confidence of a title that is found, as a share of the best one's: others only have
+letters in common with the words."""
 
 of_titles = click.option(
     "--language",
@@ -81,11 +85,16 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
     """Search all titles for WORDS, in every language of a table."""
     from pipeline.engine import ranker
 
+    text, found = " ".join(words), False
     for system in parse_systems(systems):
         titles = _in_language(load(system), language).titles
-        (matches,) = ranker(system, "lexical").rank([" ".join(words)], top)
+        (matches,) = ranker(system, "lexical").rank([text], top)
         for match in matches:
-            say(f"{system:<7}{match.code:<10}{titles[match.code]}")
+            if match.confidence >= ALIKE * matches[0].confidence:
+                say(f"{system:<7}{match.code:<10}{titles[match.code]}")
+                found = True
+    if not found:
+        raise CodeTableError(f"No title is like {quoted(text)}.", "Try other words.")
 
 
 @codes.command("add")
