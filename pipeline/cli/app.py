@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -73,22 +75,30 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments name, or say which one is meant."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            from difflib import get_close_matches
+        """Find the command in the arguments.
 
-            close = get_close_matches(args[0], COMMANDS, 1)
-            if not close:
-                raise
-            said = f"{error.format_message()} Did you mean {close[0]!r}?"
-            raise click.UsageError(said, ctx) from error
+        Raises:
+            click.UsageError: there is none of that name; it says what may be meant.
+        """
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            ctx.fail(f"No such command {name!r}.{_meant(name)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, short_help) for name, (_, short_help) in COMMANDS.items()])
+
+
+def _meant(name: str) -> str:
+    from difflib import get_close_matches
+
+    if close := get_close_matches(name, COMMANDS, 1):
+        return f" Did you mean {close[0]!r}?"
+    if Path(name).exists():
+        return f" To classify that: tender-pipeline run {quote(name)}"
+    return ""
 
 
 @click.command(

@@ -82,12 +82,22 @@ class JobsType(click.types.IntParamType):
             self.fail(f"{value!r} is not a whole number or auto.", param, ctx)
 
 
+def _not_empty(value: Any, param: click.Parameter) -> Any:
+    """Refuse an empty path, which Python would take for the current folder."""
+    if value == "":
+        name = param.opts[0] if isinstance(param, click.Option) else "INPUT"
+        raise SettingsError(
+            f"The path of {name} is empty.", "Give a path; perhaps a variable in it is not set."
+        )
+    return value
+
+
 class AddressPath(click.Path):
     """The path of a file, or an address such as ``s3://bucket/tenders.csv``."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return a `Path` or a `CloudPath`."""
-        path = as_path(value)
+        path = as_path(_not_empty(value, param))
         return path if isinstance(path, CloudPath) else super().convert(value, param, ctx)
 
 
@@ -96,7 +106,7 @@ class LocalPath(click.Path):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return a `Path`."""
-        if isinstance(as_path(value), CloudPath):
+        if isinstance(as_path(_not_empty(value, param)), CloudPath):
             raise SettingsError(
                 f"{value} is not a file on this machine.", f"Give {param.opts[0]} a local path."
             )

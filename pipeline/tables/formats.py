@@ -105,6 +105,8 @@ def output_format_of(
         return "ocds"
     if found is not None:
         return found
+    if isinstance(path, Path) and path.is_dir():
+        raise OutputError(f"{path} is a folder.", "Name a file in it: --output PATH.")
     raise OutputError(
         _unknown(path),
         "Use a suffix such as .csv, .csv.gz, .jsonl or .parquet, or --output-format csv.",
