@@ -25,7 +25,7 @@ SAMPLE_BYTES = 64 * 1024
 """How much of a file's beginning shows what it is."""
 
 Kind: TypeAlias = Literal[
-    "CSV", "Parquet", "gzip", "zstd", "Excel", "OLE", "JSON", "JSON Lines", "OCDS"
+    "CSV", "Parquet", "gzip", "zstd", "Excel", "OLE", "PDF", "HTML", "JSON", "JSON Lines", "OCDS"
 ]
 
 
@@ -84,6 +84,17 @@ KNOWN = (
         "",
         "an old (.xls) or a protected Excel workbook",
         "Save it as .xlsx, without a password.",
+    ),
+    Contents("PDF", b"%PDF-", "", "a PDF document", "Export the table as CSV or Excel."),
+    *(
+        Contents(
+            "HTML",
+            magic,
+            "",
+            "a web page",
+            "Download the table itself; perhaps the page is for logging in, or says what failed.",
+        )
+        for magic in (b"<!DOCTYPE html", b"<!doctype html", b"<html")
     ),
 )
 

@@ -30,6 +30,8 @@ OTHERS = [
     (compressed(CSV, ".zst"), "data compressed with zstd", ".csv.zst"),
     (XLSX, "an Excel workbook or another ZIP archive", "--input-format xlsx"),
     (XLS, "an old (.xls) or a protected Excel workbook", "Save it as .xlsx"),
+    (b"%PDF-1.7\n", "a PDF document", "Export the table"),
+    (b"<!doctype html><title>Log in</title>", "a web page", "Download the table itself"),
 ]
 
 
