@@ -31,11 +31,6 @@ class Plan:
     purchase: Estimate = field(default_factory=Estimate.free)
 
     @property
-    def table(self) -> Plan:
-        """This plan itself; kept for scripts written when ``table`` was an object in it."""
-        return self
-
-    @property
     def worded(self) -> int:
         """Rows whose text has words."""
         return self.rows - self.empty - self.wordless
@@ -43,7 +38,8 @@ class Plan:
     @property
     def rows_line(self) -> str:
         """How many rows the table has, as a line for people."""
-        return f"{self.rows:,} rows, {self.empty:,} without text"
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        return f"{rows}, {self.empty:,} without text"
 
     @property
     def row_counts(self) -> dict[str, int]:

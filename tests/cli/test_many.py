@@ -264,6 +264,8 @@ def test_a_plan_adds_up(command: Command, data: Path, capsys: pytest.CaptureFixt
     ]
     assert command("plan", "data", "--systems", "psc") == 0
     assert capsys.readouterr().out.splitlines()[0] == "3 files, 3 rows, 0 without text"
+    assert command("plan", "data/more.jsonl", "--systems", "psc") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "1 row, 0 without text"
 
 
 def test_a_file_that_failed_is_named_once(

@@ -102,12 +102,12 @@ def test_a_plan_says_what_would_be_bought_and_leaves_no_trace(
 ) -> None:
     with serving(service.app()) as address:
         terms = paid(service, address, tmp_path)
-        forecast = pipeline.plan(frame, systems=["cpv", "psc"], service=terms)
-        assert (forecast.table.rows, forecast.table.empty) == (6, 1)
-        assert (forecast.purchase.distinct, forecast.purchase.to_buy) == (6, 6)
-        assert 0 < forecast.purchase.low_usd < forecast.purchase.high_usd
-        assert "6 distinct calls, 0 owned, 6 to buy" in str(forecast)
-        assert repr(forecast) == str(forecast), "a notebook shows it"
+        planned = pipeline.plan(frame, systems=["cpv", "psc"], service=terms)
+        assert (planned.rows, planned.empty) == (6, 1)
+        assert (planned.purchase.distinct, planned.purchase.to_buy) == (6, 6)
+        assert 0 < planned.purchase.low_usd < planned.purchase.high_usd
+        assert "6 distinct calls, 0 owned, 6 to buy" in str(planned)
+        assert repr(planned) == str(planned), "a notebook shows it"
         assert service.asked == []
         pipeline.classify(frame, systems="cpv", service=terms)
         assert pipeline.plan(frame, systems=["cpv", "psc"], service=terms).purchase.to_buy == 3
