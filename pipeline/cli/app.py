@@ -81,7 +81,7 @@ class _Commands(click.Group):
             click.UsageError: there is none of that name; it says what may be meant.
         """
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if not (name in COMMANDS or name.startswith("-") or ctx.resilient_parsing):
             ctx.fail(f"No such command {name!r}.{_meant(name)}")
         return super().resolve_command(ctx, args)
 

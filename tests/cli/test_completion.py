@@ -29,6 +29,7 @@ def completed(*words: str) -> list[tuple[str, str]]:
         (["run", "--preset", ""], ["sam", "ted"]),
         (["plan", "--language", "d"], ["da", "de"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
+        (["no-command", "n"], []),
     ],
 )
 def test_commands_options_and_values_are_completed(words: list[str], expected: list[str]) -> None:
