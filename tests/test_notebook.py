@@ -53,8 +53,8 @@ frame = pd.DataFrame({"description": texts}, index=[3, 5, 7, 9])
 service = pipeline.PaidService(ADDRESS, ledger=LEDGER, rate="none", workers=2)
 """,
     """
-forecast = pipeline.plan(frame, systems="cpv", service=service)
-assert (forecast.table.rows, forecast.purchase.to_buy) == (4, 2)
+planned = pipeline.plan(frame, systems="cpv", service=service)
+assert (planned.rows, planned.purchase.to_buy) == (4, 2)
 """,
     """
 result = pipeline.classify(frame, systems="cpv", service=service, progress=True)
