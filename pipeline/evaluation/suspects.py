@@ -164,5 +164,5 @@ def _option_named() -> Iterator[None]:
         yield
     except OutputError as error:
         hint = error.hint.replace("--output PATH", "--suspects FILE")
-        hint = hint.replace(", or say so with --output-format csv", "")
+        hint = hint.replace(", or --output-format csv", "")
         raise OutputError(error.message, hint) from error

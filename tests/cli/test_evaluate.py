@@ -177,6 +177,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--suspects", "mine.csv", "--compare", "engine", "lexical"], "Evaluate one of them"),
         (["--suspects", "labelled.csv"], "is the input"),
         (["--suspects", "mine"], "does not show the format of the table"),
+        (["--suspects", "mine"], "Use a suffix such as .csv, .csv.gz, .jsonl or .parquet.\n"),
         (["--suspects", "s.csv", "--reference-column", "id"], "--reference-column"),
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),
