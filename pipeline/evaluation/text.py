@@ -119,10 +119,7 @@ def _subject(subject: Evaluated) -> Iterator[str]:
 
 
 def _headline(found: Headline) -> Iterator[str]:
-    cells = [
-        [name, percent(share.value), within(share), f"{share.rows:,}"]
-        for name, share in headline_shares(found).items()
-    ]
+    cells = _cells(headline_shares(found))
     yield from aligned(["", "share", "95 % interval", "rows"], cells, numbers=3)
 
 
@@ -159,19 +156,23 @@ def _answered(subject: Evaluated) -> Iterator[str]:
         yield str(subject.cost.paid)
 
 
+def _cells(shares: Mapping[str, Share]) -> list[list[str]]:
+    """Return a line of a table for each share: what it is of, the share, and of how many rows."""
+    return [
+        [name, percent(share.value) if share.rows else "-", within(share), f"{share.rows:,}"]
+        for name, share in shares.items()
+    ]
+
+
 def _confidence(subject: Evaluated) -> Iterator[str]:
     figures = subject.figures
     curve = {point.percent: point.right for point in figures.curve}
     header = ["of the most confident", *(f"{percent_} %" for percent_ in SURE)]
     right = ["right first", *(percent(curve[percent_].value) for percent_ in SURE)]
     yield from aligned(header, [right], numbers=len(SURE))
-    cells = [
-        [name, percent(share.value) if share.rows else "-", within(share), f"{share.rows:,}"]
-        for name, share in figures.bands.items()
-    ]
     yield ""
     header = ["band", "right as far as stated", "95 % interval", "rows"]
-    yield from aligned(header, cells, numbers=3)
+    yield from aligned(header, _cells(figures.bands), numbers=3)
     yield f"confidence is off by {figures.calibration_error:.3f} (expected calibration error)"
     worst = figures.worst_source
     if worst is not None:

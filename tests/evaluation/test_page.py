@@ -82,6 +82,7 @@ def test_what_a_table_or_a_service_says_cannot_become_markup() -> None:
 def test_a_page_of_hardly_any_rows_can_be_drawn(rows: int) -> None:
     text = page(evaluation(("engine", scored([answer()] * rows, ["45000000"] * rows))))
     assert "0.0\N{NO-BREAK SPACE}%" in text
+    assert '<p class="value">-</p>' in text  # no label is deeper than a division
 
 
 def test_a_page_of_ours_is_replaced_and_no_other_file_is(tmp_path: Path) -> None:
