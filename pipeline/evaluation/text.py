@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.findings import Evaluated, Findings
@@ -119,7 +119,7 @@ def _subject(subject: Evaluated) -> Iterator[str]:
 
 
 def _headline(found: Headline) -> Iterator[str]:
-    cells = _cells(headline_shares(found))
+    cells = _cells(headline_shares(found).items())
     yield from aligned(["", "share", "95 % interval", "rows"], cells, numbers=3)
 
 
@@ -156,11 +156,11 @@ def _answered(subject: Evaluated) -> Iterator[str]:
         yield str(subject.cost.paid)
 
 
-def _cells(shares: Mapping[str, Share]) -> list[list[str]]:
+def _cells(shares: Iterable[tuple[str, Share]]) -> list[list[str]]:
     """Return a line of a table for each share: what it is of, the share, and of how many rows."""
     return [
         [name, percent(share.value) if share.rows else "-", within(share), f"{share.rows:,}"]
-        for name, share in shares.items()
+        for name, share in shares
     ]
 
 
@@ -172,7 +172,7 @@ def _confidence(subject: Evaluated) -> Iterator[str]:
     yield from aligned(header, [right], numbers=len(SURE))
     yield ""
     header = ["band", "right as far as stated", "95 % interval", "rows"]
-    yield from aligned(header, _cells(figures.bands), numbers=3)
+    yield from aligned(header, _cells(figures.bands.items()), numbers=3)
     yield f"confidence is off by {figures.calibration_error:.3f} (expected calibration error)"
     worst = figures.worst_source
     if worst is not None:
