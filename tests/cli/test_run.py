@@ -104,6 +104,27 @@ def test_terms_of_buying_for_other_runs_and_consent_need_no_service(
     assert command("plan", table, "--yes") == 0
 
 
+def test_a_wrong_value_that_is_not_on_the_command_line_is_told_with_its_place(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command("plan", table, "--top", "x") == 2
+    assert capsys.readouterr().err.endswith("'x' is not a valid integer.\n")
+    Path("tender-pipeline.toml").write_text('engine = "best"\n')
+    assert command("plan", table) == 2
+    assert capsys.readouterr().err.endswith("'lexical'. It comes from the settings file.\n")
+    monkeypatch.setenv("TENDER_PIPELINE_BACK_OFF", "x")
+    assert command("plan", table, "--engine", "lexical") == 2
+    said = capsys.readouterr().err
+    assert said.endswith("float. It comes from the variable TENDER_PIPELINE_BACK_OFF.\n")
+    monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "x")
+    assert command("serve") == 2
+    said = capsys.readouterr().err
+    assert said.endswith("range. It comes from the variable TENDER_PIPELINE_SERVE_PORT.\n")
+
+
 def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, table: Path) -> None:
     assert command("run", table) == 0
     assert Path("outputs/tenders.classified.csv").is_file()

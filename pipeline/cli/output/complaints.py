@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TextIO
 
 import click
+from click.core import ParameterSource
 
 from pipeline.cli.output.log_formats import is_json, is_timed, json_line, timed_line, wanted
 from pipeline.cli.signals import INTERRUPTED
@@ -48,11 +49,30 @@ def complain(error: PipelineError | Parked) -> None:
 
 def complain_of_usage(error: click.ClickException) -> None:
     """Print an error about the command line, with its usage if that helps."""
+    if isinstance(error, click.BadParameter) and (origin := _origin(error)):
+        message = f"{error.message}{origin}"
+        error = click.BadParameter(message, error.ctx, error.param, error.param_hint)
     if as_json():
         _print("", error.format_message(), event="error", exit_code=error.exit_code)
     else:
         with suppress(OSError):
             error.show()
+
+
+def _origin(error: click.BadParameter) -> str:
+    """Say where a wrong value comes from, if not from the command line."""
+    context, param = error.ctx, error.param
+    if context is None or param is None or param.name is None:
+        return ""
+    match context.get_parameter_source(param.name):
+        case ParameterSource.ENVIRONMENT:
+            stated = [param.envvar] if isinstance(param.envvar, str) else param.envvar or ()
+            names = [*stated, f"{context.auto_envvar_prefix}_{param.name.upper()}"]
+            return f" It comes from the variable {next(filter(os.environ.get, names), '')}."
+        case ParameterSource.DEFAULT_MAP:
+            return " It comes from the settings file."
+        case _:
+            return ""
 
 
 def complain_of_words(text: str, exit_code: int) -> None:
