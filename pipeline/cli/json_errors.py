@@ -92,13 +92,14 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
 
 
 def _figures(error: BaseException) -> dict[str, Any] | None:
-    from pipeline.cli.output.complaints import USAGE
+    from pipeline.cli.output.complaints import USAGE, with_origin
 
     match error:
         case PipelineError(message=message, hint=hint, exit_code=code):
             return {"error": message, "hint": hint, "exit_code": code}
         case click.UsageError(exit_code=code):
-            return {"error": error.format_message(), "hint": USAGE, "exit_code": code}
+            message = with_origin(error).format_message()
+            return {"error": message, "hint": USAGE, "exit_code": code}
         case click.ClickException(exit_code=code):
             return {"error": error.format_message(), "hint": "", "exit_code": code}
         case SystemExit(code=int(code)) if code in ENDED:

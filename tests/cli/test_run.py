@@ -119,6 +119,8 @@ def test_a_wrong_value_that_is_not_on_the_command_line_is_told_with_its_place(
     assert command("plan", table, "--engine", "lexical") == 2
     said = capsys.readouterr().err
     assert said.endswith("float. It comes from the variable TENDER_PIPELINE_BACK_OFF.\n")
+    assert command("plan", table, "--engine", "lexical", "--json") == 2
+    assert "variable TENDER_PIPELINE_BACK_OFF." in json.loads(capsys.readouterr().out)["error"]
     monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "x")
     assert command("serve") == 2
     said = capsys.readouterr().err

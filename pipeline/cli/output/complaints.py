@@ -25,6 +25,7 @@ __all__ = [
     "complain_of_usage",
     "complain_of_words",
     "exit_code_of",
+    "with_origin",
     "wrapped",
 ]
 
@@ -49,14 +50,20 @@ def complain(error: PipelineError | Parked) -> None:
 
 def complain_of_usage(error: click.ClickException) -> None:
     """Print an error about the command line, with its usage if that helps."""
-    if isinstance(error, click.BadParameter) and (origin := _origin(error)):
-        message = f"{error.message}{origin}"
-        error = click.BadParameter(message, error.ctx, error.param, error.param_hint)
+    error = with_origin(error)
     if as_json():
         _print("", error.format_message(), event="error", exit_code=error.exit_code)
     else:
         with suppress(OSError):
             error.show()
+
+
+def with_origin(error: click.ClickException) -> click.ClickException:
+    """Return an error that names the variable or the file that a wrong value comes from."""
+    if isinstance(error, click.BadParameter) and (origin := _origin(error)):
+        message = f"{error.message}{origin}"
+        return click.BadParameter(message, error.ctx, error.param, error.param_hint)
+    return error
 
 
 def _origin(error: click.BadParameter) -> str:
