@@ -42,6 +42,10 @@ BYTE_ORDER_MARKS = (
 WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
+FOR_EXCEL = re.compile(r'"?sep=.?"?(?=[\r\n])', re.IGNORECASE)
+"""A first line that tells Excel the delimiter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """The format of a CSV file.
@@ -96,6 +100,11 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
     _check_stateless(path, encoding)
     _check_delimiter(options.delimiter, encoding)
     text = sample[len(mark) :].decode(encoding, errors="replace")
+    if excel := FOR_EXCEL.match(text):
+        raise InputError(
+            f"{path} begins with the line {excel[0]!r}, which only Excel understands.",
+            "Delete that line.",
+        )
     line_end, terminator = _line_end(text, options)
     backslash = options.quote_escape == "backslash"
     dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, options.header)

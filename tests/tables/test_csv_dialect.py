@@ -222,6 +222,15 @@ def test_compressed_files_are_looked_into(tmp_path: Path) -> None:
     assert (dialect.delimiter, dialect.terminator) == ("\t", "\r\n")
 
 
+@pytest.mark.parametrize("line", ["sep=;", "SEP=,", '"sep=;"', "sep=\t"])
+def test_a_line_for_excel_before_the_header_is_refused(path: Path, line: str) -> None:
+    with pytest.raises(InputError, match="which only Excel understands") as caught:
+        detected(path, f"{line}\r\nid;text\r\n1;a\r\n")
+    assert repr(line) in caught.value.message
+    assert caught.value.hint == "Delete that line."
+    assert detected(path, "sep=;text\n1;a\n").delimiter == ";"
+
+
 def test_a_file_that_is_not_there_is_an_error_that_says_so(path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read") as caught:
         detect(path, CsvOptions())
