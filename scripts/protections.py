@@ -52,6 +52,12 @@ PROTECTIONS = (
         "tests/classification/test_text_columns.py",
     ),
     Protection(
+        "an empty path is not the current folder, whose tables would all be bought",
+        'if value == "":',
+        "if False:",
+        "tests/cli/test_run.py::test_wrong_usage_exits_with_2_and_says_what_to_do",
+    ),
+    Protection(
         "an attempt is written down before it is sent",
         """\
             attempt = await self._written(call, reserved, slot)
