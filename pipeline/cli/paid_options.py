@@ -164,13 +164,14 @@ def check_no_terms() -> None:
     """Refuse terms of buying on the command line of a job that buys nothing.
 
     Probably the service was forgotten, or the variable that should name it is empty. Settings files
-    and variables may have terms for other jobs, and ``--yes`` agrees to any cost, also to none.
+    and variables may have terms for other jobs, ``--yes`` agrees to any cost, also to none, and
+    ``--ledger`` names what ``doctor`` checks without a service, too.
 
     Raises:
         SettingsError: there are some.
     """
     context = click.get_current_context()
-    terms = {field.name for field in fields(PaidOptions)} - {"base_url", "yes"}
+    terms = {field.name for field in fields(PaidOptions)} - {"base_url", "yes", "ledger"}
     given = [
         param.opts[0]
         for param in context.command.params

@@ -57,7 +57,7 @@ def test_two_systems_and_two_keys_share_one_balance(
 
 def alike_in(systems: Sequence[System]) -> list[tuple[str, Decimal]]:
     """Return texts whose answers cost the same in some systems, with the price."""
-    texts = made_texts(100)
+    texts = made_texts(500)
     (answers,) = Engine(systems, 10).answers([texts])
     found = []
     for place, text in enumerate(texts):
