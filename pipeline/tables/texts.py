@@ -125,6 +125,10 @@ class _MissingError(InputError):
         self._there = names
         self._missing = [wanted]
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
+        """Let a process of a run hand the error to the one that started it."""
+        return InputError, (self.message, self.hint)
+
     def add(self, wanted: str, option: str) -> None:
         """Name one more column, if it is missing."""
         if wanted in self._there or wanted in self._missing:
