@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
@@ -15,6 +17,7 @@ from pipeline.files.paths import CloudPath, as_path
 from pipeline.settings import FORMATS, CsvOptions, ExcelOptions, Format
 
 __all__ = [
+    "SETTINGS_FILE",
     "AddressPath",
     "DialectOptions",
     "JobsType",
@@ -27,8 +30,12 @@ __all__ = [
     "label_decisions",
     "labelled_columns",
     "option",
+    "origin_of",
     "singular_or_plural",
 ]
+
+SETTINGS_FILE = f"{__name__}.settings_file"
+"""The key in a command's context for the path of the settings file that was read."""
 
 Declaration: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 """A decorator that declares options for a command."""
@@ -122,6 +129,21 @@ def option(name: str, *more: str, **attributes: Any) -> Declaration:
     variables = [f"TENDER_PIPELINE_{each[2:].replace('-', '_').upper()}" for each in flags]
     envvar = variables if len(variables) > 1 else variables[0]
     return click.option(name, *more, envvar=envvar, show_default=True, **attributes)
+
+
+def origin_of(context: click.Context, parameter: click.Parameter) -> str:
+    """Return the file or the variable, in words, that set a parameter; "" if neither did."""
+    name = str(parameter.name)
+    match context.get_parameter_source(name):
+        case ParameterSource.DEFAULT_MAP:
+            return str(context.meta[SETTINGS_FILE])
+        case ParameterSource.ENVIRONMENT:
+            stated = parameter.envvar or ()
+            names = [stated] if isinstance(stated, str) else stated
+            generated = f"{context.auto_envvar_prefix}_{name.upper()}"
+            return f"the variable {next(filter(os.environ.get, names), generated)}"
+        case _:
+            return ""
 
 
 def singular_or_plural(*names: str) -> dict[str, Any]:

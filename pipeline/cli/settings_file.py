@@ -17,7 +17,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pipeline.cli.options import JobsType, Names
+from pipeline.cli.options import SETTINGS_FILE, JobsType, Names, origin_of
 from pipeline.errors import SettingsError
 from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
@@ -42,9 +42,6 @@ SHOWN = 60
 FOUND = __name__
 """The key in a command's context for the path of a settings file that was found, not named."""
 
-READ = f"{__name__}.read"
-"""The key for the path of the settings file that was read."""
-
 
 def settings_file(context: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     """Make the settings in a file the command's defaults.
@@ -59,7 +56,7 @@ def settings_file(context: click.Context, parameter: click.Parameter, path: Path
             return
         path = DEFAULT_FILE
         context.meta[FOUND] = path
-    context.meta[READ] = path
+    context.meta[SETTINGS_FILE] = path
     try:
         settings = read_toml(path)
     except OSError as error:
@@ -197,13 +194,8 @@ def _places(context: click.Context, said: str) -> Iterator[str]:
     mentioned = set(re.findall(r"--[a-z][a-z-]+", said))
     for each in context.command.params:
         for option in mentioned.intersection(each.opts):
-            source = context.get_parameter_source(str(each.name))
-            if source == ParameterSource.DEFAULT_MAP:
-                yield f"{option} is set in {context.meta[READ]}."
-            elif source == ParameterSource.ENVIRONMENT:
-                names = [each.envvar] if isinstance(each.envvar, str) else each.envvar or ()
-                variable = next(name for name in names if os.environ.get(name))
-                yield f"{option} is set by the variable {variable}."
+            if origin := origin_of(context, each):
+                yield f"{option} comes from {origin}."
 
 
 def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:

@@ -114,7 +114,7 @@ def test_a_wrong_value_that_is_not_on_the_command_line_is_told_with_its_place(
     assert capsys.readouterr().err.endswith("'x' is not a valid integer.\n")
     Path("tender-pipeline.toml").write_text('engine = "best"\n')
     assert command("plan", table) == 2
-    assert capsys.readouterr().err.endswith("'lexical'. It comes from the settings file.\n")
+    assert capsys.readouterr().err.endswith("'lexical'. It comes from tender-pipeline.toml.\n")
     monkeypatch.setenv("TENDER_PIPELINE_BACK_OFF", "x")
     assert command("plan", table, "--engine", "lexical") == 2
     said = capsys.readouterr().err
@@ -284,10 +284,10 @@ def test_an_error_says_where_an_option_was_set_that_nobody_typed(
     assert command("plan", table) == 2
     said = capsys.readouterr().err
     assert "Remove --explain, or the service (--base-url)." in said
-    assert "--explain is set in tender-pipeline.toml." in said
-    assert "--base-url is set by the variable TENDER_PIPELINE_BASE_URL." in said
+    assert "--explain comes from tender-pipeline.toml." in said
+    assert "--base-url comes from the variable TENDER_PIPELINE_BASE_URL." in said
     assert command("plan", table, "--explain", "--base-url", "http://localhost:9") == 2
-    assert "is set" not in capsys.readouterr().err
+    assert "comes from" not in capsys.readouterr().err
 
 
 def test_an_empty_text_in_the_settings_file_means_unset(command: Command, table: Path) -> None:

@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import TextIO
 
 import click
-from click.core import ParameterSource
 
+from pipeline.cli.options import origin_of
 from pipeline.cli.output.log_formats import is_json, is_timed, json_line, timed_line, wanted
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
@@ -60,26 +60,12 @@ def complain_of_usage(error: click.ClickException) -> None:
 
 def with_origin(error: click.ClickException) -> click.ClickException:
     """Return an error that names the variable or the file that a wrong value comes from."""
-    if isinstance(error, click.BadParameter) and (origin := _origin(error)):
-        message = f"{error.message}{origin}"
-        return click.BadParameter(message, error.ctx, error.param, error.param_hint)
+    match error:
+        case click.BadParameter(ctx=click.Context() as context, param=click.Parameter() as param):
+            if origin := origin_of(context, param):
+                message = f"{error.message} It comes from {origin}."
+                return click.BadParameter(message, context, param, error.param_hint)
     return error
-
-
-def _origin(error: click.BadParameter) -> str:
-    """Say where a wrong value comes from, if not from the command line."""
-    context, param = error.ctx, error.param
-    if context is None or param is None or param.name is None:
-        return ""
-    match context.get_parameter_source(param.name):
-        case ParameterSource.ENVIRONMENT:
-            stated = [param.envvar] if isinstance(param.envvar, str) else param.envvar or ()
-            names = [*stated, f"{context.auto_envvar_prefix}_{param.name.upper()}"]
-            return f" It comes from the variable {next(filter(os.environ.get, names), '')}."
-        case ParameterSource.DEFAULT_MAP:
-            return " It comes from the settings file."
-        case _:
-            return ""
 
 
 def complain_of_words(text: str, exit_code: int) -> None:
