@@ -194,7 +194,7 @@ def _places(context: click.Context, said: str) -> Iterator[str]:
     mentioned = set(re.findall(r"--[a-z][a-z-]+", said))
     for each in context.command.params:
         for option in mentioned.intersection(each.opts):
-            if origin := origin_of(context, each):
+            if (origin := origin_of(context, each)) and origin not in said:
                 yield f"{option} comes from {origin}."
 
 

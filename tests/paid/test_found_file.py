@@ -49,6 +49,7 @@ def test_the_address_in_a_found_file_is_refused_before_anything_is_sent(
     assert not Path("ledger.db").exists()
     said = capsys.readouterr().err
     assert f"{FOUND} names the paid service {address}," in said
+    assert "comes from" not in said  # the message has named the file already
     for way in ("--config tender-pipeline.toml", "--base-url", "TENDER_PIPELINE_BASE_URL"):
         assert way in said
 
