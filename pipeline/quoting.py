@@ -1,16 +1,21 @@
-"""Quotes names from files in messages, and shortens them."""
+"""Writes names from files, and numbers of things, as messages have them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["LONGEST", "cut", "listed", "quoted", "readable"]
+__all__ = ["LONGEST", "cut", "how_many", "listed", "quoted", "readable"]
 
 LONGEST = 40
 """Characters of a name that a message quotes."""
 
 MOST = 20
 """Names that a message lists."""
+
+
+def how_many(number: int, noun: str) -> str:
+    """Return a number of things: ``1 row``, ``1,200 rows``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def cut(text: str) -> str:

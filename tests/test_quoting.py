@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.quoting import LONGEST, cut, listed, quoted
+from pipeline.quoting import LONGEST, cut, how_many, listed, quoted
 
 
 @pytest.mark.parametrize("name", ["", "a", "it's", "x" * LONGEST, "\ud800\n"])
@@ -23,3 +23,8 @@ def test_of_many_names_the_first_are_listed() -> None:
     assert listed(names).startswith("'c0', 'c1', ")
     assert listed(names).endswith(", 'c19' and 1,180 more")
     assert len(listed(["x" * 9_999] * 9_999)) < 1_200
+
+
+def test_one_thing_is_counted_in_the_singular() -> None:
+    found = [how_many(number, "row") for number in (0, 1, 1_200)]
+    assert found == ["0 rows", "1 row", "1,200 rows"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.classification.text_columns import have_words
 from pipeline.paid.estimate import Estimate
+from pipeline.quoting import how_many
 from pipeline.remembered import Remembered
 from pipeline.tables import Batch
 
@@ -38,8 +39,7 @@ class Plan:
     @property
     def rows_line(self) -> str:
         """How many rows the table has, as a line for people."""
-        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
-        return f"{rows}, {self.empty:,} without text"
+        return f"{how_many(self.rows, 'row')}, {self.empty:,} without text"
 
     @property
     def row_counts(self) -> dict[str, int]:

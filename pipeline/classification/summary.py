@@ -16,6 +16,7 @@ from pipeline.errors import NoMatchError
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
 from pipeline.paid.result import Paid, Parked
+from pipeline.quoting import how_many
 
 __all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined"]
 
@@ -223,7 +224,7 @@ class Summary:
 
     def _closing(self) -> list[str]:
         rate = self.rows / self.seconds if self.seconds else 0.0
-        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        rows = how_many(self.rows, "row")
         lines = [f"{rows} in {self.seconds:.1f} s ({rate:,.0f} rows/s), {plain(self.cost_usd)} USD"]
         if self.replaced_characters:
             lines.append(

@@ -21,7 +21,7 @@ from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
-from pipeline.quoting import listed
+from pipeline.quoting import how_many, listed
 from pipeline.settings import Settings
 
 __all__ = ["plan_all", "run_all"]
@@ -161,7 +161,7 @@ def _print(
     words = [f"{count:,} {WORDS[name]}" for name, count in counts.items() if count]
     lines = [words_of(whole, settings)] if whole else []
     lines += [_failure(outcome.file.path, outcome.error) for outcome in found if outcome.error]
-    lines.append(f"{files:,} file{'' if files == 1 else 's'}: {', '.join(words)}")
+    lines.append(f"{how_many(files, 'file')}: {', '.join(words)}")
     text = json.dumps(figures) if options.as_json else "\n".join(lines)
     as_json, quiet = options.as_json, options.quiet
     print_summary(whole, text, as_json=as_json, quiet=quiet, beside_the_table=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 from pipeline.errors import ParkedError
 from pipeline.money import ZERO, plain, total
+from pipeline.quoting import how_many
 
 __all__ = ["IN_MEMORY", "Paid", "Parked"]
 
@@ -61,21 +62,20 @@ class Paid:
         )
 
     def __str__(self) -> str:
-        lines = [f"paid by this job: {plain(self.confirmed_usd)} USD, {_attempts(self.attempts)}"]
+        attempts, unconfirmed = (
+            how_many(number, "attempt") for number in (self.attempts, self.unconfirmed)
+        )
+        lines = [f"paid by this job: {plain(self.confirmed_usd)} USD, {attempts}"]
         if self.unattributed_usd:
             lines.append(f"for texts no longer in the table: {plain(self.unattributed_usd)} USD")
         if self.over_max_cost_usd:
             lines.append(f"over the cost limit: {plain(self.over_max_cost_usd)} USD")
         if self.unconfirmed or self.unknown:
             lines.append(
-                f"{_attempts(self.unconfirmed)} unconfirmed, {self.unknown:,} without a price: "
+                f"{unconfirmed} unconfirmed, {self.unknown:,} without a price: "
                 f"at most {plain(self.at_risk_usd)} USD more"
             )
         return "\n".join(lines)
-
-
-def _attempts(number: int) -> str:
-    return "1 attempt" if number == 1 else f"{number:,} attempts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ from pipeline.paid.ledger.settling import Verdict
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import read_books
 from pipeline.paid.verify import extent, problems
+from pipeline.quoting import how_many
 
 __all__ = ["ledger"]
 
@@ -224,7 +225,7 @@ def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -
     with Snapshot(ledger_place(path)) as snapshot:
         check_usable(snapshot)
         count = export(snapshot, file, bodies, overwrite)
-    say(f"{count:,} attempts: {file}")
+    say(f"{how_many(count, 'attempt')}: {file}")
     return 0
 
 
@@ -274,6 +275,8 @@ def verify(jobs: int, as_json: bool, path: Path | None) -> int:
         found = extent(snapshot)
         with progress(found.responses) as advance:
             first, count = counted(problems(snapshot, time.time(), jobs, advance))
-    totals = f"{found.attempts:,} attempts, {found.responses:,} responses, {found.pruned:,} pruned"
+    attempts = how_many(found.attempts, "attempt")
+    responses = how_many(found.responses, "response")
+    totals = f"{attempts}, {responses}, {found.pruned:,} pruned"
     print_problems(first, count, totals, asdict(found) if as_json else None)
     return INCONSISTENT if count else CONSISTENT

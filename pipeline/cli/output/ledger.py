@@ -11,6 +11,7 @@ from pipeline.paid.ledger.attempts import Attempt
 from pipeline.paid.ledger.open_jobs import OpenJob
 from pipeline.paid.ledger.totals import Books, PriceRange, Spent, Tally
 from pipeline.paid.result import IN_MEMORY
+from pipeline.quoting import how_many
 from pipeline.text_table import aligned
 
 __all__ = [
@@ -141,12 +142,13 @@ def open_job_lines(job: OpenJob) -> Iterator[str]:
     note, cost = job.note, job.cost
     yield f"job {job.number}, begun {_time(job.opened_at)} UTC"
     if note:
-        yield f"  input    {note.source}, {note.rows:,} rows"
+        yield f"  input    {note.source}, {how_many(note.rows, 'row')}"
         yield f"  output   {note.output}"
-    yield f"  service  {job.base_url}, {job.calls:,} calls"
+    yield f"  service  {job.base_url}, {how_many(job.calls, 'call')}"
     more = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
     last = f", the last {_time(job.last_sent_at)} UTC" if cost.attempts else ""
-    yield f"  paid     {plain(cost.confirmed)} USD{more}; {cost.attempts:,} attempts{last}"
+    attempts = how_many(cost.attempts, "attempt")
+    yield f"  paid     {plain(cost.confirmed)} USD{more}; {attempts}{last}"
     yield f"  state    {_waits_for(job)}"
 
 

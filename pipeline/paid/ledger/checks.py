@@ -12,6 +12,7 @@ from pipeline.paid.ledger.calls import EVERY_STATE
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import Books, Tally, amount
+from pipeline.quoting import how_many
 
 __all__ = [
     "check_usable",
@@ -177,4 +178,4 @@ def _sum(tallies: Iterable[Tally]) -> tuple[int, Decimal]:
 
 
 def _said(sums: tuple[int, Decimal]) -> str:
-    return f"{sums[0]:,} attempts and {plain(sums[1])} USD"
+    return f"{how_many(sums[0], 'attempt')} and {plain(sums[1])} USD"
