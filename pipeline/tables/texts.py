@@ -96,7 +96,10 @@ def find_column(names: Sequence[str], wanted: str, table: Path | str, option: st
             f"{table} has {len(places)} columns named {quoted(wanted)}.",
             "Rename all but one of them.",
         )
-    raise _MissingError(table, names, wanted, option)
+    raise InputError(
+        f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
+        _suggestion(names, wanted, option),
+    ) from _MissingError(names, [wanted])
 
 
 @contextmanager
@@ -108,37 +111,36 @@ def naming_all(columns: Iterable[tuple[str, str]]) -> Iterator[None]:
     """
     try:
         yield
-    except _MissingError as error:
-        for option, name in columns:
-            error.add(name, option)
+    except InputError as error:
+        if isinstance(missing := error.__cause__, _MissingError):
+            for option, name in columns:
+                missing.add(name, option, error)
         raise
 
 
-class _MissingError(InputError):
-    """A table lacks columns."""
+class _MissingError(LookupError):
+    """Columns that a table lacks: the cause of the error, whose own class users know.
 
-    def __init__(self, table: Path | str, names: Sequence[str], wanted: str, option: str) -> None:
-        super().__init__(
-            f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
-            _suggestion(names, wanted, option),
-        )
-        self._there = names
-        self._missing = [wanted]
+    Args:
+        there: the columns of the table.
+        missing: the columns that the error names.
+    """
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
-        """Let a process of a run hand the error to the one that started it."""
-        return InputError, (self.message, self.hint)
+    def __init__(self, there: Sequence[str], missing: list[str]) -> None:
+        super().__init__(there, missing)
+        self._there = there
+        self._missing = missing
 
-    def add(self, wanted: str, option: str) -> None:
-        """Name one more column, if it is missing."""
+    def add(self, wanted: str, option: str, error: InputError) -> None:
+        """Let the error name one more column, if it is missing."""
         if wanted in self._there or wanted in self._missing:
             return
         self._missing.append(wanted)
         columns = ". Its columns: "
         one_more = f" and no column {quoted(wanted)}{columns}"
-        self.message = self.message.replace(columns, one_more, 1)  # its beginning may be reworded
+        error.message = error.message.replace(columns, one_more, 1)  # its beginning may be reworded
         suggestion = _suggestion(self._there, wanted, option)
-        self.hint = f"{self.hint} {suggestion.replace('Choose one of them', 'Choose another')}"
+        error.hint = f"{error.hint} {suggestion.replace('Choose one of them', 'Choose another')}"
 
 
 def _suggestion(names: Sequence[str], wanted: str, option: str) -> str:

@@ -69,6 +69,7 @@ def test_all_columns_that_are_missing_are_named_at_once() -> None:
     code = [("--code-column", "code"), ("--code-column", "id")]
     with pytest.raises(InputError) as caught, naming_all(code):
         find_columns(NAMES, ["zzz", "description", "preise"], "The table")
+    assert type(caught.value) is InputError, "a notebook shows the name of the class"
     assert caught.value.message == (
         "The table has no column 'zzz' and no column 'preise' and no column 'code'. "
         "Its columns: 'id', 'Title ', 'description', 'Preis'."
