@@ -96,7 +96,7 @@ def _meant(name: str) -> str:
 
     if close := get_close_matches(name, COMMANDS, 1):
         return f" Did you mean {close[0]!r}?"
-    if Path(name).exists():
+    if name and Path(name).exists():  # an empty one would be the current folder
         return f" To classify that: tender-pipeline run {quote(name)}"
     return ""
 

@@ -349,6 +349,7 @@ def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
         (["evalute"], "No such command 'evalute'. Did you mean 'evaluate'?"),
         (["tenders.csv"], "To classify that: tender-pipeline run tenders.csv"),
         (["xyz"], "No such command 'xyz'.\n"),
+        ([""], "No such command ''.\n"),
         (["codes", "search", "qqxyzzy"], "No title is like 'qqxyzzy'."),
         (["run", "tenders.csv", "--sistems", "cpv"], "--systems"),
         (["codes", "show", "xyz"], "tender-pipeline codes search"),
