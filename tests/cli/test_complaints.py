@@ -137,6 +137,20 @@ def test_a_folder_that_may_not_be_entered_is_no_mistake_of_ours(
     assert "/root/x cannot be used: Permission denied.\nCheck the" in capsys.readouterr().err
 
 
+@click.command()
+def nameless() -> None:
+    """Do what this user may not do, to no file."""
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+
+def test_a_denied_operation_without_a_path_is_an_unexpected_error(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COMMANDS, "nameless", (__name__, ""))
+    assert command("nameless") == 1
+    assert "An unexpected error" in capsys.readouterr().err
+
+
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,7 +80,7 @@ def exit_code_of(error: BaseException) -> int:
             return code
         case click.Abort() | KeyboardInterrupt():
             return INTERRUPTED
-        case PermissionError():
+        case PermissionError(filename=str()):
             return PipelineError.exit_code
         case click.ClickException(exit_code=code):
             return code
