@@ -212,6 +212,9 @@ def test_options_that_no_run_accepts_are_an_error(service: Service) -> None:
     assert code == SettingsError.exit_code
     assert found["settings"]["found"].startswith("--explain is for the embedded engine")
     assert checked("--explain")[1]["settings"]["verdict"] == "ok"
+    code, found = checked("--rate", "x", "--base-url", service.address)
+    assert code == SettingsError.exit_code
+    assert found["settings"]["found"] == "The rate 'x' cannot be understood."
 
 
 def test_little_room_is_a_warning(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

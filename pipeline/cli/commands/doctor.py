@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,11 @@ from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.settings_file import confirm_found_file, unknown_variables
-from pipeline.errors import SettingsError
+from pipeline.errors import PipelineError, SettingsError
 from pipeline.settings import parse_systems
+
+if TYPE_CHECKING:  # imported if the command runs
+    from pipeline.cli.health import Finding
 
 __all__ = ["doctor"]
 
@@ -30,9 +33,7 @@ def _doctor(**values: Any) -> int:
         check_installation,
         check_ledger,
         check_metrics,
-        check_settings,
     )
-    from pipeline.cli.service_health import check_service
 
     confirm_found_file(click.get_current_context())
     options = RunOptions(input_paths=(Path("-"),), **values)
@@ -48,10 +49,7 @@ def _doctor(**values: Any) -> int:
         yield check_ledger(options.ledger or ledger_place(None), workers)
         yield from check_files(options)
         yield from check_metrics(lambda: list(destinations(options)))
-        if all(each.verdict != "error" for each in found):
-            yield check_settings(options)
-        if service := options.service():
-            yield from check_service(service)
+        yield from _terms(options, sound=all(each.verdict != "error" for each in found))
 
     for each in findings():
         found.append(each)
@@ -65,6 +63,22 @@ def _doctor(**values: Any) -> int:
     elif not bad:
         say("Ready to run." if options.base_url else "Ready to run with the embedded engine.")
     return SettingsError.exit_code if bad else 0
+
+
+def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
+    """Check the options together, if each is sound by itself, and the service."""
+    from pipeline.cli.health import Finding, check_settings
+    from pipeline.cli.service_health import check_service
+
+    try:
+        service = options.service()
+    except PipelineError as error:
+        yield Finding("settings", "error", error.message, error.hint)
+        return
+    if sound:
+        yield check_settings(options)
+    if service:
+        yield from check_service(service)
 
 
 doctor = click.Command(
