@@ -36,7 +36,6 @@ __all__ = [
     "check_installation",
     "check_ledger",
     "check_metrics",
-    "check_settings",
     "checked",
 ]
 
@@ -123,17 +122,6 @@ def check_metrics(open_all: Callable[[], Sequence[Destination]]) -> Iterator[Fin
     else:
         if places:
             yield Finding("metrics", "ok", f"go to {places}")
-
-
-def check_settings(options: RunOptions) -> Finding:
-    """Check that the options go together, as a run does first."""
-    from pipeline.cli.job import Terms
-
-    def check() -> Finding:
-        Terms.of(options)
-        return Finding("settings", "ok", "can be used together")
-
-    return checked("settings", check)
 
 
 def check_files(options: RunOptions) -> Iterator[Finding]:

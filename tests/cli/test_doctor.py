@@ -264,3 +264,11 @@ def test_the_files_of_a_run_are_checked(tmp_path: Path) -> None:
     assert files_of(output=tmp_path / "folder")["output"][0] == "ok"
     assert files_of(output=Path("-")) == {}
     assert not (tmp_path / "new").exists()
+
+
+def test_a_warning_about_the_options_is_printed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", "tp_0123456789")
+    monkeypatch.setattr("pipeline.cli.service_health.check_service", lambda _: ())
+    options = ["--systems", "naics", "--base-url", "http://example.invalid", "--json"]
+    done = CliRunner().invoke(doctor, options, standalone_mode=False)
+    assert done.stderr.count("unencrypted") == 1

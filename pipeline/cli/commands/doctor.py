@@ -67,16 +67,17 @@ def _doctor(**values: Any) -> int:
 
 def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
     """Check the options together, if each is sound by itself, and the service."""
-    from pipeline.cli.health import Finding, check_settings
+    from pipeline.cli.health import Finding
+    from pipeline.cli.job import Terms
     from pipeline.cli.service_health import check_service
 
     try:
-        service = options.service()
+        service = Terms.of(options).service if sound else options.service()
     except PipelineError as error:
         yield Finding("settings", "error", error.message, error.hint)
         return
     if sound:
-        yield check_settings(options)
+        yield Finding("settings", "ok", "can be used together")
     if service:
         yield from check_service(service)
 
