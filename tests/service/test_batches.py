@@ -83,3 +83,21 @@ async def test_nobody_waits_for_ever_when_there_are_too_few_results() -> None:
     assert first == 1
     assert isinstance(second, ValueError)
     assert await batches.result(5) == 5
+
+
+async def test_who_asks_again_at_once_is_in_one_batch_with_those_who_waited() -> None:
+    work = Doubling()
+    batches = Batches(work, most=100, pause=0.5)
+
+    async def asks_twice() -> None:
+        await batches.result(1)
+        await batches.result(3)
+
+    twice = asyncio.create_task(asks_twice())
+    while not work.batches:
+        await asyncio.sleep(0.001)
+    more = await _waiting(batches, [2])
+    await asyncio.sleep(0.2)  # so the pause is at least a tenth of a second
+    work.let.set()
+    await asyncio.gather(twice, *more)
+    assert work.batches == [(1,), (2, 3)]

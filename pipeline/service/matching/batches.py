@@ -19,14 +19,24 @@ class Batches(Generic[Item, Result]):
     Items that arrive during a batch go into the next one. So a single caller never waits, and many
     callers share costs that do not grow with the items.
 
+    Callers who ask again as soon as they are answered would stay in two groups that take turns, so
+    a batch had half of them. A pause before the next batch lets both groups into it.
+
     Args:
         work: takes items and returns their results, in the same order.
         most: the maximum size of a batch.
+        pause: how long to pause after a batch if items wait, as a share of its time.
     """
 
-    def __init__(self, work: Callable[[Sequence[Item]], Sequence[Result]], most: int) -> None:
+    def __init__(
+        self,
+        work: Callable[[Sequence[Item]], Sequence[Result]],
+        most: int,
+        pause: float = 0.0,
+    ) -> None:
         self._work = work
         self._most = most
+        self._pause = pause
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._working: asyncio.Task[None] | None = None
 
@@ -39,7 +49,9 @@ class Batches(Generic[Item, Result]):
         return await future
 
     async def _work_off(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._waiting:
+            started = loop.time()
             count = min(self._most, len(self._waiting))
             items, futures = zip(*(self._waiting.popleft() for _ in range(count)), strict=True)
             try:
@@ -51,3 +63,5 @@ class Batches(Generic[Item, Result]):
                 for future in futures:
                     if not future.done():
                         future.set_exception(error)
+            if self._pause and self._waiting:
+                await asyncio.sleep(self._pause * (loop.time() - started))

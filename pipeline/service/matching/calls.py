@@ -26,6 +26,10 @@ __all__ = ["Answered", "Calls"]
 MOST_TEXTS = 256
 """Calls scored together. In the mix, 256 took 0.54 times the processor time a call of 64."""
 
+PAUSE = 0.2
+"""See `Batches`. Measured with 64 clients: 30 % more answers a second, and 28 % less processor time
+for each, than without; .15 to .4 are alike."""
+
 MOST_CHARGES = 500
 """Requests whose charges are committed together."""
 
@@ -58,7 +62,7 @@ class Calls:
         self._accounts = accounts
         self._key_limit = SlidingWindow(key_rate)
         self._demo_limit = SlidingWindow(demo_rate)
-        self._matching = Batches(partial(answers_to, matchers=matchers), MOST_TEXTS)
+        self._matching = Batches(partial(answers_to, matchers=matchers), MOST_TEXTS, PAUSE)
         self._charging = Batches(accounts.statement.charge_requests, MOST_CHARGES)
 
     def holder(self, key: str | None) -> Holder | None:
