@@ -43,7 +43,7 @@ class PageFile:
         check_place(self.path.resolve(), option=self._named)
         if self.path.is_dir():
             raise OutputError(f"{self.path} is a folder.", f"Give the file a name: {self._named}.")
-        if self.path.suffix.lower() not in self.suffixes:
+        if self.path.suffix not in self.suffixes:
             raise OutputError(
                 f"{self.path} does not end in {self.suffixes[0]}, so {self.otherwise}.",
                 f"Name it so: {self._named}.",

@@ -121,6 +121,7 @@ def test_several_files_are_counted_together(command: Command) -> None:
     ("name", "said"),
     [
         ("nightly.txt", "nightly.txt does not end in .prom"),
+        ("nightly.PROM", "nightly.PROM does not end in .prom"),
         ("mine.prom", "mine.prom exists, and this tool did not write it."),
         ("folder.prom", "folder.prom is a folder."),
         ("t.csv/x.prom", "or write elsewhere: --metrics-file FILE.prom."),
