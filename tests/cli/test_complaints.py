@@ -20,6 +20,7 @@ from pipeline.cli.output.complaints import complain
 from pipeline.errors import SettingsError
 from pipeline.paid.result import Parked
 from tests.cli.test_console import Terminal, level
+from tests.fakes import keep_out_of
 
 __all__ = ["level"]
 
@@ -123,45 +124,35 @@ def test_a_misspelt_command_names_the_one_that_is_meant(
     assert "Did you mean" not in capsys.readouterr().err
 
 
-@click.command()
-def denied() -> None:
-    """Look into a folder that this user may not enter."""
-    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "/root/x")
-
-
-def test_a_folder_that_may_not_be_entered_is_no_mistake_of_ours(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("path", "code", "said"),
+    [
+        ("/root/x", 2, "/root/x cannot be used: Permission denied.\nCheck the"),
+        (None, 1, "An unexpected error"),
+    ],
+)
+def test_a_denied_operation_is_no_mistake_of_ours_if_it_has_a_path(
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    path: str | None,
+    code: int,
+    said: str,
 ) -> None:
+    @click.command()
+    def denied() -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(sys.modules[__name__], "denied", denied, raising=False)
     monkeypatch.setitem(COMMANDS, "denied", (__name__, ""))
-    assert command("denied") == 2
-    assert "/root/x cannot be used: Permission denied.\nCheck the" in capsys.readouterr().err
-
-
-@click.command()
-def nameless() -> None:
-    """Do what this user may not do, to no file."""
-    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-
-
-def test_a_denied_operation_without_a_path_is_an_unexpected_error(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(COMMANDS, "nameless", (__name__, ""))
-    assert command("nameless") == 1
-    assert "An unexpected error" in capsys.readouterr().err
+    assert command("denied") == code
+    assert said in capsys.readouterr().err
 
 
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stat = Path.stat
-
-    def as_a_stranger(path: Path, **how: bool) -> os.stat_result:
-        if "no" in path.parts:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return stat(path, **how)
-
-    monkeypatch.setattr(Path, "stat", as_a_stranger)
+    keep_out_of("no", monkeypatch)
     assert command("run", "no/in.csv") == 2
     said = "no/in.csv cannot be read: Permission denied.\nCheck the permissions of the file"
     assert said in capsys.readouterr().err

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import itertools
 import os
 import sys
@@ -14,6 +13,7 @@ import pytest
 from pipeline.errors import OutputError
 from pipeline.files import atomic
 from pipeline.files.atomic import check_place, only_writer, remove_draft
+from tests.fakes import keep_out_of
 
 
 def test_an_interrupt_at_any_instruction_leaves_no_litter(tmp_path: Path) -> None:
@@ -30,14 +30,7 @@ def test_an_interrupt_at_any_instruction_leaves_no_litter(tmp_path: Path) -> Non
 def test_an_output_in_a_folder_that_may_not_be_entered_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stat = Path.stat
-
-    def as_a_stranger(path: Path, **how: bool) -> os.stat_result:
-        if "theirs" in path.parts:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        return stat(path, **how)
-
-    monkeypatch.setattr(Path, "stat", as_a_stranger)
+    keep_out_of("theirs", monkeypatch)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(OutputError, match=f"Nothing can be written in {tmp_path}"):
         check_place(tmp_path / "theirs" / "metrics.prom")
