@@ -23,14 +23,14 @@ class PageFile:
         path: the file.
         mark: a comment near the start of every page of this kind, which a new one may replace.
         option: the option that names the file, for messages.
-        suffixes: what the name of such a file may end in.
+        suffixes: what the name of such a file may end in; the case of letters counts.
         otherwise: what happens to a file with another suffix, for messages.
     """
 
     path: Path
     mark: str
     option: str
-    suffixes: tuple[str, ...] = (".html", ".htm")
+    suffixes: tuple[str, ...] = (".html", ".htm", ".HTML", ".HTM")
     otherwise: str = "a browser would not show it as a page"
 
     def check(self, overwrite: bool) -> None:
