@@ -335,7 +335,7 @@ PROTECTIONS = (
     ),
     Protection(
         "an input that changes meanwhile gives no output",
-        "if source.reader.fingerprint() != fingerprint:",
+        "if source.reader.fingerprint() != source.reader.opened_fingerprint:",
         "if False:",
         "tests/classification/test_job.py::test_an_input_that_changes_meanwhile_gives_no_output",
     ),

@@ -36,8 +36,14 @@ class Free:
         """Return an estimate of zero calls."""
         return Estimate.free()
 
+    def describe(self, source: str, output: str, rows: int) -> None:
+        """Note nothing; there is no ledger."""
+
     def buy(self, batches: Iterable[Batch], estimate: Estimate) -> None:
         """Buy nothing."""
 
     def paid(self) -> None:
         """Return None: there are no payments."""
+
+    def close_job(self) -> None:
+        """Note nothing; there is no ledger."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pipeline.classification.columns import check_free, new_fields
@@ -20,6 +20,7 @@ from pipeline.decisions import decided
 from pipeline.errors import InputChangedError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
+from pipeline.paid.estimate import Estimate
 from pipeline.paid.result import IN_MEMORY, Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
@@ -29,6 +30,10 @@ if TYPE_CHECKING:  # offline jobs do not need the purchase code
     from pipeline.paid.purchase import Purchase
 
 __all__ = ["Reporter", "plan", "run"]
+
+
+def _ignore(*_: object) -> None:
+    """Report to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,9 @@ class Reporter:
     """
 
     progress: Progress = silent
-    warn: Callable[[str], None] = lambda _: None
-    observe: Observe = lambda _texts, _answers: None
-    record: Callable[[Mapping[str, Any]], None] = lambda _: None
+    warn: Callable[[str], None] = _ignore
+    observe: Observe = _ignore
+    record: Callable[[Mapping[str, Any]], None] = _ignore
 
 
 SILENT = Reporter()
@@ -85,50 +90,26 @@ def run(
         SettingsError: the table already has columns with the names of the new ones.
         LedgerError: the ledger cannot be used, or another run buys with the same key.
     """
-    started = time.monotonic()
-    fingerprint = source.reader.opened_fingerprint
-    _check_writable(source, sink, settings, purchase)
-    planned = plan(source, settings, purchase, reporter.warn, sink.checked)
-    if not isinstance(purchase, Free):
-        purchase.describe(_named(source.path), _named(sink.path), planned.rows)
-    parked = _buy(source, sink, settings, purchase, planned)
-    if parked and not sink.keeps_partial:
-        return _summary(Tally.of(settings.systems), purchase, started, parked)
-
-    place = sink.partial if parked else sink
-    with place.draft(source.reader, new_fields(settings)) as draft:
-        batches = source.batches(settings.limit_rows)
-        with reporter.progress(planned.rows) as advance:
-            matcher = decided(purchase.matcher, purchase.decisions)
-            tally = write(batches, matcher, draft.writer, settings, advance, reporter.observe)
-        _check_unchanged(source, fingerprint)
-        replaced = draft.writer.replaced_characters
-        summary = _summary(tally, purchase, started, parked, place.path, replaced)
-        draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
-        record = manifest(
-            source.path,
-            fingerprint,
-            settings,
-            planned,
-            summary,
-            source.files,
-            purchase.base_url,
-            source.version,
-        )
-        draft.commit(record)
-    reporter.record(record)
-    if not isinstance(purchase, Free) and not parked:
-        purchase.close_job()
-        sink.partial.discard()
-    return summary
+    this = _Run(source, sink, settings, purchase, reporter)
+    this.check_writable()
+    batches = sink.checked(source.batches(settings.limit_rows))
+    planned = _plan(batches, source, settings, purchase, reporter.warn)
+    purchase.describe(_named(source.path), _named(sink.path), planned.rows)
+    parked = this.buy(planned.purchase)
+    if parked is None:
+        summary = this.write(sink, planned)
+        this.close()
+        return summary
+    if sink.keeps_partial:
+        return this.write(sink.partial, planned, parked)
+    return this.summary(Tally.of(settings.systems), parked)
 
 
 def plan(
     source: Source,
     settings: Settings,
     purchase: Purchase | Free,
-    warn: Callable[[str], None] = SILENT.warn,
-    checked: Callable[[Iterable[Batch]], Iterable[Batch]] = iter,
+    warn: Callable[[str], None] = _ignore,
 ) -> Plan:
     """Read the table once and return what a job will do and buy, without spending anything.
 
@@ -137,7 +118,6 @@ def plan(
         settings: what to do with it.
         purchase: records each call's first row, and knows which answers the ledger has.
         warn: receives a warning if the text columns hold hardly any words.
-        checked: passes on the batches, and refuses rows that the output cannot hold.
 
     Raises:
         InputError: the table cannot be read to its end.
@@ -145,29 +125,118 @@ def plan(
         LedgerError: the ledger cannot be used.
     """
     check_free(source.reader.schema.names, settings)
-    found = Plan.of(purchase.noted(checked(source.batches(settings.limit_rows))))
+    return _plan(source.batches(settings.limit_rows), source, settings, purchase, warn)
+
+
+def _plan(
+    batches: Iterable[Batch],
+    source: Source,
+    settings: Settings,
+    purchase: Purchase | Free,
+    warn: Callable[[str], None],
+) -> Plan:
+    found = Plan.of(purchase.noted(batches))
     if warning := few_words(settings.text_columns, found.rows, found.worded, source.sample):
         warn(warning)
     return replace(found, purchase=purchase.estimate())
 
 
-def _check_writable(
-    source: Source, sink: Sink, settings: Settings, purchase: Purchase | Free
-) -> None:
-    check_free(source.reader.schema.names, settings)
-    sink.check()
-    if sink.keeps_partial and not isinstance(purchase, Free):
-        sink.partial.check()
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The stages of `run` after the plan; the attributes are its arguments."""
+
+    source: Source
+    sink: Sink
+    settings: Settings
+    purchase: Purchase | Free
+    reporter: Reporter
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def may_park(self) -> bool:
+        """Whether an incomplete table may be written, or be there from an earlier run."""
+        return not isinstance(self.purchase, Free)
+
+    def check_writable(self) -> None:
+        """Refuse what would fail at the end, before any work is done."""
+        check_free(self.source.reader.schema.names, self.settings)
+        self.sink.check()
+        if self.sink.keeps_partial and self.may_park:
+            self.sink.partial.check()
+
+    def buy(self, estimate: Estimate) -> Parked | None:
+        """Buy the missing answers; return why that stopped before its end, if it did."""
+        if not estimate.to_buy:
+            return None
+        with self.sink.draft(self.source.reader, new_fields(self.settings)) as draft:
+            draft.writer.abort()  # do not buy answers that cannot be written
+        return self.purchase.buy(self._batches(), estimate)
+
+    def write(self, place: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
+        """Write the table with its codes, and put it in place with its manifest."""
+        source, purchase = self.source, self.purchase
+        with place.draft(source.reader, new_fields(self.settings)) as draft:
+            with self.reporter.progress(planned.rows) as advance:
+                matcher = decided(purchase.matcher, purchase.decisions)
+                observe = self.reporter.observe
+                tally = write(
+                    self._batches(), matcher, draft.writer, self.settings, advance, observe
+                )
+            _check_unchanged(source)
+            replaced = draft.writer.replaced_characters
+            summary = self.summary(tally, parked, place.path, replaced)
+            draft.writer.close({"tender_pipeline.cost_usd": plain(summary.cost_usd)})
+            record = manifest(
+                source.path,
+                source.reader.opened_fingerprint,
+                self.settings,
+                planned,
+                summary,
+                files=source.files,
+                base_url=purchase.base_url,
+                version=source.version,
+            )
+            draft.commit(record)
+        self.reporter.record(record)
+        return summary
+
+    def close(self) -> None:
+        """Note that the complete table is in place, which makes an incomplete one outdated."""
+        self.purchase.close_job()
+        if self.may_park:
+            self.sink.partial.discard()
+
+    def summary(
+        self,
+        tally: Tally,
+        parked: Parked | None,
+        output: AnyPath | None = None,
+        replaced: int = 0,
+    ) -> Summary:
+        """Return what the job has done so far."""
+        paid = self.purchase.paid()
+        return Summary(
+            rows=tally.rows,
+            systems=tally.systems,
+            cost_usd=paid.confirmed_usd if paid else tally.cost_usd,
+            seconds=time.monotonic() - self.started,
+            output=output,
+            replaced_characters=replaced,
+            to_check=tally.to_check,
+            paid=paid,
+            parked=parked,
+        )
+
+    def _batches(self) -> Iterator[Batch]:
+        return self.source.batches(self.settings.limit_rows)
 
 
-def _buy(
-    source: Source, sink: Sink, settings: Settings, purchase: Purchase | Free, planned: Plan
-) -> Parked | None:
-    if not planned.purchase.to_buy:
-        return None
-    with sink.draft(source.reader, new_fields(settings)) as draft:
-        draft.writer.abort()  # do not buy answers that cannot be written
-    return purchase.buy(source.batches(settings.limit_rows), planned.purchase)
+def _check_unchanged(source: Source) -> None:
+    if source.reader.fingerprint() != source.reader.opened_fingerprint:
+        raise InputChangedError(
+            "The input changed while it was being read; no output was written.",
+            "Run the same command again.",
+        )
 
 
 def _named(path: AnyPath | None) -> str:
@@ -175,33 +244,3 @@ def _named(path: AnyPath | None) -> str:
     if path is None:
         return IN_MEMORY
     return "standard input" if str(path) == "-" else str(resolved(path))
-
-
-def _check_unchanged(source: Source, fingerprint: str) -> None:
-    if source.reader.fingerprint() != fingerprint:
-        raise InputChangedError(
-            "The input changed while it was being read; no output was written.",
-            "Run the same command again.",
-        )
-
-
-def _summary(
-    tally: Tally,
-    purchase: Purchase | Free,
-    started: float,
-    parked: Parked | None,
-    output: AnyPath | None = None,
-    replaced: int = 0,
-) -> Summary:
-    paid = purchase.paid()
-    return Summary(
-        rows=tally.rows,
-        systems=tally.systems,
-        cost_usd=paid.confirmed_usd if paid else tally.cost_usd,
-        seconds=time.monotonic() - started,
-        output=output,
-        replaced_characters=replaced,
-        to_check=tally.to_check,
-        paid=paid,
-        parked=parked,
-    )
