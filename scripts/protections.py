@@ -285,26 +285,27 @@ PROTECTIONS = (
     # The limit.
     Protection(
         "slots that the run before took are still held",
-        "busy_until=[end - now + clock for end in _ends(past, service.limit, now)],",
+        "busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],",
         "busy_until=[],",
         "tests/paid/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
     ),
     Protection(
         "what a refusal taught outlives the run",
-        "        slots=slots,\n        paused_until=paused_until,\n",
+        "        slots=max(1, lesson.slots) if lesson else None,\n"
+        "        paused_until=clock + pause if lesson else None,\n",
         "",
         "tests/paid/test_resume.py::test_slots_and_pause_are_those_that_were_learned",
     ),
     Protection(
         "slots that a run with another ledger took are still held",
-        "both = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]",
-        "both = ledger.attempts_since(service.key_fingerprint, since)",
+        "found = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]",
+        "found = ledger.attempts_since(service.key_fingerprint, since)",
         "tests/paid/test_one_limit.py",
     ),
     Protection(
         "no attempt counts as ended later than now",
-        "past = [replace(one, settled_at=min(one.settled_at or now, now)) for one in past]",
-        "past = [replace(one, settled_at=one.settled_at or now) for one in past]",
+        "return now if self.settled_at is None else min(self.settled_at, now)",
+        "return now if self.settled_at is None else self.settled_at",
         "tests/paid/test_one_limit.py",
     ),
     Protection(

@@ -87,25 +87,23 @@ def resumed_throttle(ledger: Ledger, limits: Limits, service: PaidService) -> Th
         service: the limit, and how to keep it.
     """
     now, clock = time.time(), asyncio.get_running_loop().time()
-    past = _past(ledger, limits, service, now)
-    lesson, first = _lesson(ledger, limits, service)
-    _warn_of_future(past, lesson, now)
-    past = [replace(one, settled_at=min(one.settled_at or now, now)) for one in past]
-    lesson = lesson and _by_this_clock(lesson, now)
-    limits.replace(past, lesson, first)
-    slots = paused_until = None
-    if lesson:
-        left = lesson.paused_until - now
-        slots = max(1, lesson.slots)
-        paused_until = clock + (min(left, 0.0) if service.ignore_pause else left)
-        if left > 0:
-            log.warning(_pause_message(left, service.ignore_pause))
+    attempts = _recent_attempts(ledger, limits, service, now)
+    lesson = _last_lesson(ledger, limits, service)
+    _warn_of_future(attempts, lesson, now)
+    attempts = [replace(attempt, settled_at=attempt.ended_at(now)) for attempt in attempts]
+    lesson = lesson and lesson.by_clock(now)
+    limits.replace(attempts, lesson)
+    pause = lesson.paused_until - now if lesson else 0.0
+    if pause > 0:
+        log.warning(_pause_message(pause, service.ignore_pause))
+    if service.ignore_pause:
+        pause = min(pause, 0.0)
     return Throttle(
         service.limit,
         burst=service.burst,
-        busy_until=[end - now + clock for end in _ends(past, service.limit, now)],
-        slots=slots,
-        paused_until=paused_until,
+        busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],
+        slots=max(1, lesson.slots) if lesson else None,
+        paused_until=clock + pause if lesson else None,
     )
 
 
@@ -114,9 +112,9 @@ def pause_left(ledger: Ledger, limits: Limits, service: PaidService) -> float:
 
     Unlike `resumed_throttle`, any process may call this.
     """
+    lesson = None if service.ignore_pause else _last_lesson(ledger, limits, service)
     now = time.time()
-    lesson, _ = (None, 0.0) if service.ignore_pause else _lesson(ledger, limits, service)
-    return max(0.0, _by_this_clock(lesson, now).paused_until - now) if lesson else 0.0
+    return max(0.0, lesson.by_clock(now).paused_until - now) if lesson else 0.0
 
 
 def seconds_needed(ledger: Ledger, limits: Limits, service: PaidService, calls: int) -> float:
@@ -125,50 +123,49 @@ def seconds_needed(ledger: Ledger, limits: Limits, service: PaidService, calls: 
     if limit is None:
         return 0.0
     now = time.time()
-    held = sum(end > now for end in _ends(_past(ledger, limits, service, now), limit, now))
+    attempts = _recent_attempts(ledger, limits, service, now)
+    held = sum(end > now for end in _slot_ends(attempts, limit, now))
     free = max(0, limit.slots - held)
     at_once = free if service.burst or calls <= free else 0
     return max(0, calls - at_once) / limit.slots * limit.hold
 
 
-def _past(ledger: Ledger, limits: Limits, service: PaidService, now: float) -> list[PastAttempt]:
+def _recent_attempts(
+    ledger: Ledger, limits: Limits, service: PaidService, now: float
+) -> list[PastAttempt]:
     """Return the attempts that may still hold slots, without duplicates."""
     since = now - 2 * (service.limit or AUTHENTICATED).hold
     # The limits come last: for an attempt in both, their end time is the more reliable.
-    both = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]
-    once = {(one.number, one.sent_at): one for one in both}
-    return [one for one in once.values() if max(one.settled_at or now, one.sent_at) >= since]
+    found = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]
+    distinct = {(attempt.number, attempt.sent_at): attempt for attempt in found}
+    return [
+        attempt
+        for attempt in distinct.values()
+        if attempt.settled_at is None or max(attempt.settled_at, attempt.sent_at) >= since
+    ]
 
 
-def _lesson(ledger: Ledger, limits: Limits, service: PaidService) -> tuple[Lesson | None, float]:
-    """Return the lesson of the last refusal, and its time by the clock at that moment."""
-    here, everywhere = ledger.lesson(service.key_fingerprint), limits.lesson()
-    if everywhere is None or (here and here.learned_at > everywhere[1]):
-        return here, here.learned_at if here else 0.0
-    return everywhere
+def _last_lesson(ledger: Ledger, limits: Limits, service: PaidService) -> Lesson | None:
+    """Return the lesson of the last refusal, whichever run met it."""
+    # The limits come first: of the same lesson, they have the times that were corrected.
+    lessons = filter(None, [limits.lesson(), ledger.lesson(service.key_fingerprint)])
+    return max(lessons, key=lambda lesson: lesson.first_learned_at, default=None)
 
 
-def _by_this_clock(lesson: Lesson, now: float) -> Lesson:
-    """Adjust a lesson, so that a clock that was set back does not lengthen its pause."""
-    if lesson.learned_at <= now:
-        return lesson
-    return Lesson(lesson.slots, now + lesson.paused_until - lesson.learned_at, now)
-
-
-def _ends(past: list[PastAttempt], limit: Rate | None, now: float) -> list[float]:
+def _slot_ends(attempts: list[PastAttempt], limit: Rate | None, now: float) -> list[float]:
     """Return when attempts release their slots, in seconds since 1970."""
     if limit is None:
         return []
     return [
-        limit.lost_until(min(one.settled_at or now, now))
-        if one.state in ("sent", "unconfirmed")
-        else limit.answered_until(min(one.settled_at or now, now))
-        for one in past
+        limit.lost_until(attempt.ended_at(now))
+        if attempt.state in ("sent", "unconfirmed")
+        else limit.answered_until(attempt.ended_at(now))
+        for attempt in attempts
     ]
 
 
-def _warn_of_future(past: list[PastAttempt], lesson: Lesson | None, now: float) -> None:
-    times = [one.settled_at for one in past if one.settled_at is not None]
+def _warn_of_future(attempts: list[PastAttempt], lesson: Lesson | None, now: float) -> None:
+    times = [attempt.settled_at for attempt in attempts if attempt.settled_at is not None]
     ahead = max([*times, lesson.learned_at if lesson else now, now]) - now
     if ahead > 1:
         log.warning(

@@ -260,7 +260,7 @@ def _lesson(ends: Sequence[_Ended], now: float) -> Lesson | None:
     """Return what the last refusal among some ends taught, if there is one."""
     for one in reversed(ends):
         if one.restraint is not None:
-            return Lesson(one.restraint.slots, now + one.restraint.pause, now)
+            return Lesson(one.restraint.slots, now + one.restraint.pause, now, now)
     return None
 
 

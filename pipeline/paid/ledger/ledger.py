@@ -182,7 +182,8 @@ class Ledger:
                 f"The ledger {self._database.path} has {found[0]!r} as what a refusal taught.",
                 "Restore the ledger from a good copy, or name another: --ledger PATH.",
             )
-        return Lesson(*found[0])
+        slots, paused_until, learned_at = found[0]
+        return Lesson(slots, paused_until, learned_at, first_learned_at=learned_at)
 
     def _job(self, number: int, opened_at: float, counting: Counting, rows_of: int) -> Job:
         return Job(self._database, self.base_url, number, opened_at, self.now, counting, rows_of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,8 +22,6 @@ PATIENCE_S = 10.0
 
 NOTES_BETWEEN_CLEANINGS = 1000
 
-# first_learned_at is by the clock of then, which may have been wrong: it identifies the lesson, so
-# that the same one in a ledger does not count as new.
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS attempts (number INTEGER, sent_at REAL, settled_at REAL, "
     "state TEXT, PRIMARY KEY (number, sent_at)) WITHOUT ROWID",
@@ -31,6 +29,8 @@ SCHEMA = (
     "paused_until REAL, learned_at REAL, first_learned_at REAL)",
 )
 READ = "SELECT sent_at, settled_at, state, number FROM attempts"
+LESSON = "SELECT slots, paused_until, learned_at, first_learned_at FROM lesson"
+LEARN = "INSERT OR REPLACE INTO lesson VALUES (1, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)"
 SETTLE = "UPDATE attempts SET settled_at = ?, state = ? WHERE number = ? AND settled_at IS NULL"
 FORGET = "DELETE FROM attempts WHERE number = ? AND settled_at IS NULL"
@@ -54,6 +54,10 @@ class PastAttempt:
     state: State
     number: int = field(default=0, compare=False)
 
+    def ended_at(self, now: float) -> float:
+        """Return when it ended, at the latest now; an attempt under way counts as ended now."""
+        return now if self.settled_at is None else min(self.settled_at, now)
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
@@ -63,11 +67,21 @@ class Lesson:
         slots: how many of the limit's slots remained in use.
         paused_until: until when nothing was to be sent.
         learned_at: when it was recorded.
+        first_learned_at: the same by the clock of then, which may have been wrong. It identifies
+            the lesson, so that the same one in a ledger does not count as new.
     """
 
     slots: int
     paused_until: float
     learned_at: float
+    first_learned_at: float
+
+    def by_clock(self, now: float) -> Lesson:
+        """Return it with times that are possible now: a clock set back lengthens no pause."""
+        if self.learned_at <= now:
+            return self
+        pause = self.paused_until - self.learned_at
+        return replace(self, paused_until=now + pause, learned_at=now)
 
 
 class Note(NamedTuple):
@@ -115,15 +129,11 @@ class Limits:
         rows = self._rows(READ)
         return [PastAttempt(*row) for row in rows if _are_numbers(row[0], row[1] or 0.0, row[3])]
 
-    def lesson(self) -> tuple[Lesson, float] | None:
-        """Return what the last refusal taught, and when by the clock of then; None without one."""
-        query = "SELECT slots, paused_until, learned_at, first_learned_at FROM lesson"
-        for slots, paused_until, learned_at, first in self._rows(query):
-            if _are_numbers(slots, paused_until, learned_at, first):
-                return Lesson(slots, paused_until, learned_at), first
-        return None
+    def lesson(self) -> Lesson | None:
+        """Return what the last refusal taught; None without one."""
+        return next((Lesson(*row) for row in self._rows(LESSON) if _are_numbers(*row)), None)
 
-    def replace(self, attempts: Iterable[PastAttempt], lesson: Lesson | None, first: float) -> None:
+    def replace(self, attempts: Iterable[PastAttempt], lesson: Lesson | None) -> None:
         """Replace everything in the file."""
 
         def write(connection: sqlite3.Connection) -> None:
@@ -131,7 +141,7 @@ class Limits:
             rows = ((one.number, one.sent_at, one.settled_at, one.state) for one in attempts)
             connection.executemany(NOTE, rows)
             if lesson is not None:
-                _learn(connection, lesson, first)
+                connection.execute(LEARN, astuple(lesson))
 
         self._written(write)
 
@@ -148,7 +158,7 @@ class Limits:
             connection.executemany(SETTLE, [row for row in ended if row[1]])
             connection.executemany(FORGET, [row[2:] for row in ended if not row[1]])
             if lesson is not None:
-                _learn(connection, lesson, lesson.learned_at)
+                connection.execute(LEARN, astuple(lesson))
             self._notes += len(notes)
             if self._notes > NOTES_BETWEEN_CLEANINGS:
                 self._notes = 0
@@ -195,11 +205,6 @@ class Limits:
             )
             self.close()
             return otherwise
-
-
-def _learn(connection: sqlite3.Connection, lesson: Lesson, first: float) -> None:
-    row = (lesson.slots, lesson.paused_until, lesson.learned_at, first)
-    connection.execute("INSERT OR REPLACE INTO lesson VALUES (1, ?, ?, ?, ?)", row)
 
 
 def _are_numbers(*values: object) -> bool:
