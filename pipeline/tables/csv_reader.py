@@ -13,9 +13,8 @@ from pipeline.errors import InputError
 from pipeline.remembered import Remembered
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import Dialect, detect
-from pipeline.tables.csv_records import RecordReader, Records
+from pipeline.tables.csv_records import Records, read_records
 from pipeline.tables.streams import fingerprint_of
-from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_names, collapsed, encodable, find_columns, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
@@ -74,12 +73,12 @@ class CsvReader:
         self._path = path
         self.opened_fingerprint = fingerprint_of(path)
         self.dialect: Dialect = detect(path, options, text_columns)
-        first = RecordReader(path, self.dialect).take(1, BATCH_CHARS)
+        first = next(read_records(path, self.dialect), Records())
         if not first.fields:
             raise InputError(
                 f"{path} is empty.", "A CSV file needs at least a line with column names."
             )
-        [names] = first.fields
+        names = first.fields[0]
         self.header = first.raws[0] if self.dialect.header else ""
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
@@ -97,12 +96,12 @@ class CsvReader:
 
     def batches(self) -> Iterator[CsvBatch]:
         """Read the file from its beginning; see `Reader.batches`."""
-        records = RecordReader(self._path, self.dialect)
+        records = read_records(self._path, self.dialect)
         if self.dialect.header:
-            records.take(1, BATCH_CHARS)
-        while (found := records.take(BATCH_ROWS, BATCH_CHARS)).raws or found.trailing:
-            self._check_widths(found)
-            yield self._batch(found)
+            next(records, None)
+        for batch in records:
+            self._check_widths(batch)
+            yield self._batch(batch)
 
     def _batch(self, records: Records) -> CsvBatch:
         rows = records.fields

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import accumulate, chain, islice, pairwise
 from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_lines import RECORD_CHARS, read_lines
+from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 
-__all__ = ["RecordReader", "Records"]
+__all__ = ["Records", "read_records"]
 
 LINE_CHARS = 64
 """The memory that a line takes beyond its characters, in characters."""
@@ -42,123 +43,132 @@ class Records:
         trailing: blank lines after the last record of the file.
     """
 
-    raws: list[str]
-    fields: list[list[str]]
-    ends: list[int]
+    raws: list[str] = field(default_factory=list)
+    fields: list[list[str]] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
     trailing: str = ""
 
+    def extend(self, more: Records) -> None:
+        """Append the records that follow in the file."""
+        self.raws += more.raws
+        self.fields += more.fields
+        self.ends += more.ends
+        self.trailing = more.trailing
 
-class RecordReader:
-    """Reads the records of a CSV file from its beginning, as many at a time as the caller asks for.
+    def take(self, count: int) -> Records:
+        """Remove the first records and return them."""
+        first = Records(self.raws[:count], self.fields[:count], self.ends[:count])
+        del self.raws[:count], self.fields[:count], self.ends[:count]
+        return first
 
-    The csv module consumes the lines without a call of Python code for each. The lines that a
-    record consists of follow from the number of lines that the module had read at its end.
+
+def read_records(path: Path, dialect: Dialect) -> Iterator[Records]:
+    """Yield the records in batches for `pipeline.tables.table.Reader`; a header comes alone.
+
+    Raises:
+        InputError: a record is malformed, undecodable or too long; those before it come first.
     """
+    rows = 1 if dialect.header else BATCH_ROWS
+    waiting = Records()
+    try:
+        for run in _with_blank_lines(_runs(path, dialect), path):
+            waiting.extend(run)
+            while count := _full_batch(waiting, rows):
+                yield waiting.take(count)
+                rows = BATCH_ROWS
+    except InputError:
+        if waiting.raws:
+            yield waiting
+        raise
+    if waiting.raws or waiting.trailing:
+        yield waiting
 
-    def __init__(self, path: Path, dialect: Dialect) -> None:
-        self._path = path
-        self._lines = _Lines()
-        self._blank: list[str] = []  # blank lines before the next record
-        self._blank_size = 0
-        self._left = Records([], [], [])
-        self._ended = False
-        self._error: InputError | None = None
-        lines = chain.from_iterable(self._lines.noted(read_lines(path, dialect)))
-        self._reader = csv.reader(lines, **dialect.parameters())
 
-    def take(self, rows: int, chars: int) -> Records:
-        """Return the next records, empty at the end of the file.
+def _full_batch(records: Records, rows: int) -> int:
+    """Return how many of the records make a batch; 0 if there are too few."""
+    if _chars(records.raws) >= BATCH_CHARS:
+        sizes = enumerate(accumulate(map(len, records.raws)), start=1)
+        return min(rows, next(count for count, size in sizes if size >= BATCH_CHARS))
+    return rows if len(records.raws) >= rows else 0
 
-        Args:
-            rows: how many to return at most.
-            chars: return fewer as soon as they have this many characters.
 
-        Raises:
-            InputError: the next record is malformed, undecodable or too long.
-        """
-        left = self._left
-        while len(left.raws) < rows and not self._ended and _chars(left.raws) < chars:
-            self._read(rows - len(left.raws), chars)
-        if self._error and not left.raws:
-            try:
-                raise self._error
-            finally:
-                self._error = None  # a cycle through its traceback would keep the file open
-        count = rows
-        if _chars(left.raws) >= chars:
-            sizes = enumerate(accumulate(map(len, left.raws)), start=1)
-            count = min(rows, next(place for place, size in sizes if size >= chars))
-        self._left = Records(left.raws[count:], left.fields[count:], left.ends[count:])
-        found = Records(left.raws[:count], left.fields[:count], left.ends[:count])
-        if self._ended and not self._left.raws and not self._error:
-            found.trailing = "".join(self._blank)
-            self._blank.clear()
-        return found
+def _with_blank_lines(runs: Iterable[Records], path: Path) -> Iterator[Records]:
+    """Yield the records with the blank lines before each; last, the blank lines at the end."""
+    blank: list[str] = []
+    size = 0
+    for run in runs:
+        if not blank and min(map(len, run.fields)) > 1:  # as in most files
+            yield run
+            continue
+        kept = Records()
+        for raw, fields, end in zip(run.raws, run.fields, run.ends, strict=True):
+            if _is_blank(fields, raw):
+                blank.append(raw)
+                size += len(raw) + LINE_CHARS
+                if size > RECORD_CHARS:
+                    yield kept
+                    raise _malformed(path, end - 1, BLANK)
+                continue
+            kept.raws.append("".join([*blank, raw]))
+            kept.fields.append(fields)
+            kept.ends.append(end)
+            blank.clear()
+            size = 0
+        yield kept
+    yield Records(trailing="".join(blank))
 
-    def _read(self, rows: int, chars: int) -> None:
-        """Read some records; an error is kept until those before it are taken."""
-        fields: list[list[str]] = []
-        lines, reader = self._lines, self._reader
-        ends = lines.ends
-        try:
-            for record in islice(reader, rows):
+
+def _is_blank(fields: list[str], record: str) -> bool:
+    """Return whether a record is a blank line, unlike one with a quoted empty value."""
+    return not fields or (len(fields) == 1 and not fields[0].strip() and '"' not in record)
+
+
+def _runs(path: Path, dialect: Dialect) -> Iterator[Records]:
+    """Yield runs of records, blank lines among them, as the csv module parses them.
+
+    It consumes the lines without a call of Python code for each. The lines that a record consists
+    of follow from the number of lines that the module had read at its end.
+    """
+    lines = _Lines()
+    reader = csv.reader(
+        chain.from_iterable(lines.noted(read_lines(path, dialect))), **dialect.parameters()
+    )
+    ends = lines.ends
+    fields: list[list[str]] = []
+    try:
+        while True:
+            for record in islice(reader, BATCH_ROWS):
                 fields.append(record)
                 ends.append(reader.line_num)
-                if lines.chars >= chars:
+                if lines.chars >= BATCH_CHARS:
                     break
-            else:
-                self._ended = len(fields) < rows
-        except csv.Error as error:
-            self._fail(error, ends[-1] if ends else lines.done)
-        except InputError as error:
-            self._error = error
+            if not fields:
+                return
+            yield lines.taken(fields)
+            fields = []
+    except (csv.Error, InputError) as error:
         if fields:
-            self._add(lines.taken(), fields, ends)
-        self._ended = self._ended or self._error is not None
-
-    def _add(self, raws: Sequence[str], fields: Sequence[list[str]], ends: Sequence[int]) -> None:
-        """Add records to those that are left."""
-        if self._blank or min(map(len, fields)) < 2:
-            self._add_after_blank(raws, fields, ends)
-        else:
-            self._left.raws += raws
-            self._left.fields += fields
-            self._left.ends += ends
-
-    def _add_after_blank(
-        self, raws: Sequence[str], fields: Sequence[list[str]], ends: Sequence[int]
-    ) -> None:
-        left, blank = self._left, self._blank
-        for raw, record, end in zip(raws, fields, ends, strict=True):
-            if _is_blank(record, raw):
-                blank.append(raw)
-                self._blank_size += len(raw) + LINE_CHARS
-                if self._blank_size > RECORD_CHARS:
-                    self._fail(csv.Error(BLANK), end - 1)
-                    return
-                continue
-            left.raws.append("".join([*blank, raw]))
-            left.fields.append(record)
-            left.ends.append(end)
-            blank.clear()
-            self._blank_size = 0
-
-    def _fail(self, error: csv.Error, line: int) -> None:
-        """Keep the error of the record that begins after a line."""
+            yield lines.taken(fields)
+        if isinstance(error, InputError):
+            raise
         said = str(error)
         reason = next((ours for theirs, ours in REASONS.items() if theirs in said), said)
-        self._error = InputError(
-            f"{self._path}: the record that begins on line {line + 1} is malformed: {reason}.",
-            "Fix the record, or state the dialect: --quote-escape, --line-end, --delimiter.",
-        )
-        self._error.__cause__ = error
+        raise _malformed(path, lines.done, reason) from error
+
+
+def _malformed(path: Path, line: int, reason: str) -> InputError:
+    """Return the error of the record that begins after a line."""
+    return InputError(
+        f"{path}: the record that begins on line {line + 1} is malformed: {reason}.",
+        "Fix the record, or state the dialect: --quote-escape, --line-end, --delimiter.",
+    )
 
 
 class _Lines:
-    """The lines that the csv module has read, until their records are complete.
+    """The lines that the csv module has read, until their records are taken.
 
     Attributes:
-        ends: the number of the last line of each record that is complete.
+        ends: the number of the last line of each complete record among them, from 1.
         done: how many lines were taken with their records.
         chars: the characters of the others.
     """
@@ -184,24 +194,24 @@ class _Lines:
             self.chars += _chars(block)
             yield block
 
-    def taken(self) -> list[str]:
-        """Take the lines of the complete records, at least one; return each record's as one."""
-        ends, self.ends = self.ends, []
+    def taken(self, fields: list[list[str]]) -> Records:
+        """Take the lines of the complete records, at least one, and return these.
+
+        Args:
+            fields: the values of each record.
+        """
+        ends = self.ends.copy()
         lines = self._lines[: ends[-1] - self.done]
         raws = lines
-        if len(lines) > len(ends):
+        if len(lines) > len(ends):  # some records have several lines
             places = [0, *(end - self.done for end in ends)]
-            raws = ["".join(lines[a:b]) for a, b in pairwise(places)]
+            raws = ["".join(lines[start:stop]) for start, stop in pairwise(places)]
         del self._lines[: len(lines)]
         self.chars -= _chars(lines)
         self.done = ends[-1]
-        return raws
+        self.ends.clear()
+        return Records(raws, fields, ends)
 
 
 def _chars(lines: Iterable[str]) -> int:
     return sum(map(len, lines))
-
-
-def _is_blank(fields: list[str], record: str) -> bool:
-    """Return whether a record is a blank line, unlike one with a quoted empty value."""
-    return not fields or (len(fields) == 1 and not fields[0].strip() and '"' not in record)
