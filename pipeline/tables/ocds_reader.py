@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -36,8 +36,13 @@ OURS = "tender_pipeline"
 """The member of a release that has all new columns, under their names."""
 
 
-_Row: TypeAlias = tuple[str, bytes, bytes, Sequence[str | None]]
-"""The text of a release or record, its bytes, those before it, and its values."""
+class _Row(NamedTuple):
+    """A release or record; see `OcdsBatch`."""
+
+    text: str
+    raw: bytes
+    before: bytes
+    values: Sequence[str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +92,10 @@ class OcdsReader:
         self._paths = TEXTS if tuple(text_columns) == TEXT_COLUMNS else text_columns
         self.opened_fingerprint = fingerprint_of(path)
         self._added: tuple[str, ...] = ()
-        first = next((raw for _, raw in elements(path)), b"")
-        if first:
-            self._added = tuple(self._read(1, first)[1].get(OURS) or ())
+        first = next(elements(path))
+        if first.raw:
+            _, release = self._read(1, first.raw)
+            self._added = tuple(release.get(OURS) or ())
         self.schema = pa.schema([(name, pa.string()) for name in (*NAMES, *self._added)])
 
     def fingerprint(self) -> str:
@@ -106,7 +112,7 @@ class OcdsReader:
                 trailing = before
                 break
             text, release = self._read(number, raw)
-            rows.append((text, raw, before, self._values(text, release)))
+            rows.append(_Row(text, raw, before, self._values(text, release)))
             size += len(raw)
             if len(rows) == BATCH_ROWS or size >= BATCH_CHARS:
                 yield self._batch(rows)

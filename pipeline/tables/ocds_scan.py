@@ -5,13 +5,15 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from pipeline.errors import InputError
 from pipeline.tables.json_records import parsed
 from pipeline.tables.streams import open_input
 
-__all__ = ["TOKEN", "elements"]
+__all__ = ["TOKEN", "Element", "elements"]
 
 CHUNK_BYTES = 1 << 20
 
@@ -27,11 +29,22 @@ HINT = "Check that the file is complete, and that it holds OCDS packages, releas
 HINT_LIST = "Write each release on a line: jq -c '.[]' FILE > FILE.jsonl."
 
 
-def elements(path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each release or record of a file with the bytes before it; at the end, the rest.
+class Element(NamedTuple):
+    """A release or record.
 
-    The file holds packages, releases or records, one after the other. The last pair has the bytes
-    after the last element, and no element.
+    Attributes:
+        before: the bytes between the one before and this one.
+        raw: its bytes; b"" at the end of the file, where only bytes follow.
+    """
+
+    before: bytes
+    raw: bytes
+
+
+def elements(path: Path) -> Iterator[Element]:
+    """Yield each release or record of a file; last, the bytes after them.
+
+    The file holds packages, releases or records, one after the other.
 
     Raises:
         InputError: the file is not JSON, is cut off, or holds something else.
@@ -44,17 +57,39 @@ def elements(path: Path) -> Iterator[tuple[bytes, bytes]]:
         while chunk := stream.read(size):
             size *= 2  # unless an element ends: long strings would be scanned again and again
             empty = empty and not chunk.strip()
-            for each in scan.feed(chunk):
+            for element in scan.feed(chunk):
                 size = CHUNK_BYTES
                 number += 1
-                yield each
+                yield element
             if scan.held > ELEMENT_BYTES:
                 raise InputError(
                     f"{path}, release {number}: it has more than {ELEMENT_BYTES:,} bytes.", HINT
                 )
     if empty:
         raise InputError(f"{path} is empty.", HINT)
-    yield scan.rest(), b""
+    yield scan.rest()
+
+
+@dataclass(slots=True)
+class _Outermost:
+    """An object that is in no other, as far as it was scanned.
+
+    Attributes:
+        is_record: whether it has an identifier; its list of releases does not make it a package.
+        is_package: whether it has a list of elements.
+        in_list: whether the scan is within this list.
+        envelope: the bytes of a package, with 0 for each element.
+    """
+
+    is_record: bool = False
+    is_package: bool = False
+    in_list: bool = False
+    envelope: list[bytes] = field(default_factory=list)
+
+    def add_element(self, before: bytes) -> None:
+        """Note an element, and the bytes of the envelope before it."""
+        if not (self.envelope and before.strip() == b","):  # else the envelope would grow
+            self.envelope += [before, b"0"]
 
 
 class _Scan:
@@ -63,102 +98,111 @@ class _Scan:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._buffer = b""
-        self._at = 0  # what is before was scanned
-        self._done = 0  # what is before was yielded
-        self._begin = 0  # where the element under way begins
-        self._enveloped = 0  # what is before is in the envelope
-        self._envelope: list[bytes] = []  # the package under way, with 0 for each element
+        self._scanned = 0  # the end of the last token
+        self._yielded = 0  # the end of the last element
+        self._assigned = 0  # what is before belongs to an element or to an envelope
+        self._element_start = 0
         self._depth = 0
-        self._last = b""  # the string before
-        self._is_record = False  # a record has a list of releases too
-        self._is_package = False
-        self._in_list = False
+        self._last_string = b""
+        self._outermost = _Outermost()
 
     @property
     def held(self) -> int:
         """How many bytes wait for the end of their element."""
-        return len(self._buffer) - self._done
+        return len(self._buffer) - self._yielded
 
-    def feed(self, chunk: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def feed(self, chunk: bytes) -> Iterator[Element]:
         """Scan more bytes, and yield the elements that they complete."""
         self._forget()
         self._buffer += chunk
-        for found in TOKEN.finditer(self._buffer, self._at):
-            token, self._at = found[0], found.end()
+        for found in TOKEN.finditer(self._buffer, self._scanned):
+            token = found[0]
             if token == b'"':
-                self._at = found.start()
+                self._scanned = found.start()
                 return
+            self._scanned = found.end()
             if token in (b"{", b"["):
-                self._opens(token, found.start())
+                self._open(token, found.start())
             elif token in (b"}", b"]"):
-                yield from self._closes(found.end())
+                if element := self._close(found.end()):
+                    yield element
             else:
-                self._last = token
-                self._is_record |= self._depth == 1 and token == b'"ocid"'
-        self._at = len(self._buffer)
+                self._last_string = token
+                if self._depth == 1 and token == b'"ocid"':
+                    self._outermost.is_record = True
+        self._scanned = len(self._buffer)
 
-    def rest(self) -> bytes:
+    def rest(self) -> Element:
         """Return the bytes after the last element.
 
         Raises:
             InputError: an object is not complete.
         """
-        if self._depth or self._at < len(self._buffer):
+        if self._depth or self._scanned < len(self._buffer):
             raise self._malformed("it is cut off")
-        self._check_between(len(self._buffer))
-        return self._buffer[self._done :]
+        self._check_outside(len(self._buffer))
+        return Element(self._buffer[self._yielded :], b"")
 
     def _forget(self) -> None:
         """Drop the bytes that were yielded."""
-        done, self._buffer = self._done, self._buffer[self._done :]
-        self._at -= done
-        self._begin -= done
-        self._enveloped -= done
-        self._done = 0
+        dropped = self._yielded
+        self._buffer = self._buffer[dropped:]
+        self._scanned -= dropped
+        self._assigned -= dropped
+        self._element_start -= dropped
+        self._yielded = 0
 
-    def _opens(self, token: bytes, at: int) -> None:
+    def _open(self, token: bytes, start: int) -> None:
+        outermost = self._outermost
         if self._depth == 0:
-            self._check_between(at)
+            self._check_outside(start)
             if token == b"[":
                 raise InputError(f"{self._path} holds a list, not a package.", HINT_LIST)
-            self._begin = self._enveloped = at
-            self._is_record = self._is_package = False
+            self._outermost = _Outermost()
+            self._element_start = self._assigned = start
         elif self._depth == 1 and token == b"[":
-            if self._last in LISTS and not self._is_record:
-                self._is_package = self._in_list = True
-        elif self._depth == 2 and self._in_list:
-            self._begin = at
+            if self._last_string in LISTS and not outermost.is_record:
+                outermost.is_package = outermost.in_list = True
+        elif self._depth == 2 and outermost.in_list:
+            self._element_start = start
         self._depth += 1
 
-    def _closes(self, end: int) -> Iterator[tuple[bytes, bytes]]:
+    def _close(self, end: int) -> Element | None:
+        """Close a bracket; return the element that it completes, if any."""
+        outermost = self._outermost
         self._depth -= 1
-        if self._depth < 0:
-            raise self._malformed("it has a bracket too many")
-        if self._depth == 1:
-            self._in_list = False
-        if self._depth == (2 if self._is_package else 0) and (self._in_list or not self._depth):
-            yield self._buffer[self._done : self._begin], self._buffer[self._begin : end]
-            between = self._buffer[self._enveloped : self._begin]
-            if not (self._envelope and between.strip() == b","):  # else it would grow
-                self._envelope += [between, b"0"]
-            self._done = self._enveloped = end
-        if self._depth == 0:
-            self._envelope.append(self._buffer[self._enveloped : end])
-            self._enveloped = end
-            self._check_envelope()
+        match self._depth:
+            case 2 if outermost.in_list:
+                return self._element(end)
+            case 1:
+                outermost.in_list = False
+            case 0 if outermost.is_package:
+                self._check_envelope(end)
+            case 0:
+                return self._element(end)
+            case -1:
+                raise self._malformed("it has a bracket too many")
+        return None
 
-    def _check_envelope(self) -> None:
-        text = b"".join(self._envelope)
-        self._envelope.clear()
-        if self._is_package:
-            try:
-                parsed(text.decode())
-            except ValueError as error:
-                raise self._malformed(str(error)) from error
+    def _element(self, end: int) -> Element:
+        start = self._element_start
+        element = Element(self._buffer[self._yielded : start], self._buffer[start:end])
+        self._outermost.add_element(self._buffer[self._assigned : start])
+        self._yielded = self._assigned = end
+        return element
 
-    def _check_between(self, end: int) -> None:
+    def _check_envelope(self, end: int) -> None:
+        """Check a package that ends, apart from its elements."""
+        text = b"".join([*self._outermost.envelope, self._buffer[self._assigned : end]])
+        self._assigned = end
+        try:
+            parsed(text.decode())
+        except ValueError as error:
+            raise self._malformed(str(error)) from error
+
+    def _check_outside(self, end: int) -> None:
         """Refuse text outside objects."""
-        between = self._buffer[max(self._done, self._enveloped) : end]
+        between = self._buffer[self._assigned : end]
         if between.removeprefix(codecs.BOM_UTF8).strip():
             raise self._malformed("there is text outside its objects")
 

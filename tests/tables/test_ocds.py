@@ -23,7 +23,7 @@ from pipeline.tables import (
     output_format_of,
     read_table,
 )
-from pipeline.tables.ocds_scan import _Scan, elements
+from pipeline.tables.ocds_scan import Element, _Scan, elements
 from tests.tables.rewriting import folder, rewrite
 
 FIELDS = [
@@ -319,7 +319,7 @@ def test_a_package_is_read_in_chunks_of_the_same_size(
     sizes: list[int] = []
     feed = _Scan.feed
 
-    def fed(scan: _Scan, chunk: bytes) -> Iterator[tuple[bytes, bytes]]:
+    def fed(scan: _Scan, chunk: bytes) -> Iterator[Element]:
         sizes.append(len(chunk))
         return feed(scan, chunk)
 
