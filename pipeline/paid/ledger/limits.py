@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from pipeline.files.directories import machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.calls import State
 
 __all__ = ["Lesson", "Limits", "Note", "PastAttempt"]
-
-T = TypeVar("T")
 
 PATIENCE_S = 10.0
 
@@ -116,7 +115,8 @@ class Limits:
         self._notes = 0
         self._connection: sqlite3.Connection | None = None
         name = sha256(f"{base_url}\n{key_fingerprint}".encode()).hexdigest()[:16]
-        self._tried(lambda: self._open(machine_folder() / "limits" / f"{name}.db"), None)
+        with self._errors_as_warning():
+            self._open(machine_folder() / "limits" / f"{name}.db")
 
     def close(self) -> None:
         """Close the file."""
@@ -135,23 +135,23 @@ class Limits:
 
     def replace(self, attempts: Iterable[PastAttempt], lesson: Lesson | None) -> None:
         """Replace everything in the file."""
-
-        def write(connection: sqlite3.Connection) -> None:
+        if (connection := self._connection) is None:
+            return
+        with self._errors_as_warning(), transaction(connection):
             connection.execute("DELETE FROM attempts")
             rows = ((one.number, one.sent_at, one.settled_at, one.state) for one in attempts)
             connection.executemany(NOTE, rows)
             if lesson is not None:
                 connection.execute(LEARN, astuple(lesson))
 
-        self._written(write)
-
     def note(self, notes: Sequence[Note], lesson: Lesson | None) -> None:
         """Record what happened to attempts, and what a refusal taught, if any.
 
         Only one note of an attempt may be among them.
         """
-
-        def write(connection: sqlite3.Connection) -> None:
+        if (connection := self._connection) is None:
+            return
+        with self._errors_as_warning(), transaction(connection):
             sent = [(one.number, one.at, None, "sent") for one in notes if one.state == "sent"]
             connection.executemany(NOTE, sent)
             ended = [(one.at, one.state, one.number) for one in notes if one.state != "sent"]
@@ -167,8 +167,6 @@ class Limits:
                     "DELETE FROM attempts WHERE settled_at < ? AND sent_at < ?", (before, before)
                 )
 
-        self._written(write)
-
     def _open(self, place: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         self._connection = connect(place, PATIENCE_S)
@@ -179,32 +177,22 @@ class Limits:
             self._connection.execute(statement)
 
     def _rows(self, query: str) -> list[Any]:
-        connection = self._connection
-        if connection is None:
-            return []
-        return self._tried(lambda: connection.execute(query).fetchall(), [])
+        if self._connection is not None:
+            with self._errors_as_warning():
+                return self._connection.execute(query).fetchall()
+        return []
 
-    def _written(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        connection = self._connection
-        if connection is None:
-            return
-
-        def written() -> None:
-            with transaction(connection):
-                write(connection)
-
-        self._tried(written, None)
-
-    def _tried(self, do: Callable[[], T], otherwise: T) -> T:
+    @contextmanager
+    def _errors_as_warning(self) -> Iterator[None]:
+        """Warn of an error, and close the file for good."""
         try:
-            return do()
+            yield
         except (sqlite3.Error, OSError) as error:
             log.warning(
                 f"What this key uses of its limit cannot be kept for other ledgers: {error}. "
                 f"Make {machine_folder() / 'limits'} writable, or delete its contents."
             )
             self.close()
-            return otherwise
 
 
 def _are_numbers(*values: object) -> bool:
