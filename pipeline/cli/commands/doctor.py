@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,37 @@ MARKS = {"ok": "ok     ", "warning": "WARNING", "error": "ERROR  "}
 
 
 def _doctor(**values: Any) -> int:
+    confirm_found_file(click.get_current_context())
+    options = RunOptions(input_paths=(Path("-"),), **values)
+    findings: list[Finding] = []
+    for finding in _findings(options):
+        findings.append(finding)
+        if not options.as_json:
+            say(f"{MARKS[finding.verdict]} {finding.what}: {finding.found}")
+            if finding.remedy:
+                say(f"        {finding.remedy}")
+    ready = _are_sound(findings)
+    if options.as_json:
+        say(json.dumps({"checks": [each.to_dict() for each in findings], "ready": ready}))
+    elif ready:
+        say("Ready to run." if options.base_url else "Ready to run with the embedded engine.")
+    return 0 if ready else SettingsError.exit_code
+
+
+def _findings(options: RunOptions) -> Iterator[Finding]:
+    """Check each thing by itself, then the options together; yield each finding at once."""
+    separate: list[Finding] = []
+    for finding in _separate_findings(options):
+        separate.append(finding)
+        yield finding
+    yield from _terms(options, sound=_are_sound(separate))
+
+
+def _are_sound(findings: Iterable[Finding]) -> bool:
+    return all(finding.verdict != "error" for finding in findings)
+
+
+def _separate_findings(options: RunOptions) -> Iterator[Finding]:
     from pipeline.cli.health import (
         Finding,
         check_engine,
@@ -35,34 +66,14 @@ def _doctor(**values: Any) -> int:
         check_metrics,
     )
 
-    confirm_found_file(click.get_current_context())
-    options = RunOptions(input_paths=(Path("-"),), **values)
     workers = options.workers if options.base_url else None
-
-    found: list[Finding] = []
-
-    def findings() -> Iterator[Finding]:
-        yield from check_installation(buys=workers is not None)
-        for unknown in unknown_variables(run.params):
-            yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
-        yield from check_engine(parse_systems(options.systems), options.models)
-        yield check_ledger(options.ledger or ledger_place(None), workers)
-        yield from check_files(options)
-        yield from check_metrics(lambda: list(destinations(options)))
-        yield from _terms(options, sound=all(each.verdict != "error" for each in found))
-
-    for each in findings():
-        found.append(each)
-        if not options.as_json:
-            say(f"{MARKS[each.verdict]} {each.what}: {each.found}")
-            if each.remedy:
-                say(f"        {each.remedy}")
-    bad = [each for each in found if each.verdict == "error"]
-    if options.as_json:
-        say(json.dumps({"checks": [each.to_dict() for each in found], "ready": not bad}))
-    elif not bad:
-        say("Ready to run." if options.base_url else "Ready to run with the embedded engine.")
-    return SettingsError.exit_code if bad else 0
+    yield from check_installation(buys=workers is not None)
+    for unknown in unknown_variables(run.params):
+        yield Finding("variables", "warning", unknown, "Correct its name, or remove it.")
+    yield from check_engine(parse_systems(options.systems), options.models)
+    yield check_ledger(options.ledger or ledger_place(None), workers)
+    yield from check_files(options)
+    yield from check_metrics(lambda: list(destinations(options)))
 
 
 def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
