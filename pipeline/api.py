@@ -196,15 +196,15 @@ def plan(
     settings = _settings(systems, system, text_columns, text_column, limit_rows=limit_rows)
     reviewed = decisions_in(decisions, warn_in_python)
     with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
-        purchase: AbstractContextManager[Purchase | Free] = (
+        opened: AbstractContextManager[Purchase | Free] = (
             nullcontext(Free(Classifier.of(settings, {}).matcher))
             if service is None
             else Purchase.to_plan(
                 _checked(service), settings, source.identity(settings, sink.path), reviewed
             )
         )
-        with purchase as planned:
-            return job.plan(source, settings, planned, warn_in_python)
+        with opened as purchase:
+            return job.plan(source, settings, purchase, warn_in_python)
 
 
 def _classify(
@@ -230,7 +230,7 @@ def _classify(
     settings = settings if service is None else settings.for_service()
     reporter = job.Reporter(stoppable(display, interruption), warn_in_python)
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
-        purchase: AbstractContextManager[Purchase | Free] = (
+        opened: AbstractContextManager[Purchase | Free] = (
             nullcontext(Free(Classifier.of(settings, folders).matcher, reviewed))
             if service is None
             else Purchase(
@@ -242,8 +242,8 @@ def _classify(
                 decisions=reviewed,
             )
         )
-        with purchase as bought:
-            summary = job.run(source, sink, settings, bought, reporter)
+        with opened as purchase:
+            summary = job.run(source, sink, settings, purchase, reporter)
     if parked := summary.parked:
         if parked.exit_code > 128 or not partial:
             advice = "To get the table so far: partial=True."

@@ -218,8 +218,8 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
     reporter = job.Reporter(progress or progress_display(), warn)
     if page:
         reporter = replace(reporter, observe=page.observe, record=page.record)
-    with _purchase(this) as bought:
-        summary = job.run(this.source, this.sink, terms.settings, bought, reporter)
+    with _purchase(this) as purchase:
+        summary = job.run(this.source, this.sink, terms.settings, purchase, reporter)
     if not summary.rows and summary.parked is None and this.options.limit_rows != 0:
         log.warning("%s has no rows, so the output has none.", this.name)
     with after("the output was written, but not the report"):
