@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -36,6 +36,20 @@ TYPES: dict[Kind, pa.DataType] = {
 """The Arrow types of keys; others are text."""
 
 HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
+
+
+class _Record(NamedTuple):
+    """A record as it is in the file.
+
+    Attributes:
+        line: the number of its line, from 1.
+        raw: its bytes, with the blank lines before it.
+        members: the members of the object; None at the end of a file with blank lines there.
+    """
+
+    line: int
+    raw: bytes
+    members: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +124,11 @@ class JsonReader:
         raws: list[bytes] = []
         size = 0
         trailing = b""
-        for line, raw, record in self._records():
-            if record is None:
+        for line, raw, members in self._records():
+            if members is None:
                 trailing = raw
                 break
-            found = self._texts(line, record)
+            found = self._texts(line, members)
             texts.append(join_texts(text for values in found for text in values or ()))
             raws.append(raw)
             size += len(raw)
@@ -133,16 +147,17 @@ class JsonReader:
         found: set[str] = set()
         nested: dict[str, None] = {}
         empty = True
-        for line, _, record in self._records():
-            if record is None:
+        for line, _, members in self._records():
+            if members is None:
                 break
             empty = False
-            for key, value in record.items():
+            for key, value in members.items():
                 self._kinds[key] = merged(self._kinds.get(key, "null"), kind_of(value))
             if len(found) < len(self._wanted):
-                texts = zip(self._wanted, self._texts(line, record), strict=True)
+                texts = zip(self._wanted, self._texts(line, members), strict=True)
                 found |= {name for name, values in texts if values is not None}
-                nested |= dict.fromkeys(_nested_names(record) if len(nested) < NESTED_NAMES else ())
+                if len(nested) < NESTED_NAMES:
+                    nested |= dict.fromkeys(_nested_names(members))
         if empty:
             raise InputError(f"{self._path} is empty.", "JSON Lines needs at least one record.")
         for name in self._wanted:
@@ -159,11 +174,7 @@ class JsonReader:
                 "Name a key in it with a dot: --text-column tender.title.",
             ) from error
 
-    def _records(self) -> Iterator[tuple[int, bytes, dict[str, Any] | None]]:
-        """Yield (line number, raw bytes, record) of every record.
-
-        Blank lines are part of the next record's raw bytes; those at the end come with None.
-        """
+    def _records(self) -> Iterator[_Record]:
         blank = b""
         line = 0
         for line, raw in enumerate(_lines(self._path), 1):
@@ -171,10 +182,10 @@ class JsonReader:
             if not content.strip():
                 blank += raw
                 continue
-            yield line, blank + raw, self._parsed(line, content)
+            yield _Record(line, blank + raw, self._parsed(line, content))
             blank = b""
         if blank:
-            yield line, blank, None
+            yield _Record(line, blank, None)
 
     def _parsed(self, line: int, content: bytes) -> dict[str, Any]:
         try:
