@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pipeline.classification.provenance import MANIFEST, has_manifest, manifest_path
 from pipeline.errors import InputError, SettingsError
@@ -47,6 +48,20 @@ class Found:
 
     files: Sequence[InputFile]
     skipped: Sequence[AnyPath]
+
+
+class _Candidate(NamedTuple):
+    """A file that one of the paths names.
+
+    Attributes:
+        path: where it is.
+        base: the folder whose layout the outputs keep.
+        is_table: whether it is a table; others are skipped.
+    """
+
+    path: AnyPath
+    base: AnyPath
+    is_table: bool
 
 
 def are_several(paths: Sequence[AnyPath], storage: Storage) -> bool:
@@ -93,11 +108,11 @@ def find_files(
         if str(path) == "-":
             raise SettingsError("Standard input is one table.", "Run it apart from other files.")
         before = len(found)
-        for file, base, is_table in _files(path, folder, storage):
-            if is_table:
-                found.setdefault(file, _output(file, base, folder, output_format))
+        for file in _candidates(path, folder, storage):
+            if file.is_table:
+                found.setdefault(file.path, _output(file, folder, output_format))
             else:
-                skipped.append(file)
+                skipped.append(file.path)
         if len(found) == before and not any(file.is_relative_to(path) for file in found):
             raise InputError(
                 f"{path} has no table.",
@@ -107,26 +122,22 @@ def find_files(
     return Found([InputFile(path, output) for path, output in found.items()], skipped)
 
 
-def _files(
-    path: AnyPath, output: AnyPath, storage: Storage
-) -> Iterator[tuple[AnyPath, AnyPath, bool]]:
-    """Yield the files of one path, where their layout begins, and whether they are tables."""
+def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_Candidate]:
+    """Yield the files that one path names."""
     if _is_folder(path, storage):
         if resolved(path) == resolved(output):
             raise SettingsError(f"{path} is the input.", "Write elsewhere: --output DIR.")
-        within = (
-            _objects_in(path, output, storage)
-            if isinstance(path, CloudPath)
-            else _files_in(path, resolved(output))
-        )
-        yield from ((file, path, is_table) for file, is_table in within)
+        if isinstance(path, CloudPath):
+            yield from _objects_in(path, output, storage)
+        else:
+            yield from _files_in(path, resolved(output))
     elif _is_pattern(path, storage):
         fixed = type(path)(*_fixed(path))
         for match in _matches(path, fixed, storage):
             if not (match.name.startswith(".") or match.name.endswith(MANIFEST)):
-                yield match, fixed, True
+                yield _Candidate(match, fixed, is_table=True)
     else:
-        yield path, path.parent, True
+        yield _Candidate(path, path.parent, is_table=True)
 
 
 def _matches(path: AnyPath, fixed: AnyPath, storage: Storage) -> list[AnyPath]:
@@ -147,9 +158,7 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
 
 
-def _objects_in(
-    folder: CloudPath, output: AnyPath, storage: Storage
-) -> Iterator[tuple[CloudPath, bool]]:
+def _objects_in(folder: CloudPath, output: AnyPath, storage: Storage) -> Iterator[_Candidate]:
     found = storage.files(folder)
     names = set(found)
     for path in found:
@@ -157,12 +166,12 @@ def _objects_in(
         if hidden or path.name.endswith(MANIFEST) or path.is_relative_to(output):
             continue
         if not has_table_suffix(path):
-            yield path, False
+            yield _Candidate(path, folder, is_table=False)
         elif manifest_path(path) not in names:  # else it is an output of this tool
-            yield path, True
+            yield _Candidate(path, folder, is_table=True)
 
 
-def _files_in(folder: Path, output: AnyPath) -> Iterator[tuple[Path, bool]]:
+def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
     whole = folder.resolve()
     for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(
@@ -172,16 +181,21 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[tuple[Path, bool]]:
         )
         for link in (Path(place) / name for name in folders):
             if link.is_symlink():
-                yield link, False
+                yield _Candidate(link, folder, is_table=False)
         for file in (Path(place) / name for name in sorted(names)):
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
-            target = _target(file)
-            inside = target is not None and target.is_relative_to(whole)
-            if not (inside and (has_table_suffix(file) or _tables_in(file))):
-                yield file, False
-            elif not has_manifest(file):  # else it is an output of this tool
-                yield file, True
+            is_table = _is_within(file, whole) and (
+                has_table_suffix(file) or bool(_tables_in(file))
+            )
+            if not (is_table and has_manifest(file)):  # else it is an output of this tool
+                yield _Candidate(file, folder, is_table)
+
+
+def _is_within(file: Path, folder: Path) -> bool:
+    """Tell whether a file is in a folder, and not only a link in it that leads out of it."""
+    target = _target(file)
+    return target is not None and target.is_relative_to(folder)
 
 
 def _target(path: Path) -> Path | None:
@@ -228,11 +242,11 @@ def _tables_in(file: AnyPath) -> Sequence[str]:
         return (f"{file.stem}.csv",)
 
 
-def _output(file: AnyPath, base: AnyPath, folder: AnyPath, output_format: Format | None) -> AnyPath:
-    output = folder / file.relative_to(base)
-    if tables := _tables_in(file):
+def _output(file: _Candidate, folder: AnyPath, output_format: Format | None) -> AnyPath:
+    output = folder / file.path.relative_to(file.base)
+    if tables := _tables_in(file.path):
         _, suffix, compression = split_suffixes(PurePosixPath(tables[0]))
-        stem, _, _ = split_suffixes(PurePosixPath(file.stem))  # a.csv.zip is called a
+        stem, _, _ = split_suffixes(PurePosixPath(file.path.stem))  # a.csv.zip is called a
         output = output.with_name(f"{stem}{suffix}{compression}")
     if output_format is None or has_table_suffix(output, output_format):
         return output
