@@ -101,7 +101,7 @@ def classify(
             folders, at most one a system; see ``tender-pipeline train``.
         explain: add ``<system>_why``: the words that decided the best match of the embedded engine.
         column_prefix: a prefix for the name of every new column.
-        limit_rows: read only so many rows.
+        limit_rows: read only this many rows.
         output: write the enriched table to this file, or address such as ``s3://bucket/t.csv``,
             instead of keeping it in memory; only if ``data`` is a file.
         overwrite: replace an output file that this tool did not write.
@@ -179,7 +179,7 @@ def plan(
         data: the table; see `classify` for all arguments.
         systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
         text_columns: the column with the text, or several, joined by ". "; else ``description``.
-        limit_rows: read only so many rows.
+        limit_rows: read only this many rows.
         output: the file that the enriched table would go to; only if ``data`` is a file.
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.

@@ -31,8 +31,8 @@ AHEAD = 2
 """Items for each process: one that it works on and one that waits. More take more memory."""
 
 MOST = 6
-"""The most processes that ``auto`` uses. A row takes the one that reads and writes a quarter of the
-time that it takes one that answers, so further ones would wait."""
+"""The most processes that ``auto`` uses. One process reads and writes all rows, in a quarter of the
+time of answering them, so further processes would wait for it."""
 
 IDLE = 60.0
 """Seconds without work after which a process ends, so that those of a killed run do not stay."""

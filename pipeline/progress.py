@@ -44,10 +44,10 @@ BAR_FORMATS: dict[Unit, str] = {"calls": "{bar} {n_fmt}/{total_fmt} calls{postfi
 fit 80 columns, or the end is cut off."""
 
 MOMENT = 1.0
-"""The seconds after which a notebook shows a bar without being asked."""
+"""Seconds after which a notebook shows a bar by default."""
 
 SECONDS_BETWEEN_UPDATES = 0.2
-"""Of a bar in a notebook; each is a message to the browser."""
+"""How often a bar in a notebook is updated; each update is a message to the browser."""
 
 SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "reads": 10.0, "calls": 30.0}
 

@@ -40,7 +40,7 @@ KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 """The environment variable with the key of a paid service."""
 
 MAX_TOP = 10
-"""The embedded engine, like the service, returns at most so many matches."""
+"""The most matches that the embedded engine returns, like the service."""
 
 MATCHES_TO_ROLL_UP = 20  # further matches hardly add to a sum
 
@@ -111,7 +111,7 @@ class Settings:
             never does.
         jobs: how many processes the embedded engine uses; ``auto`` for as many as pay.
         column_prefix: a prefix for the name of every new column.
-        limit_rows: read only so many rows.
+        limit_rows: read only this many rows.
         models: the folders of learned models that replace the package's, with the SHA-256 of each.
         engine: ``learned`` for the learned models, ``lexical`` for the titles of the codes alone.
         explain: whether to add ``<system>_why``: the words that decided the best match.

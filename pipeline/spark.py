@@ -39,7 +39,7 @@ KEY, TEXT, BOUGHT = "key", "text", "bought"
 
 WITHOUT_TEXT = "empty"
 SPREAD = 1000
-"""Rows without text get so many keys, so that one task need not sort all of them."""
+"""How many keys rows without text share, so that no single task has to sort all of them."""
 
 
 def classify(

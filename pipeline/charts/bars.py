@@ -13,7 +13,7 @@ from pipeline.charts.templates import draw
 __all__ = ["Bar", "bars"]
 
 LENGTH = 508.0
-"""Of the scale, in the drawing's units."""
+"""The length of the scale, in the drawing's units."""
 
 
 @dataclass(frozen=True, slots=True)

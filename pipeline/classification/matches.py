@@ -40,7 +40,7 @@ def long_table(new: pa.Table, settings: Settings, labels: Sequence[object]) -> p
 
 
 def places_of(row: object, labels: Sequence[object]) -> Sequence[int]:
-    """Return the positions of the rows that have a label, of which there is at least one.
+    """Return the positions of the rows with a label; there is at least one.
 
     Raises:
         SettingsError: no row has it.

@@ -33,7 +33,7 @@ TOOL = "tender-pipeline"
 """The name of the tool in its manifests."""
 
 MANIFEST = ".manifest.json"
-"""How the name of a manifest ends, after that of its output."""
+"""What a manifest's name has after the name of its output."""
 
 PathType = TypeVar("PathType", Path, CloudPath)
 

@@ -17,9 +17,9 @@ __all__ = ["main", "program"]
 DEBUG_VARIABLE = "TENDER_PIPELINE_DEBUG"
 
 ALLOCATIONS = 100_000
-"""Objects made before Python looks for cycles among them: more than a short run makes. It does so
-after 700 by default, again and again among imports and the answers that are kept, which have
-none."""
+"""How many objects are allocated before the cyclic garbage collector runs: more than a short run
+allocates. By default it runs after 700, again and again over imports and kept answers, which have
+no cycles."""
 
 
 def program() -> None:

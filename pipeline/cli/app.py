@@ -57,7 +57,7 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports no command for the sake of another one, or of the list."""
+    """Imports only the command that is called, and none for the list of commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's shape
         """Return the commands' names."""

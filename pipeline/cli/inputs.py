@@ -21,7 +21,7 @@ __all__ = ["Found", "InputFile", "are_several", "default_folder", "find_files", 
 WILDCARDS = ("*", "?", "[")
 
 HIDDEN = (".", "_")
-"""How names begin that other tools keep for themselves: ``.crc`` files, ``_SUCCESS``."""
+"""The prefixes of names that other tools use for their own files: ``.crc`` files, ``_SUCCESS``."""
 
 
 @dataclass(frozen=True, slots=True)

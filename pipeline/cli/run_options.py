@@ -138,7 +138,7 @@ run_options = declared(
         help="A file of decisions (see review), which replace codes; repeat it for several.",
     ),
     option("--column-prefix", default="", help="A prefix for the name of every new column."),
-    option("--limit-rows", type=int, help="Read only so many rows: a sample."),
+    option("--limit-rows", type=int, help="Read only this many rows: a sample."),
     option(
         "--overwrite",
         is_flag=True,

@@ -63,8 +63,8 @@ def _connection(service: PaidService) -> Iterator[Finding]:
         response, seconds = asyncio.run(_asked(url))
     except (httpx.HTTPError, TimeoutError, OSError) as error:
         hint = "Check --base-url, the network, the proxy and the service's certificate."
-        said = f"{service.base_url} does not answer ({cause(error)[0]})"
-        yield Finding("service", "error", said, hint)
+        found = f"{service.base_url} does not answer ({cause(error)[0]})"
+        yield Finding("service", "error", found, hint)
         return
     status = response.status_code
     expected = ", as expected: GET buys nothing" if status == METHOD_NOT_ALLOWED else ""
@@ -92,10 +92,10 @@ async def _asked(url: str) -> tuple[httpx.Response, float]:
 
 def _clock(response: httpx.Response) -> Iterator[Finding]:
     try:
-        theirs = parsedate_to_datetime(response.headers["date"]).timestamp()
+        service_time = parsedate_to_datetime(response.headers["date"]).timestamp()
     except (KeyError, ValueError):
         return
-    off = time.time() - theirs
+    off = time.time() - service_time
     found = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the service's"
     if abs(off) > CLOCK_OFF_S:
         yield Finding("clock", "warning", found, "Synchronise this machine's clock (NTP).")

@@ -34,7 +34,7 @@ __all__ = [
 DEFAULT_FILE = Path("tender-pipeline.toml")
 
 PREFIX, OF_THE_SERVICE = "TENDER_PIPELINE_", "TENDER_PIPELINE_SERVE_"
-"""How the names of this tool's variables begin, and those of ``serve``."""
+"""The prefixes of this tool's variables, and of those of ``serve``."""
 
 SHOWN = 60
 """Characters of a wrong value that a message repeats."""
@@ -177,7 +177,7 @@ def confirm_found_file(context: click.Context) -> None:
 
 @contextmanager
 def places_named(context: click.Context) -> Iterator[None]:
-    """Add to an error about options where those were set that nobody typed.
+    """Add to an error about options where each was set, if it was not on the command line.
 
     Raises:
         SettingsError: the error, with a longer hint.
@@ -189,12 +189,12 @@ def places_named(context: click.Context) -> Iterator[None]:
         raise
 
 
-def _places(context: click.Context, said: str) -> Iterator[str]:
+def _places(context: click.Context, message: str) -> Iterator[str]:
     """Yield a sentence about each option in an error that a file or a variable set."""
-    mentioned = set(re.findall(r"--[a-z][a-z-]+", said))
+    mentioned = set(re.findall(r"--[a-z][a-z-]+", message))
     for each in context.command.params:
         for option in mentioned.intersection(each.opts):
-            if (origin := origin_of(context, each)) and origin not in said:
+            if (origin := origin_of(context, each)) and origin not in message:
                 yield f"{option} comes from {origin}."
 
 
@@ -207,8 +207,9 @@ def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
     known = {KEY_VARIABLE, f"{PREFIX}DEBUG"}
     for each in params:
         known.update([each.envvar] if isinstance(each.envvar, str) else each.envvar or ())
-    ours = (name for name in sorted(os.environ) if name.startswith(PREFIX))
-    for name in ours:
+    for name in sorted(os.environ):
+        if not name.startswith(PREFIX):
+            continue
         if name not in known and not name.startswith(OF_THE_SERVICE):
             yield f"The variable {name} sets nothing.{_meant(name, known)}"
 

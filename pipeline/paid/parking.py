@@ -120,7 +120,7 @@ def time_is_up(seconds: float, detail: str) -> Parked:
 
 
 def refused_without_end(refusals: int, since: datetime) -> Parked:
-    """Park if waiting does not help: one call was refused so often since a time."""
+    """Park if waiting does not help: one call is refused again and again."""
     return Parked(
         7,
         f"The service has refused one call {refusals} times since {since:%Y-%m-%d %H:%M} for its "

@@ -194,14 +194,14 @@ def _changes(
     new, old = now["summary"], part_of(before, "summary")
     pairs: list[tuple[str, object, object]] = [("rows", old.get("rows"), new["rows"])]
     for system, figures in new["systems"].items():
-        theirs = part_of(part_of(old, "systems"), system)
+        then = part_of(part_of(old, "systems"), system)
         pairs += [
-            (f"{system.upper()}, {kind.replace('_', ' ')}", theirs.get(kind), figures[kind])
+            (f"{system.upper()}, {kind.replace('_', ' ')}", then.get(kind), figures[kind])
             for kind in ("ok", "review", "no_match", "decided", "failed")
         ]
-    for what, then, count in pairs:
-        if isinstance(then, int) and isinstance(count, int) and then != count:
-            yield what, then, count, f"{count - then:+,}".replace("-", "\N{MINUS SIGN}")
+    for name, was, count in pairs:
+        if isinstance(was, int) and isinstance(count, int) and was != count:
+            yield name, was, count, f"{count - was:+,}".replace("-", "\N{MINUS SIGN}")
     if old.get("cost_usd") != new["cost_usd"]:
         yield "cost, USD", readable(str(old.get("cost_usd"))), new["cost_usd"], ""
 

@@ -29,7 +29,7 @@ def is_archive(path: PurePath) -> bool:
 
 SMALL = 2**30
 MOST_TIMES = 200
-"""A table over 1 GiB that is so many times as large as in its archive is not unpacked. Tables of
+"""A table over 1 GiB that is this many times as large as in its archive is not unpacked. Tables of
 text shrink to a fifth or a tenth; only a "zip bomb" shrinks to a thousandth."""
 
 SPARE = 2**28

@@ -151,8 +151,8 @@ def _runs(path: Path, dialect: Dialect) -> Iterator[Records]:
             yield lines.taken(fields)
         if isinstance(error, InputError):
             raise
-        said = str(error)
-        reason = next((ours for theirs, ours in REASONS.items() if theirs in said), said)
+        message = str(error)
+        reason = next((clear for part, clear in REASONS.items() if part in message), message)
         raise _malformed(path, lines.done, reason) from error
 
 

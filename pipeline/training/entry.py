@@ -105,7 +105,7 @@ def train(
     settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)
     with _opened(data, texts, code_column, csv, excel) as (reader, name):
-        return from_history(reader, name, settings, shown, _unheard, reviewed)
+        return from_history(reader, name, settings, shown, _ignore, reviewed)
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def _opened(
             yield source.reader, name
 
 
-def _unheard(line: str) -> None:
+def _ignore(line: str) -> None:
     """Ignore a line about skipped rows: the returned model has it."""
 
 

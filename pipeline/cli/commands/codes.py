@@ -29,8 +29,8 @@ from pipeline.settings import parse_systems
 __all__ = ["codes"]
 
 ALIKE = 0.3
-"""The least confidence of a title that is found, as a share of the best one's: others only have
-letters in common with the words."""
+"""The lowest confidence of a title that is shown, as a share of the best one's. Others share
+only some letters with the words."""
 
 of_titles = click.option(
     "--language",

@@ -116,7 +116,7 @@ class _Options(PaidOptions, DialectOptions):
     help="Evaluate two on the same rows. Each is engine, lexical (only the titles), the folder of "
     "a model, or the address of a paid service.",
 )
-@click.option("--sample", type=int, help="Draw so many rows at random.  [default: all rows]")
+@click.option("--sample", type=int, help="Draw this many rows at random.  [default: all rows]")
 @click.option(
     "--seed", default=0, show_default=True, help="The same seed draws the same rows again."
 )

@@ -147,7 +147,7 @@ def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path | No
 @of_systems
 @click.option("--since", help="Only attempts sent from then on: 12h, 7d or 2026-01-31.")
 @click.option(
-    "--limit", default=50, show_default=True, type=click.IntRange(1), help="At most so many."
+    "--limit", default=50, show_default=True, type=click.IntRange(1), help="List at most this many."
 )
 @in_json
 @on_ledger

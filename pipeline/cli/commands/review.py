@@ -140,7 +140,7 @@ def _sitting(options: _Options, name: str) -> Iterator[Review]:
 
 
 def _warn(files: list[DecisionFile]) -> None:
-    """Print what is wrong with the files; conflicts come on the page."""
+    """Print what is wrong with the files; conflicts are shown on the page."""
     for file in files:
         if file.warning:
             warn(file.warning)

@@ -24,7 +24,7 @@ __all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "print_summary", "words_
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
 COMMAND = "next: tender-pipeline"
-"""How the line with a command begins: it is not wrapped, so that it can be copied."""
+"""The beginning of the line with a command, which is not wrapped, so that it can be copied."""
 
 log = logging.getLogger("pipeline")
 

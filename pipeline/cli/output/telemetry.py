@@ -36,10 +36,10 @@ __all__ = ["Telemetry"]
 NAME, VERSION = "tender-pipeline", VERSIONS["tender-pipeline"]
 
 TRY = 3
-"""Seconds in which a collector must answer; the exporter tries again within them."""
+"""Seconds within which a collector must answer, including the exporter's retries."""
 
 LONGEST = 5
-"""Seconds that a run waits at most, also for a name that is not resolved."""
+"""The longest that a run waits, in seconds, even if a host name does not resolve."""
 
 DEFAULT_ADDRESS = "http://localhost:4318"
 
@@ -81,14 +81,14 @@ class Telemetry:
     def write(self, run: MeasuredRun) -> None:
         """Send the figures of a run, or warn that they cannot be sent."""
         sending = {"TRACES": _send_spans, "METRICS": _send_metrics}
-        said = _collected_log()
+        collected = _collected_log()
         attempts = [_Attempt(sending[signal], run) for signal in self.hosts]
         deadline = time.monotonic() + LONGEST
         for attempt in attempts:
             attempt.join(max(0.0, deadline - time.monotonic()))
         lost = [host for host, a in zip(self.hosts.values(), attempts, strict=True) if not a.sent]
         if lost:
-            status = STATUS.search("\n".join(record.getMessage() for record in said.buffer))
+            status = STATUS.search("\n".join(record.getMessage() for record in collected.buffer))
             log.warning(
                 "The figures of the run were not exported to %s: %s. The output is not affected. "
                 "Check OTEL_EXPORTER_OTLP_ENDPOINT.",
@@ -115,9 +115,9 @@ class _Attempt(Thread):
 
 def _collected_log() -> BufferingHandler:
     """Collect what the exporters log, and keep it from standard error: it may quote addresses."""
-    library, said = logging.getLogger("opentelemetry"), BufferingHandler(1000)
-    library.handlers, library.propagate = [said], False
-    return said
+    library, collected = logging.getLogger("opentelemetry"), BufferingHandler(1000)
+    library.handlers, library.propagate = [collected], False
+    return collected
 
 
 def _host(signal: str) -> str:
@@ -152,8 +152,8 @@ def _setting(signal: str, name: str, default: str) -> tuple[str, str]:
 
 def _resource() -> Resource:
     """Return what sends the figures: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come first."""
-    ours = {"service.name": NAME, "service.version": VERSION}
-    return Resource.create({**ours, **OTELResourceDetector().detect().attributes})
+    defaults = {"service.name": NAME, "service.version": VERSION}
+    return Resource.create({**defaults, **OTELResourceDetector().detect().attributes})
 
 
 def _send_metrics(run: MeasuredRun) -> bool:

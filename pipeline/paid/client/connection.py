@@ -28,10 +28,10 @@ LARGEST_USUAL: Final = 1 << 20
 """Bytes: a longer body is read in pieces."""
 
 MOST_HEADS: Final = 10
-"""Of one response: the last one, and those before it that only inform."""
+"""The most heads of one response: the final one, and the informational ones (1xx) before it."""
 
 MOST_UNREAD: Final = 1 << 18
-"""Bytes: the server has to wait while so much has arrived and nobody reads it."""
+"""Bytes: while this much is received and unread, nothing more is received."""
 
 HEAD: Final = re.compile(
     rb"HTTP/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?\r\n((?:[!#-'*+\-.^-`|~\w]+:[^\r\n\0]*\r\n)*)\r\n"

@@ -15,7 +15,8 @@ BARE_DEFLATE: Final = -zlib.MAX_WBITS
 CODINGS: Final = (b"gzip", b"x-gzip", b"deflate")
 GZIP: Final = b"\x1f\x8b"
 MOST_MEMBERS: Final = 100
-"""Of one gzip body: what follows is copied for each, which for a megabyte of them takes minutes."""
+"""The most members of a gzip body. The bytes after a member are copied each time, so a megabyte of
+empty members would take minutes."""
 
 
 def is_compressed(headers: Sequence[Field]) -> bool:

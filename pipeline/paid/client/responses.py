@@ -36,8 +36,8 @@ from pipeline.paid.client.values import NUMBER, decoded, number, printable
 __all__ = ["MAX_BODY", "read_response"]
 
 KNOWN_PRICES, KNOWN_BYTES = 1_000, 1_000
-"""How many metadata of so many bytes are known by heart: most answers of a service cost the same,
-and reading a price takes half the time of reading an answer."""
+"""How many prices are cached, and the longest metadata, in bytes, whose price is. Most answers of a
+service cost the same, and reading a price takes half the time of reading an answer."""
 
 LONGEST_WAIT = 24 * 3600.0
 KNOWN_ERRORS = {

@@ -20,13 +20,13 @@ __all__ = ["OverHttpx", "Transport"]
 DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 NEXT_ADDRESS_S: Final = 0.25
-"""A host's next address is tried too if the last one has not answered after so many seconds."""
+"""Seconds without an answer after which a host's next address is tried as well (RFC 8305)."""
 
 FEWEST_REUSED: Final = 10
-"""Per connection that the server closed too soon: with fewer, none is kept any more."""
+"""If fewer connections are reused for each one that the server closed too soon, none is kept."""
 
 TOO_SOON_S: Final = 1.0
-"""A server that closes a connection after more idle seconds just keeps none for long."""
+"""A server closes a connection too soon if it was idle for less than this, in seconds."""
 
 
 class Transport(httpx.AsyncBaseTransport):

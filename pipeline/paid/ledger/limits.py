@@ -66,8 +66,8 @@ class Lesson:
         slots: how many of the limit's slots remained in use.
         paused_until: until when nothing was to be sent.
         learned_at: when it was recorded.
-        first_learned_at: the same by the clock of then, which may have been wrong. It identifies
-            the lesson, so that the same one in a ledger does not count as new.
+        first_learned_at: the same by the clock at that moment, which may have been wrong. It
+            identifies the lesson, so that the same one in a ledger does not count as new.
     """
 
     slots: int
