@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import RLock
 from uuid import uuid4
@@ -24,6 +25,19 @@ from pipeline.review.queue import Item, Queue
 from pipeline.review.table import EnrichedTable
 
 __all__ = ["Review"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    """Decisions that were made together, and are taken back together.
+
+    Attributes:
+        about: the system and the text of each decision that has not been taken back.
+        batch: what the decisions file calls the decisions; "" for a single one.
+    """
+
+    about: list[tuple[System, str]]
+    batch: str = ""
 
 
 class Review:
@@ -128,7 +142,7 @@ class Review:
         with self.lock:
             items: list[Item] = []
             while self._undoable and not items:
-                found = (self.queue.find(*about) for about in self._undoable[-1])
+                found = (self.queue.find(*about) for about in self._undoable[-1].about)
                 items = [item for item in found if item is not None]
                 if items:
                     self.log.append([self._decision(item, "undo") for item in items])
@@ -149,7 +163,7 @@ class Review:
             else:
                 self.queue.mark(item, done=True)
                 self.made += 1
-        self._undoable.append([(item.system, item.text) for item in items])
+        self._undoable.append(_Action([(item.system, item.text) for item in items]))
         self.saved = decisions
 
     def _chosen(self, item: Item, chosen: str) -> Decision | None:
@@ -205,22 +219,20 @@ class Review:
                 self.queue.put_off(item)
 
 
-def _undoable(decisions: Iterable[Decision], reviewer: str) -> list[list[tuple[System, str]]]:
+def _undoable(decisions: Iterable[Decision], reviewer: str) -> list[_Action]:
     """Return what the reviewer did in earlier sittings and has not taken back, the last at the end.
 
     Decisions that were made together are one action.
     """
-    actions: list[tuple[str, list[tuple[System, str]]]] = []
-    for each in decisions:
-        about = (each.system, each.text)
-        if each.choice == "undo":
-            for _, keys in reversed(actions):
-                if about in keys:
-                    keys.remove(about)
-                    break
-        elif each.by == reviewer:
-            if each.batch and actions and actions[-1][0] == each.batch:
-                actions[-1][1].append(about)
+    actions: list[_Action] = []
+    for decision in decisions:
+        about = (decision.system, decision.text)
+        if decision.choice == "undo":
+            if last := next((each for each in reversed(actions) if about in each.about), None):
+                last.about.remove(about)
+        elif decision.by == reviewer:
+            if decision.batch and actions and actions[-1].batch == decision.batch:
+                actions[-1].about.append(about)
             else:
-                actions.append((each.batch, [about]))
-    return [keys for _, keys in actions if keys]
+                actions.append(_Action([about], decision.batch))
+    return [action for action in actions if action.about]
