@@ -15,7 +15,7 @@ from pipeline.classification.write import SETTLED
 from pipeline.codes.levels import cut
 from pipeline.decisions import Key, text_key
 from pipeline.review.filters import Filters
-from pipeline.review.table import EnrichedTable
+from pipeline.review.table import EnrichedTable, RowCells
 
 __all__ = ["CONFLICT", "Item", "Progress", "Queue"]
 
@@ -205,15 +205,15 @@ class Queue:
             "UPDATE item SET status = ?, look = 1, done = 0 WHERE id = ?", (CONFLICT, item.number)
         )
 
-    def _add(self, row: int, text: str, systems: Mapping[System, Mapping[str, Any]]) -> None:
+    def _add(self, row: int, text: str, systems: Mapping[System, RowCells]) -> None:
         digest = text_key(text)
         self._database.execute(ADD_TEXT, (digest, text))
         (text_id,) = self._one(TEXT_ID, digest)
-        for system, parts in systems.items():
-            status = str(parts["status"] or "")
+        for system, cells in systems.items():
+            status = str(cells.status or "")
             if status in UNSEEN or not status:
                 continue
-            code = _cell(parts["code"])
+            code = _text(cells.code)
             self._database.execute(
                 ADD,
                 (
@@ -222,10 +222,10 @@ class Queue:
                     status,
                     status not in SETTLED,
                     code,
-                    _cell(parts["title"]),
-                    _number(parts["confidence"]),
+                    _text(cells.title),
+                    _number(cells.confidence),
                     cut(system, code, 2),
-                    json.dumps(_matches(parts.get("matches"))),
+                    json.dumps(_matches(cells.matches)),
                     row,
                 ),
             )
@@ -239,7 +239,7 @@ class Queue:
         return row
 
 
-def _cell(value: Any) -> str:
+def _text(value: Any) -> str:
     """Return a text of the table, without the apostrophe before a formula in CSV."""
     text = "" if value is None else str(value)
     return text[1:] if text[:1] == "'" else text

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.provenance import TOOL, part_of, read_manifest
@@ -14,10 +16,25 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.settings import ENGINES, CsvOptions, EngineName, ExcelOptions
 from pipeline.tables import Reader, format_of, open_reader
 
-__all__ = ["EnrichedTable", "open_enriched"]
+__all__ = ["EnrichedTable", "RowCells", "open_enriched"]
 
-PARTS = ("code", "title", "confidence", "status", "matches")
-"""The columns of a system that a review reads; the last one is there with ``--top``."""
+NEEDED = ("code", "title", "confidence", "status")
+"""The columns of a system that a review needs."""
+
+
+class RowCells(NamedTuple):
+    """The cells of one system in a row.
+
+    Attributes:
+        code, title, confidence, status: the best match and the status of the row.
+        matches: all matches; None without ``--top``.
+    """
+
+    code: Any
+    title: Any
+    confidence: Any
+    status: Any
+    matches: Any = None
 
 
 @dataclass(frozen=True)
@@ -42,26 +59,18 @@ class EnrichedTable:
     engine: EngineName
     models: Mapping[System, ModelFolder]
 
-    def rows(self) -> Iterator[tuple[str, Mapping[System, Mapping[str, Any]]]]:
-        """Yield the text of each row, and its code columns by system."""
+    def rows(self) -> Iterator[tuple[str, Mapping[System, RowCells]]]:
+        """Yield the text of each row, and its cells by system."""
         for batch in self.reader.batches():
             columns = batch.to_arrow()
-            found = {
-                system: {
-                    part: columns.column(name).to_pylist()
-                    for part in PARTS
-                    if (name := f"{self.prefix}{system}_{part}") in columns.schema.names
-                }
-                for system in self.systems
-            }
-            for row, text in enumerate(batch.texts):
-                yield (
-                    text,
-                    {
-                        system: {part: values[row] for part, values in parts.items()}
-                        for system, parts in found.items()
-                    },
-                )
+            by_system = [self._cells(columns, system) for system in self.systems]
+            for text, *cells in zip(batch.texts, *by_system, strict=True):
+                yield text, dict(zip(self.systems, cells, strict=True))
+
+    def _cells(self, columns: pa.RecordBatch, system: System) -> Iterator[RowCells]:
+        names = [f"{self.prefix}{system}_{part}" for part in RowCells._fields]
+        there = [name for name in names if name in columns.schema.names]
+        return map(RowCells, *(columns.column(name).to_pylist() for name in there))
 
     def state(self) -> tuple[int, int, int] | None:
         """Return what changes if the file is replaced or written; None if it is gone."""
@@ -121,9 +130,8 @@ def _text_columns(path: Path, given: Sequence[str], settings: Mapping[str, Any])
 
 def _systems(path: Path, names: Sequence[str], prefix: str) -> tuple[System, ...]:
     """Return the systems that have all their columns."""
-    needed = [part for part in PARTS if part != "matches"]
     found = tuple(
-        system for system in SYSTEMS if all(f"{prefix}{system}_{part}" in names for part in needed)
+        system for system in SYSTEMS if all(f"{prefix}{system}_{part}" in names for part in NEEDED)
     )
     if not found:
         raise InputError(
