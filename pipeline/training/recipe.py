@@ -156,16 +156,22 @@ def _check(systems: Mapping[str, SystemSettings], recipe: Recipe) -> None:
                 raise ValueError(f"{name} needs files in the lists taught and held_back")
         if settings.learns_from_cpv and (name == "cpv" or "cpv" not in systems):
             raise ValueError(f"{name} learns from CPV, which it does not name")
-    parts: list[Recipe | OtherLanguages | NetworkSettings] = [
-        recipe,
-        recipe.other_languages,
-        *recipe.networks,
-    ]
-    for part in parts:
-        for each in fields(part):
-            value, whole = getattr(part, each.name), each.type == "int"
-            if not isinstance(value, tuple | OtherLanguages | int | (int if whole else float)):
-                raise ValueError(f"{each.name} is not a {'whole ' if whole else ''}number")
+    _check_numbers(recipe)
+    _check_numbers(recipe.other_languages)
+    for network in recipe.networks:
+        _check_numbers(network)
+
+
+def _check_numbers(part: Recipe | OtherLanguages | NetworkSettings) -> None:
+    """Check the types of the numbers in a part of a recipe; its own parts are checked apart."""
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if isinstance(value, tuple | OtherLanguages):
+            continue
+        if each.type == "int" and not isinstance(value, int):
+            raise ValueError(f"{each.name} is not a whole number")
+        if not isinstance(value, int | float):
+            raise ValueError(f"{each.name} is not a number")
 
 
 def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepared:
@@ -176,17 +182,18 @@ def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepare
     titles = _titles(table)
     others = _phrases(folder, table, settings)
     all_sources = [*sources, *tried]
+    counts = [len(titles), len(others)]
     task = Task(
         system,
-        taught.examples(),
-        held_back.examples(),
-        Examples.joined([titles, others]),
-        _weights(all_sources, settings),
-        np.repeat([settings.title_weight, settings.phrase_weight], [len(titles), len(others)]),
-        np.repeat([settings.title_share, 1.0], [len(titles), len(others)]),
-        counterparts(system) if settings.learns_from_cpv else {},
-        settings.learns_from_cpv,
-        settings.remembers,
+        taught=taught.examples(),
+        held_back=held_back.examples(),
+        phrases=Examples.joined([titles, others]),
+        weights=_weights(all_sources, settings),
+        phrase_weights=np.repeat([settings.title_weight, settings.phrase_weight], counts),
+        phrase_shares=np.repeat([settings.title_share, 1.0], counts),
+        crosswalk=counterparts(system) if settings.learns_from_cpv else {},
+        weight_of_cpv=settings.learns_from_cpv,
+        remembers=settings.remembers,
         recognises=False,
         learns_held_back=settings.learns_held_back,
     )
