@@ -81,6 +81,22 @@ class _Options(PaidOptions, DialectOptions):
     overwrite: bool
     as_json: bool
 
+    @property
+    def evaluation(self) -> EvaluationSettings:
+        """Which rows are evaluated, and how; the class checks it."""
+        return EvaluationSettings(
+            system=self.system,
+            text_columns=(TEXT_COLUMN,) if self.decisions else self.text_columns,
+            code_column=CODE_COLUMN if self.decisions else self.code_column,
+            language_column=self.language_column,
+            sample=self.sample,
+            seed=self.seed,
+            jobs=self.jobs,
+            source_column=self.source_column,
+            suspects=self.suspects is not None,
+            reference_columns=self.reference_columns,
+        )
+
 
 @click.command(
     context_settings=singular_or_plural("system", "text-column", "decisions"),
@@ -163,18 +179,7 @@ def evaluate(**values: Any) -> int:
     options = _Options(**values)
     check_given(options.labelled, options.decisions, options.system)
     source = options.labelled or options.decisions[0]
-    settings = EvaluationSettings(
-        system=options.system,
-        text_columns=(TEXT_COLUMN,) if options.decisions else options.text_columns,
-        code_column=CODE_COLUMN if options.decisions else options.code_column,
-        language_column=options.language_column,
-        sample=options.sample,
-        seed=options.seed,
-        jobs=options.jobs,
-        source_column=options.source_column,
-        suspects=options.suspects is not None,
-        reference_columns=options.reference_columns,
-    )
+    settings = options.evaluation
     if options.page is not None:
         page_file(options.page).check(options.overwrite)
     if options.suspects is not None:
