@@ -547,8 +547,8 @@ def test_accounts_are_worked_on_while_the_service_charges_them(
                 response = client.post("/api/cpv/match", json={"description": "Office chairs"})
                 statuses.append(response.status_code)
 
-    with serving(tmp_path / "accounts", "--rate", "none") as the:
-        callers = [threading.Thread(target=call, args=(the.address,)) for _ in range(4)]
+    with serving(tmp_path / "accounts", "--rate", "none") as server:
+        callers = [threading.Thread(target=call, args=(server.address,)) for _ in range(4)]
         for caller in callers:
             caller.start()
         try:
@@ -562,7 +562,7 @@ def test_accounts_are_worked_on_while_the_service_charges_them(
             for caller in callers:
                 caller.join()
         refused = httpx.post(
-            f"{the.address}/api/cpv/match",
+            f"{server.address}/api/cpv/match",
             json={"description": "Office chairs"},
             headers={"X-API-Key": key},
             trust_env=False,

@@ -69,10 +69,10 @@ def bought(tmp_path: Path, service: Service) -> Buyer:
     lost: Reply = (504, {}, "")
     refused: Reply = (400, {}, '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}')
     with serving(Instead(service.app(), {2: lost, 4: refused})) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write([f"text {number}" for number in range(5)])
-        the.run()
-    return the
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write([f"text {number}" for number in range(5)])
+        user.run()
+    return user
 
 
 def lines(capsys: Capture) -> list[str]:
@@ -139,9 +139,9 @@ def test_a_parked_job_is_shown_with_what_it_costs_so_far(
     command: Command, tmp_path: Path, service: Service, capsys: Capture
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
-        the.write([f"text {number}" for number in range(9)])
-        summary = the.run()
+        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
+        user.write([f"text {number}" for number in range(9)])
+        summary = user.run()
     assert summary.parked is not None
     assert command("show", "--json") == 0
     (job,) = figures(capsys)["open_jobs"]
@@ -154,14 +154,14 @@ def test_a_stopped_job_is_listed_and_closed_and_keeps_what_it_bought(
     command: Command, tmp_path: Path, service: Service, capsys: Capture
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
-        the.write([f"text {number}" for number in range(9)])
-        the.run()
+        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
+        user.write([f"text {number}" for number in range(9)])
+        user.run()
         spent, asked = service.charged, len(service.asked)
         assert command("jobs") == 0
         out = capsys.readouterr().out
-        assert f"input    {the.source}, 9 rows" in out
-        assert f"output   {the.output}" in out
+        assert f"input    {user.source}, 9 rows" in out
+        assert f"output   {user.output}" in out
         assert f"paid     {plain(spent)} USD; {asked} attempts, the last " in out
         assert "The cost limit is reached" in out
         assert "The same command continues." in out
@@ -171,7 +171,7 @@ def test_a_stopped_job_is_listed_and_closed_and_keeps_what_it_bought(
         assert figures(capsys) == {"closed": [1], "jobs": []}
         assert command("jobs", "--close", 1) == 2
         assert command("verify") == 0
-        summary = the.but(max_cost=Decimal(1)).run()
+        summary = user.but(max_cost=Decimal(1)).run()
     assert len(service.asked) == 18  # the answers of the closed job are used
     assert summary.cost_usd == service.charged - spent
     capsys.readouterr()
@@ -301,9 +301,9 @@ def test_pruned_answers_are_bought_again_by_the_same_command(
     assert bought.row_costs() == summary.cost_usd
 
 
-def move(the: Buyer, address: str) -> None:
+def move(user: Buyer, address: str) -> None:
     """Let what was bought be of another address: the service has moved to another port."""
-    with closing(sqlite3.connect(the.service.ledger)) as connection, connection:
+    with closing(sqlite3.connect(user.service.ledger)) as connection, connection:
         connection.execute("UPDATE jobs SET endpoint = ?", (address,))
 
 
@@ -369,8 +369,8 @@ def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
 ) -> None:
     gate = Gate(service.app(), 7)
     with serving(gate) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=3)
-        the.write([f"text {number}" for number in range(10)])
+        user = buyer(tmp_path, address, service.account.key, workers=3)
+        user.write([f"text {number}" for number in range(10)])
         run = started(tmp_path, address, service.account.key)
         assert gate.reached.wait(20)
 
@@ -404,11 +404,11 @@ def test_a_run_that_is_buying_can_be_watched_and_is_not_disturbed(
         assert command("attempts", "--state", "billed", "--json") == 0
         assert [one["attempt"] for one in figures(capsys)["attempts"]] == under_way
         gate.open = True
-        summary = the.run()
+        summary = user.run()
     assert summary.parked is None
     assert summary.paid is not None
     assert summary.paid.unconfirmed == 0
-    assert summary.cost_usd == the.row_costs()
+    assert summary.cost_usd == user.row_costs()
     assert command("verify") == 0
 
 

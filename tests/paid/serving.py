@@ -257,8 +257,8 @@ def run() -> None:
     folder, address, key, terms = sys.argv[1:]
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        the = buyer(Path(folder), address, key, **{"workers": 3} | json.loads(terms))
-        parked = the.run().parked
+        user = buyer(Path(folder), address, key, **{"workers": 3} | json.loads(terms))
+        parked = user.run().parked
     except Exception as error:
         sys.exit(f"{type(error).__name__}: {error}")
     sys.exit(parked.exit_code if parked else 0)

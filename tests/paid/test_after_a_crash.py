@@ -15,10 +15,10 @@ from tests.paid.serving import Buyer, Service, buyer, serving
 RESERVED = Decimal("0.0003")
 
 
-def crash_with_one_under_way(the: Buyer, text: str) -> None:
+def crash_with_one_under_way(user: Buyer, text: str) -> None:
     """Leave an attempt of the buyer's job as a process does that dies before the answer."""
-    ledger = Ledger(the.service.ledger, the.service.base_url)
-    journal = Journal(ledger.open_job(str(the.output)), key_fingerprint(the.service.api_key))
+    ledger = Ledger(user.service.ledger, user.service.base_url)
+    journal = Journal(ledger.open_job(str(user.output)), key_fingerprint(user.service.api_key))
     asyncio.run(journal.sent(Call("cpv", text), RESERVED))
     ledger.close()
 
@@ -33,13 +33,13 @@ def test_an_attempt_that_was_under_way_is_unconfirmed_and_its_text_is_asked_agai
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(["one text"])
-        crash_with_one_under_way(the, "one text")
-        summary = the.run()
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(["one text"])
+        crash_with_one_under_way(user, "one text")
+        summary = user.run()
     assert summary.paid is not None
     assert (summary.paid.unconfirmed, summary.paid.at_risk_usd) == (1, RESERVED)
-    assert states(the.service.ledger) == [
+    assert states(user.service.ledger) == [
         ("unconfirmed", "INTERRUPTED"),
         ("answered", None),
         ("answered", None),

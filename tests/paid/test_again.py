@@ -22,13 +22,13 @@ NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "messa
 POOR = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
 
 
-def statuses(the: Buyer, system: str = "cpv") -> list[str]:
-    return [row[f"{system}_status"] for row in the.rows()]
+def statuses(user: Buyer, system: str = "cpv") -> list[str]:
+    return [row[f"{system}_status"] for row in user.rows()]
 
 
-def grow_old(the: Buyer, days: float) -> None:
+def grow_old(user: Buyer, days: float) -> None:
     """Let everything in the ledger have happened so many days earlier."""
-    with closing(sqlite3.connect(the.service.ledger)) as ledger, ledger:
+    with closing(sqlite3.connect(user.service.ledger)) as ledger, ledger:
         ledger.execute("UPDATE attempts SET settled_at = settled_at - ?", (days * DAY,))
 
 
@@ -37,27 +37,27 @@ def test_a_failure_is_bought_again_when_asked_and_nothing_else(
 ) -> None:
     app = Instead(service.app(), {2: (400, {}, NO_SUCH_TEXT)})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one text", "two text"])
-        assert the.run().failed == 1
-        assert the.run().failed == 1
-        assert (app.requests, statuses(the)) == (4, ["ok", "VALIDATION_ERROR"])
-        again = the.but(retry_failed=True)
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one text", "two text"])
+        assert user.run().failed == 1
+        assert user.run().failed == 1
+        assert (app.requests, statuses(user)) == (4, ["ok", "VALIDATION_ERROR"])
+        again = user.but(retry_failed=True)
         assert again.plan().to_buy == 1
         assert again.run().failed == 0
-    assert (app.requests, statuses(the)) == (5, ["ok", "ok"])
-    assert the.rows()[0]["cost_usd"] == "0"
+    assert (app.requests, statuses(user)) == (5, ["ok", "ok"])
+    assert user.rows()[0]["cost_usd"] == "0"
 
 
 def test_within_a_job_a_failure_is_not_paid_for_twice(tmp_path: Path, service: Service) -> None:
     """The first answer of the second job makes no sense, so it parks; the same command goes on."""
     app = Instead(service.app(), {2: (200, {}, UNREADABLE), 4: (200, {}, UNREADABLE)})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one text", "bad"])
-        assert the.run().failed == 1
-        the.write(["one text", "bad", "three text"])
-        again = the.but(retry_failed=True)
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one text", "bad"])
+        assert user.run().failed == 1
+        user.write(["one text", "bad", "three text"])
+        again = user.but(retry_failed=True)
         summary = again.run()
         assert summary.parked is not None
         assert (summary.parked.exit_code, app.requests) == (6, 5)
@@ -65,32 +65,32 @@ def test_within_a_job_a_failure_is_not_paid_for_twice(tmp_path: Path, service: S
         summary = again.run()
     assert summary.parked is None
     assert app.requests == 7
-    assert statuses(the) == ["ok", "MALFORMED_RESPONSE", "ok"]
-    assert summary.cost_usd == the.row_costs()
-    assert Decimal(the.rows()[1]["cost_usd"]) == PRICE
+    assert statuses(user) == ["ok", "MALFORMED_RESPONSE", "ok"]
+    assert summary.cost_usd == user.row_costs()
+    assert Decimal(user.rows()[1]["cost_usd"]) == PRICE
 
 
 def test_a_retry_that_fails_shows_how_it_failed(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(), {2: (400, {}, NO_SUCH_TEXT), 4: (404, {}, "<html>")})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one text", "two text"])
-        the.run()
-        the.but(retry_failed=True).run()
-    assert statuses(the) == ["ok", "HTTP_404"]
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one text", "two text"])
+        user.run()
+        user.but(retry_failed=True).run()
+    assert statuses(user) == ["ok", "HTTP_404"]
 
 
 def test_what_is_too_old_is_bought_again_once(tmp_path: Path, service: Service) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(["one text", "two text"])
-        first = the.run()
-        grow_old(the, 40)
-        assert the.but(max_age="41d").plan().to_buy == the.plan().to_buy == 0
-        fresh = the.but(max_age="30d")
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(["one text", "two text"])
+        first = user.run()
+        grow_old(user, 40)
+        assert user.but(max_age="41d").plan().to_buy == user.plan().to_buy == 0
+        fresh = user.but(max_age="30d")
         assert fresh.plan().to_buy == 4
         second = fresh.run()
-        assert second.cost_usd == first.cost_usd == the.row_costs() > 0
+        assert second.cost_usd == first.cost_usd == user.row_costs() > 0
         assert fresh.run().cost_usd == 0
     assert len(service.asked) == 8
 
@@ -100,12 +100,12 @@ def test_a_job_of_many_days_does_not_buy_its_own_answers_again(
 ) -> None:
     app = Instead(service.app(), {2: (402, {}, POOR)})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1, max_age="30d")
-        the.write(["one text", "two text"])
-        assert the.run().parked
-        grow_old(the, 40)
-        assert the.plan().to_buy == 2
-        assert the.run().parked is None
+        user = buyer(tmp_path, address, service.account.key, workers=1, max_age="30d")
+        user.write(["one text", "two text"])
+        assert user.run().parked
+        grow_old(user, 40)
+        assert user.plan().to_buy == 2
+        assert user.run().parked is None
     assert len(service.asked) == 4
 
 
@@ -118,14 +118,14 @@ def test_when_buying_again_fails_the_old_answer_is_not_shown(
 ) -> None:
     app = Instead(service.app(), {5: answer})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one text", "two text"])
-        the.run()
-        grow_old(the, 40)
-        summary = the.but(max_age="30d").run()
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one text", "two text"])
+        user.run()
+        grow_old(user, 40)
+        summary = user.but(max_age="30d").run()
     assert summary.failed == 1
-    assert [*statuses(the), *statuses(the, "psc")].count("ok") == 3
-    assert [*statuses(the), *statuses(the, "psc")].count(status) == 1
+    assert [*statuses(user), *statuses(user, "psc")].count("ok") == 3
+    assert [*statuses(user), *statuses(user, "psc")].count(status) == 1
 
 
 def test_calls_held_back_are_told_apart_until_they_are_settled(
@@ -133,27 +133,27 @@ def test_calls_held_back_are_told_apart_until_they_are_settled(
 ) -> None:
     app = Instead(service.app(), {1: (502, {}, "<html>"), 3: (402, {}, POOR)})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
-        the.write(["one text", "two text"])
-        assert the.run().parked
-        estimate = the.plan()
+        user = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
+        user.write(["one text", "two text"])
+        assert user.run().parked
+        estimate = user.plan()
         assert (estimate.distinct, estimate.owned, estimate.held, estimate.to_buy) == (4, 2, 1, 1)
         assert "2 owned, 1 held because their answers were lost, 1 to buy" in described(
-            the.service, estimate
+            user.service, estimate
         )
         assert estimate.to_dict()["calls_held"] == 1
-        retried = the.but(on_unconfirmed="retry")
+        retried = user.but(on_unconfirmed="retry")
         assert (retried.plan().held, retried.plan().to_buy) == (0, 2)
         assert "lost" not in described(retried.service, retried.plan())
 
-        ledger = Ledger(the.service.ledger, the.service.base_url)
+        ledger = Ledger(user.service.ledger, user.service.base_url)
         ledger.settle({2: PRICE})
         ledger.close()
-        assert (the.plan().held, the.plan().to_buy) == (0, 2)
-        summary = the.run()
+        assert (user.plan().held, user.plan().to_buy) == (0, 2)
+        summary = user.run()
     assert summary.parked is None
-    assert statuses(the) == statuses(the, "psc") == ["ok", "ok"]
-    assert summary.cost_usd == the.row_costs() == service.charged + PRICE
+    assert statuses(user) == statuses(user, "psc") == ["ok", "ok"]
+    assert summary.cost_usd == user.row_costs() == service.charged + PRICE
     assert summary.paid is not None
     assert summary.paid.unconfirmed == summary.paid.at_risk_usd == 0
 
@@ -162,10 +162,10 @@ def test_held_calls_alone_are_nothing_to_buy(tmp_path: Path, service: Service) -
     """A job whose calls are all owned or held asks nobody: no lock, no question, no request."""
     app = Instead(service.app(), {1: (502, {}, "<html>"), 2: (402, {}, POOR)})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
-        the.write(["one text", "two text"])
-        assert the.run().parked
-        the.write(["one text"])
-        summary = the.run()
+        user = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")
+        user.write(["one text", "two text"])
+        assert user.run().parked
+        user.write(["one text"])
+        summary = user.run()
     assert (summary.parked, app.requests) == (None, 3)
-    assert statuses(the, "psc") == ["HTTP_502"]
+    assert statuses(user, "psc") == ["HTTP_502"]

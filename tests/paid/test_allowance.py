@@ -262,7 +262,7 @@ def test_two_jobs_at_once_share_the_limit(tmp_path: Path, service: Service) -> N
             buyers.append(buyer(tmp_path / name, address, service.account.key, **terms))
             buyers[-1].write([f"{name} {number}" for number in range(10)])
         with ThreadPoolExecutor(2) as threads:
-            summaries = list(threads.map(lambda the: the.run(), buyers))
+            summaries = list(threads.map(lambda buyer: buyer.run(), buyers))
         planned = buyers[0].plan()
     assert all(summary.parked and summary.parked.exit_code == 5 for summary in summaries)
     assert limit - TYPICAL_HIGH < service.charged <= limit

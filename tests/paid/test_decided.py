@@ -19,38 +19,38 @@ from tests.paid.serving import Buyer, Service, buyer, serving
 TEXTS = ["road works", "", "office chairs", "road works", "school meals"]
 
 
-def run(the: Buyer, decisions: Decisions) -> Summary:
-    reader = open_reader(the.source, the.settings.text_columns)
-    with Purchase(the.service, the.settings, str(the.output), decisions=decisions) as purchase:
-        sink = FileSink(the.output, "csv", True, the.source)
-        return job.run(Source(reader, the.source), sink, the.settings, purchase)
+def run(user: Buyer, decisions: Decisions) -> Summary:
+    reader = open_reader(user.source, user.settings.text_columns)
+    with Purchase(user.service, user.settings, str(user.output), decisions=decisions) as purchase:
+        sink = FileSink(user.output, "csv", True, user.source)
+        return job.run(Source(reader, user.source), sink, user.settings, purchase)
 
 
-def planned(the: Buyer, decisions: Decisions) -> int:
-    with Purchase.to_plan(the.service, the.settings, "a plan", decisions) as purchase:
-        reader = open_reader(the.source, the.settings.text_columns)
-        return job.plan(Source(reader), the.settings, purchase).purchase.to_buy
+def planned(user: Buyer, decisions: Decisions) -> int:
+    with Purchase.to_plan(user.service, user.settings, "a plan", decisions) as purchase:
+        reader = open_reader(user.source, user.settings.text_columns)
+        return job.plan(Source(reader), user.settings, purchase).purchase.to_buy
 
 
-def statuses(the: Buyer, system: str) -> Sequence[str]:
-    return [row[f"{system}_status"] for row in the.rows()]
+def statuses(user: Buyer, system: str) -> Sequence[str]:
+    return [row[f"{system}_status"] for row in user.rows()]
 
 
 def test_a_decided_text_is_neither_planned_nor_bought(tmp_path: Path, service: Service) -> None:
     path = write(tmp_path / "d.jsonl", [chose("road works", "45233140"), nothing_fits("gone")])
     decisions = decisions_in(path, print)
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
-        assert planned(the, decisions) == 5
-        summary = run(the, decisions)
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        assert planned(user, decisions) == 5
+        summary = run(user, decisions)
     assert ("cpv", "road works") not in service.asked
     assert sorted(service.asked).count(("psc", "road works")) == 1
     assert len(service.asked) == 5
-    assert statuses(the, "cpv") == ["decided", "empty", "ok", "decided", "ok"]
-    assert the.rows()[0]["cpv_code"] == "45233140"
-    assert the.rows()[0]["cpv_cost_usd"] == "0"
-    assert summary.cost_usd == the.row_costs() == service.charged > 0
+    assert statuses(user, "cpv") == ["decided", "empty", "ok", "decided", "ok"]
+    assert user.rows()[0]["cpv_code"] == "45233140"
+    assert user.rows()[0]["cpv_cost_usd"] == "0"
+    assert summary.cost_usd == user.row_costs() == service.charged > 0
     assert summary.failed == 0
 
 
@@ -60,13 +60,13 @@ def test_an_answer_that_was_bought_before_the_decision_keeps_its_cost_in_its_row
     """The first run stops at its limit of costs; the decision comes before the second one."""
     decisions = decisions_in(write(tmp_path / "d.jsonl", [nothing_fits("road works")]), print)
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(TEXTS)
-        assert run(the.but(max_cost=Decimal("0.00016")), Decisions()).parked is not None
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(TEXTS)
+        assert run(user.but(max_cost=Decimal("0.00016")), Decisions()).parked is not None
         assert service.asked[0] == ("cpv", "road works")
-        summary = run(the, decisions)
-    assert statuses(the, "cpv")[0] == "decided"
-    assert Decimal(the.rows()[0]["cpv_cost_usd"]) > 0
+        summary = run(user, decisions)
+    assert statuses(user, "cpv")[0] == "decided"
+    assert Decimal(user.rows()[0]["cpv_cost_usd"]) > 0
     assert summary.paid is not None
     assert summary.paid.unattributed_usd == 0
-    assert summary.cost_usd == the.row_costs() == service.charged
+    assert summary.cost_usd == user.row_costs() == service.charged

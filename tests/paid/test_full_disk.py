@@ -52,19 +52,19 @@ def test_a_disk_that_fills_up_parks_the_run_with_every_answer_written(
 ) -> None:
     ledger = small_disk / "ledger.db"
     with serving(Meanwhile(service.app(), 20, lambda: fill(small_disk))) as address:
-        the = buyer(tmp_path, address, service.account.key, ledger=ledger)
-        the.write(TEXTS)
+        user = buyer(tmp_path, address, service.account.key, ledger=ledger)
+        user.write(TEXTS)
         with pytest.raises(LedgerError) as caught:
-            the.run()
+            user.run()
         assert "Free some space on the disk" in caught.value.hint
         bought = len(service.asked)
         assert 20 <= bought < 2 * len(TEXTS)
         with pytest.raises(LedgerError) as refused:
-            the.run()
+            user.run()
         assert "Nothing was sent" in refused.value.message
         assert len(service.asked) == bought
         (small_disk / "filler").unlink()
-        summary = the.run()
+        summary = user.run()
     assert summary.parked is None
     assert summary.paid is not None
     assert summary.paid.unconfirmed == 0
@@ -76,15 +76,15 @@ def test_a_run_that_the_disk_has_no_room_for_sends_nothing(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
         with monkeypatch.context() as patch:
             patch.setattr(shutil, "disk_usage", lambda _: Usage(10**9, 10**9, 1_400_000))
             with pytest.raises(LedgerError) as caught:
-                the.run()
+                user.run()
         assert "has 1.4 MB free, but the 60 calls to buy need about 1.6 MB" in str(caught.value)
         assert service.asked == []
-        assert the.run().parked is None
+        assert user.run().parked is None
 
 
 class Disk:

@@ -121,47 +121,47 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_buyer(folder: Path, address: str) -> Buyer:
-    the = replace(
+    user = replace(
         buyer(folder, address, KEY), settings=Settings(systems=("cpv",), top=3, min_confidence=0)
     )
-    the.write([text for text, *_ in ANSWERS])
-    return the
+    user.write([text for text, *_ in ANSWERS])
+    return user
 
 
-def completed(the: Buyer) -> Summary:
+def completed(user: Buyer) -> Summary:
     """Give the same command again as long as a price that cannot be used parks it."""
-    summary, runs = the.run(), 1
+    summary, runs = user.run(), 1
     while summary.parked:
         assert summary.parked.exit_code == 5
         assert "a price that cannot be used: apiCost is " in summary.parked.message
         assert runs <= len(UNUSABLE)
-        summary, runs = the.run(), runs + 1
+        summary, runs = user.run(), runs + 1
     return summary
 
 
-def as_parquet(the: Buyer) -> Summary:
+def as_parquet(user: Buyer) -> Summary:
     """Run the same table again to a Parquet file; its answers are owned."""
-    output = the.folder / "out.parquet"
-    reader = open_reader(the.source, the.settings.text_columns)
-    with Purchase(the.service, the.settings, str(output)) as purchase:
+    output = user.folder / "out.parquet"
+    reader = open_reader(user.source, user.settings.text_columns)
+    with Purchase(user.service, user.settings, str(output)) as purchase:
         sink = FileSink(output, "parquet")
-        return job.run(Source(reader), sink, the.settings, purchase)
+        return job.run(Source(reader), sink, user.settings, purchase)
 
 
 def test_every_hostile_answer_is_a_row_of_its_own_and_money_stays_exact(tmp_path: Path) -> None:
     asked: list[str] = []
     with serving(said(asked)) as address:
-        the = the_buyer(tmp_path, address)
-        summary = completed(the)
+        user = the_buyer(tmp_path, address)
+        summary = completed(user)
     assert summary.paid is not None
     confirmed = sum(Decimal(cost or 0) for *_, (_, _, _, cost) in ANSWERS)
-    assert summary.paid.confirmed_usd == the.row_costs() == confirmed
+    assert summary.paid.confirmed_usd == user.row_costs() == confirmed
     assert summary.paid.unknown == len(UNKNOWN)
     assert summary.paid.unconfirmed == 2  # "broken", and broken again
     once = [text for text in asked if text != "proxy"]  # which every run asks for again
     expected = [text for text, *_ in ANSWERS if text != "proxy"]
     assert sorted(once) == sorted([*expected, "broken"])
-    for row, (text, _, (status, code, confidence, cost)) in zip(the.rows(), ANSWERS, strict=True):
+    for row, (text, _, (status, code, confidence, cost)) in zip(user.rows(), ANSWERS, strict=True):
         assert row["description"] == text
         assert row["cpv_status"].removeprefix("'") == status, text
         assert row["cpv_code"].removeprefix("'") == code, text
@@ -172,16 +172,16 @@ def test_no_text_of_the_service_becomes_a_formula_in_csv_and_parquet_has_it_plai
     tmp_path: Path,
 ) -> None:
     with serving(said([])) as address:
-        the = the_buyer(tmp_path, address)
-        completed(the)
-        as_parquet(the)
-    cells = [cell for row in the.rows() for name, cell in row.items() if name.startswith("cpv_")]
+        user = the_buyer(tmp_path, address)
+        completed(user)
+        as_parquet(user)
+    cells = [cell for row in user.rows() for name, cell in row.items() if name.startswith("cpv_")]
     assert not [cell for cell in cells if cell[:1] in {"=", "+", "-", "@", "\t", "\r"}]
-    rows = {row["description"]: row for row in the.rows()}
+    rows = {row["description"]: row for row in user.rows()}
     assert rows["formula"]["cpv_title"] == f"'{FORMULA}"
     assert json.loads(rows["formula"]["cpv_matches"])[0]["title"] == FORMULA
     assert rows["at error"]["cpv_status"] == "'@SUM(A1)"
-    table = pq.read_table(the.folder / "out.parquet").to_pylist()
+    table = pq.read_table(user.folder / "out.parquet").to_pylist()
     plain = {row["description"]: row for row in table}
     assert plain["negative"]["cpv_cost_usd"] == plain["negative"]["cost_usd"] == 0  # owned before
     assert plain["formula"]["cpv_title"] == FORMULA
@@ -191,9 +191,9 @@ def test_no_text_of_the_service_becomes_a_formula_in_csv_and_parquet_has_it_plai
 
 def test_a_code_that_comes_twice_is_one_match(tmp_path: Path) -> None:
     with serving(said([])) as address:
-        the = the_buyer(tmp_path, address)
-        completed(the)
-    rows = {row["description"]: row for row in the.rows()}
+        user = the_buyer(tmp_path, address)
+        completed(user)
+    rows = {row["description"]: row for row in user.rows()}
     assert len(json.loads(rows["twice"]["cpv_matches"])) == 1
 
 
@@ -201,10 +201,10 @@ def test_the_same_command_asks_only_for_what_may_end_otherwise(tmp_path: Path) -
     """A page of a proxy says nothing of the text; what was lost twice is held."""
     asked: list[str] = []
     with serving(said(asked)) as address:
-        the = the_buyer(tmp_path, address)
-        completed(the)
+        user = the_buyer(tmp_path, address)
+        completed(user)
         asked.clear()
-        the.run()
+        user.run()
     assert asked == ["proxy"]
 
 
@@ -214,9 +214,9 @@ def test_a_price_that_cannot_be_used_parks_and_the_same_command_buys_only_what_i
 ) -> None:
     asked: list[str] = []
     with serving(said(asked)) as address:
-        the = the_buyer(tmp_path, address).but(workers=workers)
-        the.write(["negative", "good", "good again"])
-        summary = the.run()
+        user = the_buyer(tmp_path, address).but(workers=workers)
+        user.write(["negative", "good", "good again"])
+        summary = user.run()
         assert summary.parked is not None
         assert summary.parked.exit_code == 5
         assert "a price that cannot be used: apiCost is -5." in summary.parked.message
@@ -224,12 +224,12 @@ def test_a_price_that_cannot_be_used_parks_and_the_same_command_buys_only_what_i
         assert summary.paid is not None
         assert (summary.paid.confirmed_usd, summary.paid.unknown) == (Decimal(0), 1)
         assert asked == ["negative"]
-        summary = the.run()
+        summary = user.run()
     assert summary.parked is None
     assert sorted(asked) == ["good", "good again", "negative"]
     assert summary.paid is not None
     assert summary.paid.unknown == 1
-    assert [row["cpv_code"] for row in the.rows()] == ["45"] * 3
+    assert [row["cpv_code"] for row in user.rows()] == ["45"] * 3
 
 
 @pytest.mark.parametrize("first", ["truncated", "page", "object", "huge"])
@@ -238,11 +238,11 @@ def test_a_service_that_is_not_understood_from_the_first_answer_is_asked_once(
 ) -> None:
     asked: list[str] = []
     with serving(said(asked)) as address:
-        the = the_buyer(tmp_path, address)
-        the.write([first, "good", "good again"])
-        summary = the.run()
+        user = the_buyer(tmp_path, address)
+        user.write([first, "good", "good again"])
+        summary = user.run()
     assert summary.parked is not None
     assert summary.parked.exit_code == 6
     assert "--base-url" in summary.parked.hint
     assert asked == [first]
-    assert not the.output.exists()
+    assert not user.output.exists()

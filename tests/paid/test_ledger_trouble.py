@@ -39,16 +39,16 @@ class Meanwhile:
         await self._app(scope, receive, send)
 
 
-def fails(the: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tuple[str, Paid]:
+def fails(user: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tuple[str, Paid]:
     """Run a job whose ledger fails; return what is said, and what it has cost."""
-    reader = open_reader(the.source, the.settings.text_columns)
-    sink = FileSink(the.output, "csv", True, the.source)
-    with Purchase(the.service, the.settings, str(the.output)) as purchase:
+    reader = open_reader(user.source, user.settings.text_columns)
+    sink = FileSink(user.output, "csv", True, user.source)
+    with Purchase(user.service, user.settings, str(user.output)) as purchase:
         spoil(purchase)
         with pytest.raises(LedgerError) as caught:
-            job.run(Source(reader), sink, the.settings, purchase)
+            job.run(Source(reader), sink, user.settings, purchase)
         assert caught.value.exit_code == 8
-        assert not the.output.exists()
+        assert not user.output.exists()
         return str(caught.value), purchase.paid()
 
 
@@ -61,14 +61,14 @@ def check_books(paid: Paid, service: Service) -> None:
     assert paid.at_risk_usd >= service.charged - paid.confirmed_usd
 
 
-def finish(the: Buyer, service: Service) -> None:
+def finish(user: Buyer, service: Service) -> None:
     """Run the job again, its ledger mended, and look at the whole of it."""
-    summary = the.run()
+    summary = user.run()
     assert summary.parked is None
     assert summary.paid is not None
     check_books(summary.paid, service)
-    assert [row["cpv_status"] for row in the.rows()] == ["ok"] * len(TEXTS)
-    assert the.row_costs() == summary.cost_usd
+    assert [row["cpv_status"] for row in user.rows()] == ["ok"] * len(TEXTS)
+    assert user.row_costs() == summary.cost_usd
     asked = Counter(service.asked)
     assert sum(asked.values()) - len(asked) <= summary.paid.unconfirmed
 
@@ -90,15 +90,15 @@ def test_an_answer_that_cannot_be_written_down_is_unconfirmed(
             connection.execute("PRAGMA query_only = ON")
 
     with serving(Meanwhile(service.app(), 5, no_more_writing)) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(TEXTS)
-        said, paid = fails(the)
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(TEXTS)
+        said, paid = fails(user)
         assert "readonly" in said
         assert "Make the file and its folder writable" in said
         assert (len(service.asked), paid.unconfirmed) == (6, 1)
         assert "1 answer could not be written: " in said
         assert paid.confirmed_usd < service.charged <= paid.confirmed_usd + paid.at_risk_usd
-        finish(the, service)
+        finish(user, service)
     assert len(service.asked) == 2 * len(TEXTS) + 1
 
 
@@ -120,9 +120,9 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
         purchase.noted = noted_and_filled  # type: ignore[method-assign]
 
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
-        said, paid = fails(the, fill)
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        said, paid = fails(user, fill)
         assert "full" in said
         assert "Free some space on the disk" in said
         assert 0 < len(service.asked) < 2 * len(TEXTS)
@@ -132,7 +132,7 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
             answers = "1 answer" if lost == 1 else f"{lost:.0f} answers"
             assert f"{answers} could not be written: " in said
             assert f"{plain(service.charged - paid.confirmed_usd)} USD paid" in said
-        finish(the, service)
+        finish(user, service)
 
 
 @pytest.mark.parametrize(
@@ -151,11 +151,11 @@ def test_a_ledger_that_is_none_is_an_error_before_anything_is_sent(
     tmp_path: Path, service: Service, spoil: Callable[[Path], Any], said: str, hint: str
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
-        spoil(the.service.ledger)
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        spoil(user.service.ledger)
         with pytest.raises(LedgerError, match=said) as caught:
-            the.run()
+            user.run()
     assert hint in caught.value.hint
     assert service.asked == []
 
@@ -171,15 +171,15 @@ def test_a_ledger_that_is_damaged_is_an_error_before_anything_is_sent(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
-        the.run()
-        the.write([*TEXTS, "another text"])
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        user.run()
+        user.write([*TEXTS, "another text"])
         asked = len(service.asked)
-        with the.service.ledger.open("r+b") as file:
+        with user.service.ledger.open("r+b") as file:
             file.seek(4096)
-            file.write(b"\xff" * (the.service.ledger.stat().st_size - 4096))
+            file.write(b"\xff" * (user.service.ledger.stat().st_size - 4096))
         with pytest.raises(LedgerError) as caught:
-            the.run()
+            user.run()
     assert "Restore it from a copy" in caught.value.hint
     assert len(service.asked) == asked

@@ -13,9 +13,9 @@ from pipeline.paid.purchase import Purchase
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 
-def held(the: Buyer, lock: str) -> AbstractContextManager[None]:
+def held(user: Buyer, lock: str) -> AbstractContextManager[None]:
     """Return a lock that another run would hold."""
-    service = the.service
+    service = user.service
     if lock == "ledger":
         Ledger(service.ledger, service.base_url).close()  # the lock stands beside it
         return ledger_lock(service.ledger, service.base_url, wait=False)
@@ -33,23 +33,23 @@ def test_while_another_run_holds_a_lock_nothing_is_sent(
     tmp_path: Path, service: Service, lock: str, message: str
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(["one text", "another text"])
-        with held(the, lock), pytest.raises(LedgerError, match=message):
-            the.run()
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(["one text", "another text"])
+        with held(user, lock), pytest.raises(LedgerError, match=message):
+            user.run()
         assert service.asked == []
-        assert the.run().parked is None
+        assert user.run().parked is None
 
 
 def test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(["one text", "another text"])
-        with Purchase(the.service, the.settings, str(the.output)):
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(["one text", "another text"])
+        with Purchase(user.service, user.settings, str(user.output)):
             monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
             with pytest.raises(LedgerError, match="Another run works on this job"):
-                the.run()
+                user.run()
         assert service.asked == []
-        assert the.run().parked is None
+        assert user.run().parked is None

@@ -63,13 +63,13 @@ def test_it_is_noticed_and_what_was_bought_is_kept(
 ) -> None:
     ledger = tmp_path / "ledgers" / "ledger.db"
     with serving(Meanwhile(service.app(), number, lambda: spoil(ledger))) as address:
-        the = buyer(tmp_path, address, service.account.key, ledger=ledger)
-        the.write(TEXTS)
+        user = buyer(tmp_path, address, service.account.key, ledger=ledger)
+        user.write(TEXTS)
         with pytest.raises(LedgerError, match=said) as caught:
-            the.run()
+            user.run()
         assert caught.value.exit_code == 8
-        assert not the.output.exists()
-        assert number < len(service.asked) <= number + 1 + the.service.workers
+        assert not user.output.exists()
+        assert number < len(service.asked) <= number + 1 + user.service.workers
         hint = re.search(r"ove (/\S+) to (/\S+), then run the same command", caught.value.hint)
         assert hint is not None, caught.value
         assert ("Remove the file that is there now" in caught.value.hint) == ledger.exists()
@@ -77,7 +77,7 @@ def test_it_is_noticed_and_what_was_bought_is_kept(
         assert place == ledger
         place.parent.mkdir(exist_ok=True)
         kept.rename(place)
-        summary = the.run()
+        summary = user.run()
     assert summary.parked is None
     assert summary.cost_usd == service.charged
     assert set(Counter(service.asked).values()) == {1}

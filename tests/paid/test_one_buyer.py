@@ -108,27 +108,27 @@ def test_one_that_waited_asks_about_what_is_left_by_then(
     caplog.set_level("INFO")
     asked: list[Estimate] = []
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, wait=True)
-        the.write(TEXTS)
-        reader = open_reader(the.source, the.settings.text_columns)
+        user = buyer(tmp_path, address, service.account.key, wait=True)
+        user.write(TEXTS)
+        reader = open_reader(user.source, user.settings.text_columns)
 
         def confirm(estimate: Estimate) -> bool:
             asked.append(estimate)
             return False
 
         def wait() -> None:
-            with Purchase(the.service, the.settings, "waits", confirm=confirm) as purchase:
+            with Purchase(user.service, user.settings, "waits", confirm=confirm) as purchase:
                 list(purchase.noted(reader.batches()))
                 purchase.buy(reader.batches(), purchase.estimate())
 
-        Ledger(the.service.ledger, the.service.base_url).close()
-        with ledger_lock(the.service.ledger, the.service.base_url, wait=False):
+        Ledger(user.service.ledger, user.service.base_url).close()
+        with ledger_lock(user.service.ledger, user.service.base_url, wait=False):
             thread = threading.Thread(target=wait)
             thread.start()
             while "Waiting for it." not in caplog.text:
                 assert thread.is_alive()
                 time.sleep(0.01)  # until it has counted what it needs, and waits
-            elsewhere = Ledger(the.service.ledger, the.service.base_url)
+            elsewhere = Ledger(user.service.ledger, user.service.base_url)
             journal = Journal(elsewhere.open_job("first"), "key-1")
             answer(journal, call=Call("cpv", TEXTS[0]))
             elsewhere.close()

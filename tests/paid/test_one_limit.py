@@ -214,10 +214,10 @@ def test_a_run_with_another_ledger_draws_no_refusal(tmp_path: Path, service: Ser
     rate = Rate(6, 3600.0)
     with serving(service.app(key_rate=rate)) as address:
         for folder in (tmp_path / "one", tmp_path / "two"):
-            the = buyer(folder, address, service.account.key, rate=str(rate), burst=True)
-            the = the if folder.name == "one" else the.but(max_duration="0.3s")
-            the.write(["one text", "another", "a third"])
-            summary = the.run()
+            user = buyer(folder, address, service.account.key, rate=str(rate), burst=True)
+            user = user if folder.name == "one" else user.but(max_duration="0.3s")
+            user.write(["one text", "another", "a third"])
+            summary = user.run()
             assert summary.paid is not None
             if folder.name == "one":
                 assert summary.parked is None

@@ -58,9 +58,9 @@ def in_turns(*apps: Any) -> Any:
     return app
 
 
-def check_money(the: Buyer, service: Service) -> None:
+def check_money(user: Buyer, service: Service) -> None:
     """The rows, the charges and what the account lost are one amount."""
-    assert the.row_costs() == service.charged
+    assert user.row_costs() == service.charged
     balance = service.accounts.balance(service.account.account_id)
     assert Decimal("5.00") - balance == service.charged
 
@@ -71,46 +71,46 @@ def test_rows_summary_and_account_agree_to_the_last_digit(
 ) -> None:
     forms = METADATA if form == "mixed" else (form,)
     with serving(in_turns(*(service.app(metadata=each) for each in forms))) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
-        summary = the.run()
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        summary = user.run()
     assert summary.parked is None
     assert summary.paid is not None
     assert summary.cost_usd == summary.paid.confirmed_usd == service.charged > 0
     assert (summary.paid.unconfirmed, summary.paid.unknown) == (0, 0)
-    assert [row["cpv_status"] == "empty" for row in the.rows()] == [not text for text in TEXTS]
-    check_money(the, service)
+    assert [row["cpv_status"] == "empty" for row in user.rows()] == [not text for text in TEXTS]
+    check_money(user, service)
 
 
 def test_the_codes_are_the_engines(tmp_path: Path, service: Service) -> None:
     texts = ["Resurfacing of a rural road", "Office chairs", "School meals catering"]
     with serving(create_app(service.accounts, engine_matchers(), key_rate=None)) as address:
-        the = replace(buyer(tmp_path, address, service.account.key), settings=Settings())
-        the.write(texts)
-        the.run()
+        user = replace(buyer(tmp_path, address, service.account.key), settings=Settings())
+        user.write(texts)
+        user.run()
     (answers,) = Engine(SYSTEMS, 10).answers([texts])
     for system in SYSTEMS:
         best = [a.matches[0].code for a in answers[system] if isinstance(a, Matched)]
-        assert [row[f"{system}_code"] for row in the.rows()] == best
-    check_money(the, service)
+        assert [row[f"{system}_code"] for row in user.rows()] == best
+    check_money(user, service)
 
 
 def test_a_second_run_sends_nothing_and_gives_the_same_codes(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
-        the.run()
-    before, asked = the.rows(), len(service.asked)
-    summary = the.run()  # nobody is there any more
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        user.run()
+    before, asked = user.rows(), len(service.asked)
+    summary = user.run()  # nobody is there any more
     assert summary.paid is not None
     assert summary.paid.attempts == 0
-    assert summary.cost_usd == the.row_costs() == 0
+    assert summary.cost_usd == user.row_costs() == 0
     assert len(service.asked) == asked
     priced = {"cpv_cost_usd", "psc_cost_usd", "cost_usd"}
     assert [{k: v for k, v in row.items() if k not in priced} for row in before] == [
-        {k: v for k, v in row.items() if k not in priced} for row in the.rows()
+        {k: v for k, v in row.items() if k not in priced} for row in user.rows()
     ]
 
 
@@ -118,36 +118,36 @@ def test_a_text_is_asked_once_a_system_and_an_empty_one_never(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(TEXTS)
-        the.run()
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        user.run()
     assert Counter(service.asked) == {
         (system, text): 1 for system in ("cpv", "psc") for text in TEXTS if text
     }
-    assert the.rows()[3]["cost_usd"] == "0"
+    assert user.rows()[3]["cost_usd"] == "0"
 
 
 def test_one_worker_asks_row_by_row(tmp_path: Path, service: Service) -> None:
     texts = [f"text {number}" for number in range(20)]
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(texts)
-        the.run()
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(texts)
+        user.run()
     assert service.asked == [(system, text) for text in texts for system in ("cpv", "psc")]
 
 
 def test_a_key_that_is_nobodys_parks_and_is_asked_once(tmp_path: Path, service: Service) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, "tp_nobodys")
-        the.write(TEXTS)
-        summary = the.run()
+        user = buyer(tmp_path, address, "tp_nobodys")
+        user.write(TEXTS)
+        summary = user.run()
         assert summary.parked is not None
         assert (summary.parked.exit_code, summary.paid and summary.paid.attempts) == (4, 1)
         assert "TENDER_PIPELINE_API_KEY" in summary.parked.hint
         assert "tp_nobodys" not in str(summary)
-        assert not the.output.exists()
-        assert the.but(api_key=service.account.key).run().parked is None
-    check_money(the, service)
+        assert not user.output.exists()
+        assert user.but(api_key=service.account.key).run().parked is None
+    check_money(user, service)
 
 
 def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
@@ -156,17 +156,17 @@ def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
     poor = service.accounts.open(Decimal("0.00035"))
     texts = [f"text {number}" for number in range(10)]
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, poor.key)
-        the.write(texts)
-        summary = the.run()
+        user = buyer(tmp_path, address, poor.key)
+        user.write(texts)
+        summary = user.run()
         assert summary.parked is not None
         assert summary.parked.exit_code == 5
         assert "Top it up" in summary.parked.hint
         assert 0 < service.charged == summary.cost_usd
-        assert not the.output.exists()
-        summary = the.but(api_key=service.account.key).run()
+        assert not user.output.exists()
+        summary = user.but(api_key=service.account.key).run()
     assert summary.parked is None
-    assert summary.cost_usd == service.charged == the.row_costs()
+    assert summary.cost_usd == service.charged == user.row_costs()
 
 
 def test_the_cost_limit_is_kept_and_a_higher_one_continues(
@@ -174,22 +174,22 @@ def test_the_cost_limit_is_kept_and_a_higher_one_continues(
 ) -> None:
     texts = [f"text {number}" for number in range(20)]
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.001"))
-        the.write(texts)
-        summary = the.run()
+        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.001"))
+        user.write(texts)
+        summary = user.run()
         assert summary.parked is not None
         assert summary.parked.exit_code == 5
         assert "--max-cost" in summary.parked.hint
         assert 0 < service.charged == summary.cost_usd <= Decimal("0.001")
         asked = len(service.asked)
-        again = the.run()
+        again = user.run()
         assert again.parked is not None
         assert again.cost_usd == summary.cost_usd
         assert len(service.asked) == asked
-        summary = the.but(max_cost=Decimal("1")).run()
+        summary = user.but(max_cost=Decimal("1")).run()
     assert summary.parked is None
     assert len(service.asked) == 40
-    assert summary.cost_usd == service.charged == the.row_costs()
+    assert summary.cost_usd == service.charged == user.row_costs()
 
 
 @pytest.mark.parametrize("texts", [["one text"], ["one text", "two text", "three text"]])
@@ -198,13 +198,13 @@ def test_a_cost_limit_at_the_plans_highest_figure_completes(
 ) -> None:
     """The ledger has seen only prices under the typical one."""
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key)
-        the.write(["another text"])
-        the.run()
-        the.write(texts)
-        planned = the.plan()
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(["another text"])
+        user.run()
+        user.write(texts)
+        planned = user.plan()
         assert service.charged / 2 < TYPICAL_HIGH
-        summary = the.but(max_cost=planned.high_usd).run()
+        summary = user.but(max_cost=planned.high_usd).run()
     assert summary.parked is None
     assert summary.cost_usd <= planned.high_usd
 
@@ -216,10 +216,10 @@ def test_what_earlier_runs_may_have_paid_counts_against_the_limit(
     poor = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
     app = Instead(service.app(), {1: (502, {}, ""), 2: (502, {}, ""), 3: (402, {}, poor)})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one text", "two text"])
-        assert the.run().parked
-        summary = the.but(max_cost=Decimal("0.0004")).run()
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one text", "two text"])
+        assert user.run().parked
+        summary = user.but(max_cost=Decimal("0.0004")).run()
     assert summary.parked is not None
     assert "The cost limit is reached" in summary.parked.message
     assert "up to 0.0003 USD more may have been billed" in summary.parked.message
@@ -227,9 +227,9 @@ def test_what_earlier_runs_may_have_paid_counts_against_the_limit(
 
 
 def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path) -> None:
-    the = buyer(tmp_path, nobody_there(), "key")
-    the.write([f"text {number}" for number in range(30)])
-    summary = the.run()
+    user = buyer(tmp_path, nobody_there(), "key")
+    user.write([f"text {number}" for number in range(30)])
+    summary = user.run()
     assert summary.parked is not None
     assert summary.parked.exit_code == 6
     assert summary.paid is not None
@@ -241,25 +241,25 @@ def test_a_table_that_cannot_be_read_leaves_no_open_job_unless_it_bought_somethi
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0002"))
+        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0002"))
         for bought in (False, True):
-            the.source.write_text("id,description\n0,road works\n1,bridge,works\n")
+            user.source.write_text("id,description\n0,road works\n1,bridge,works\n")
             with pytest.raises(InputError, match="line 3: 3 fields"):
-                the.run()
-            with Snapshot(the.service.ledger) as snapshot:
+                user.run()
+            with Snapshot(user.service.ledger) as snapshot:
                 assert len(open_jobs(snapshot)) == bought
-            the.write(["road works", "bridge works", "school meals"])
-            assert the.run().parked
+            user.write(["road works", "bridge works", "school meals"])
+            assert user.run().parked
 
 
 def test_the_demo_limit_parks_and_the_next_run_remembers_it(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, "", rate=None)
-        the.write([f"text {number}" for number in range(20)])
+        user = buyer(tmp_path, address, "", rate=None)
+        user.write([f"text {number}" for number in range(20)])
         for _ in range(2):
-            summary = the.run()
+            summary = user.run()
             assert summary.parked is not None
             assert summary.parked.exit_code == 7
             assert "--wait" in summary.parked.hint
@@ -270,18 +270,18 @@ def test_a_demo_limit_that_others_used_up_is_not_waited_for(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app(demo_rate=Rate(1, 3600))) as address:
-        the = buyer(tmp_path, address, "", rate=None)
-        the.write(["one text", "another"])
-        summary = the.run()
+        user = buyer(tmp_path, address, "", rate=None)
+        user.write(["one text", "another"])
+        summary = user.run()
     assert summary.parked is not None
     assert summary.parked.exit_code == 7
 
 
 def test_when_the_time_is_up_a_wait_for_a_slot_ends(tmp_path: Path, service: Service) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, rate="2/hour", burst=True)
-        the.write([f"text {number}" for number in range(9)])
-        summary = the.but(max_duration="0.3s").run()
+        user = buyer(tmp_path, address, service.account.key, rate="2/hour", burst=True)
+        user.write([f"text {number}" for number in range(9)])
+        summary = user.but(max_duration="0.3s").run()
         assert summary.parked is not None
         assert summary.parked.exit_code == 7
         assert len(service.asked) == 2
@@ -291,65 +291,65 @@ def test_costs_of_texts_that_left_the_table_are_told_apart(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one text", "two text"])
-        reader = open_reader(the.source, the.settings.text_columns)
-        with Purchase(the.service, the.settings, str(the.output)) as purchase:
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one text", "two text"])
+        reader = open_reader(user.source, user.settings.text_columns)
+        with Purchase(user.service, user.settings, str(user.output)) as purchase:
             buy = purchase.buy
 
             def buy_and_change(batches: Any, estimate: Any) -> Any:
                 parked = buy(batches, estimate)
-                the.write(["one text", "three words now"])
+                user.write(["one text", "three words now"])
                 return parked
 
             purchase.buy = buy_and_change  # type: ignore[method-assign]
-            sink = FileSink(the.output, "csv", True, the.source)
+            sink = FileSink(user.output, "csv", True, user.source)
             with pytest.raises(InputChangedError):
-                job.run(Source(reader), sink, the.settings, purchase)
-        assert not the.output.exists()
-        summary = the.run()
+                job.run(Source(reader), sink, user.settings, purchase)
+        assert not user.output.exists()
+        summary = user.run()
     assert summary.paid is not None
     assert summary.paid.unattributed_usd > 0
     assert summary.cost_usd == service.charged
-    assert the.row_costs() + summary.paid.unattributed_usd == service.charged
+    assert user.row_costs() + summary.paid.unattributed_usd == service.charged
     assert len(service.asked) == 6
 
 
 def test_two_runs_of_one_job_do_not_disturb_each_other(tmp_path: Path) -> None:
-    the = buyer(tmp_path, nobody_there(), "key")
+    user = buyer(tmp_path, nobody_there(), "key")
     with (
-        Purchase(the.service, the.settings, "job"),
+        Purchase(user.service, user.settings, "job"),
         pytest.raises(LedgerError, match="Another run"),
     ):
-        Purchase(the.service, the.settings, "job")
-    with Purchase(the.service, the.settings, "job"):
+        Purchase(user.service, user.settings, "job")
+    with Purchase(user.service, user.settings, "job"):
         pass
 
 
 def test_a_killed_run_pays_again_for_nothing_it_was_told(tmp_path: Path, service: Service) -> None:
     gate = Gate(service.app(), 7)
     with serving(gate) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=3)
-        the.write([f"text {number}" for number in range(10)])
+        user = buyer(tmp_path, address, service.account.key, workers=3)
+        user.write([f"text {number}" for number in range(10)])
         process = started(tmp_path, address, service.account.key)
         assert gate.reached.wait(20)
         os.kill(process.pid, signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
         gate.open = True
-        assert not the.output.exists()
-        summary = the.run()
+        assert not user.output.exists()
+        summary = user.run()
     assert summary.parked is None
     assert summary.paid is not None
-    assert [row["cpv_status"] for row in the.rows()] == ["ok"] * 10
+    assert [row["cpv_status"] for row in user.rows()] == ["ok"] * 10
     asked = Counter(service.asked)
     assert set(asked) == {(s, f"text {n}") for s in ("cpv", "psc") for n in range(10)}
     assert sum(asked.values()) - 20 <= summary.paid.unconfirmed <= 3
     # Every text costs the same here, so the unconfirmed are priced by their number.
     (price,) = {charge.price_usd for charge in service.accounts.statement.charges()}
     twice = sum(asked.values()) - 20
-    assert summary.cost_usd == the.row_costs() == service.charged - twice * price
+    assert summary.cost_usd == user.row_costs() == service.charged - twice * price
     assert summary.paid.at_risk_usd >= twice * price
-    with closing(sqlite3.connect(the.service.ledger)) as ledger:
+    with closing(sqlite3.connect(user.service.ledger)) as ledger:
         (left_open,) = ledger.execute("SELECT count(*) FROM attempts WHERE state = 'sent'")
     assert left_open == (0,), "nobody could settle what is said to be under way"
 
@@ -359,8 +359,8 @@ def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
 ) -> None:
     gate = Gate(service.app(), 7)
     with serving(gate) as address:
-        the = buyer(tmp_path, address, service.account.key, on_unconfirmed="hold")
-        the.write([f"text {number}" for number in range(10)])
+        user = buyer(tmp_path, address, service.account.key, on_unconfirmed="hold")
+        user.write([f"text {number}" for number in range(10)])
         process = started(tmp_path, address, service.account.key)
         assert gate.reached.wait(20)
         process.send_signal(signal.SIGTERM)
@@ -369,10 +369,10 @@ def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 143
         gate.open = True
-        summary = the.run()
+        summary = user.run()
     assert summary.paid is not None
-    statuses = Counter(row[f"{system}_status"] for row in the.rows() for system in ("cpv", "psc"))
+    statuses = Counter(row[f"{system}_status"] for row in user.rows() for system in ("cpv", "psc"))
     assert statuses["UNCONFIRMED"] == summary.paid.unconfirmed == summary.failed >= 1
     assert statuses["ok"] + statuses["UNCONFIRMED"] == 20
     assert max(Counter(service.asked).values()) == 1
-    assert summary.cost_usd == the.row_costs() <= service.charged
+    assert summary.cost_usd == user.row_costs() <= service.charged

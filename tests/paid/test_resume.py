@@ -87,12 +87,12 @@ def test_a_clock_that_was_set_back_makes_no_pause_longer(tmp_path: Path, clock: 
 def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(), {3: (429, {"Retry-After": "3600"}, "")})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write([f"text {number}" for number in range(5)])
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write([f"text {number}" for number in range(5)])
         with started(tmp_path, address, service.account.key, workers=1) as process:
             fingerprint, learning = (
                 key_fingerprint(service.account.key),
-                Ledger(the.service.ledger, the.service.base_url),
+                Ledger(user.service.ledger, user.service.base_url),
             )
             refused = time.monotonic() + 20
             while learning.lesson(fingerprint) is None and time.monotonic() < refused:
@@ -100,7 +100,7 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
             process.kill()
             assert learning.lesson(fingerprint) is not None
         learning.close()
-        summary = the.but(max_duration="0.3s").run()
+        summary = user.but(max_duration="0.3s").run()
     assert summary.parked is not None
     assert summary.parked.exit_code == 7
     assert app.requests == 4
@@ -109,10 +109,10 @@ def test_a_killed_runs_pause_is_kept_by_the_next(tmp_path: Path, service: Servic
 def test_a_demo_limit_that_others_used_up_is_remembered(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(demo_rate=Rate(1, 3600)), {})
     with serving(app) as address:
-        the = buyer(tmp_path, address, "", rate=None, max_duration="20s")
-        the.write(["one text", "another"])
+        user = buyer(tmp_path, address, "", rate=None, max_duration="20s")
+        user.write(["one text", "another"])
         for _ in range(2):
-            summary = the.run()
+            summary = user.run()
             assert summary.parked is not None
             assert "demo limit is used up" in summary.parked.message
             assert app.requests == 2
@@ -123,13 +123,13 @@ DAY = 86_400
 
 def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
     """Return a buyer whose last run was asked to wait for a day."""
-    the = buyer(tmp_path, address, service.account.key, workers=1)
-    the.write(["one", "two", "three"])
-    ledger = Ledger(the.service.ledger, the.service.base_url)
+    user = buyer(tmp_path, address, service.account.key, workers=1)
+    user.write(["one", "two", "three"])
+    ledger = Ledger(user.service.ledger, user.service.base_url)
     journal = Journal(ledger.open_job("tenders"), key_fingerprint(service.account.key))
     settle(journal, send(journal), FREE, Restraint(75, DAY))
     ledger.close()
-    return the
+    return user
 
 
 def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
@@ -137,11 +137,11 @@ def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
 ) -> None:
     app = Instead(service.app(), {})
     with serving(app) as address:
-        the = paused_job(tmp_path, service, address)
-        estimate = the.plan()
+        user = paused_job(tmp_path, service, address)
+        estimate = user.plan()
         assert DAY - 60 < estimate.pause <= estimate.seconds <= DAY
         assert "including a pause of 24 h that the service asked for" in str(estimate)
-        summary = the.run()
+        summary = user.run()
     assert app.requests == 0
     assert summary.parked is not None
     assert summary.parked.exit_code == 7
@@ -152,17 +152,17 @@ def test_a_pause_of_a_day_parks_at_once_and_is_in_the_plan(
 
 def test_a_pause_can_be_ignored(tmp_path: Path, service: Service) -> None:
     with serving(service.app()) as address:
-        the = paused_job(tmp_path, service, address).but(ignore_pause=True)
-        assert the.plan().pause == 0
-        assert the.run().parked is None
+        user = paused_job(tmp_path, service, address).but(ignore_pause=True)
+        assert user.plan().pause == 0
+        assert user.run().parked is None
 
 
 def test_a_service_that_asks_for_a_day_parks_the_run(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(), {2: (429, {"Retry-After": "1e12"}, "")})
     with serving(app) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one", "two", "three"])
-        summary = the.run()
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one", "two", "three"])
+        summary = user.run()
     assert app.requests == 3
     assert summary.parked is not None
     assert (summary.parked.exit_code, "(24 h)" in summary.parked.message) == (7, True)
@@ -171,8 +171,8 @@ def test_a_service_that_asks_for_a_day_parks_the_run(tmp_path: Path, service: Se
 def test_a_run_that_waits_sits_through_a_long_pause(tmp_path: Path, service: Service) -> None:
     app = Instead(service.app(), {})
     with serving(app) as address:
-        the = paused_job(tmp_path, service, address).but(wait=True, max_duration="0.3s")
-        summary = the.run()
+        user = paused_job(tmp_path, service, address).but(wait=True, max_duration="0.3s")
+        summary = user.run()
     assert app.requests == 0
     assert summary.parked is not None
     assert summary.parked.message == "Stopped after 0 s (--max-duration)."

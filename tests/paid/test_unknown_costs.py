@@ -52,12 +52,12 @@ def check(rows: Sequence[Mapping[Any, Any]], confirmed: Decimal) -> None:
 
 def test_unknown_costs_are_empty_in_csv_and_counted(tmp_path: Path, service: Service) -> None:
     with serving(service_of(service)) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(TEXTS)
-        summary = the.run()
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(TEXTS)
+        summary = user.run()
     assert summary.parked is None
     assert summary.paid is not None
-    check(the.rows(), summary.paid.confirmed_usd)
+    check(user.rows(), summary.paid.confirmed_usd)
     assert (summary.paid.unknown, summary.paid.unconfirmed) == (1, 3)
     assert "3 attempts unconfirmed, 1 without a price: at most 0.0006 USD more" in str(summary)
     manifest = json.loads((tmp_path / "out.csv.manifest.json").read_text())["summary"]
@@ -85,7 +85,7 @@ def test_unknown_costs_are_null_in_parquet_and_missing_in_a_frame(
 
 def test_a_row_of_which_nothing_is_known_has_no_total(tmp_path: Path, service: Service) -> None:
     with serving(Instead(service.app(), {0: SILENT, 1: SILENT})) as address:
-        the = buyer(tmp_path, address, service.account.key, workers=1)
-        the.write(["one text"])
-        the.run()
-    assert [the.rows()[0][name] for name in COSTS] == ["", "", ""]
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write(["one text"])
+        user.run()
+    assert [user.rows()[0][name] for name in COSTS] == ["", "", ""]

@@ -42,9 +42,9 @@ def bought(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = {1: (400, ERROR), 2: (200, "<html>"), 3: (200, SILENT), 4: (504, ""), 6: (429, "")}
     headers = {"retry-after": "0"}
     with serving(Instead(app, {n: (s, headers, body) for n, (s, body) in script.items()})) as url:
-        the = buyer(folder, url, key, workers=1)
-        the.write([f"text {number}" for number in range(5)])
-        the.run()
+        user = buyer(folder, url, key, workers=1)
+        user.write([f"text {number}" for number in range(5)])
+        user.run()
     with serving(Instead(app, {0: (200, {}, FOREIGN)})) as url:
         abroad = buyer(folder, url, key, workers=1)
         abroad.write(["another text"])

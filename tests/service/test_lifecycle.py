@@ -84,11 +84,11 @@ def charged(folder: Path, key: str) -> list[Decimal]:
 
 def test_when_it_is_stopped_every_charged_call_gets_its_answer(tmp_path: Path) -> None:
     key = key_in(tmp_path)
-    with serving(tmp_path, "--rate", "none") as the:
-        crowd = Crowd(the.address, key)
-        asyncio.run(crowd.until(signal.SIGTERM, the.process))
-        the.ended()
-    assert the.process.returncode == 0
+    with serving(tmp_path, "--rate", "none") as server:
+        crowd = Crowd(server.address, key)
+        asyncio.run(crowd.until(signal.SIGTERM, server.process))
+        server.ended()
+    assert server.process.returncode == 0
     assert len(crowd.prices) >= 3 * crowd.many
     assert charged(tmp_path, key) == sorted(crowd.prices)
 
@@ -97,17 +97,17 @@ def test_when_it_is_killed_what_it_answered_is_charged_and_the_books_are_sound(
     tmp_path: Path,
 ) -> None:
     key = key_in(tmp_path)
-    with serving(tmp_path, "--rate", "none") as the:
-        crowd = Crowd(the.address, key)
-        asyncio.run(crowd.until(signal.SIGKILL, the.process))
-    assert the.process.returncode == -signal.SIGKILL
+    with serving(tmp_path, "--rate", "none") as server:
+        crowd = Crowd(server.address, key)
+        asyncio.run(crowd.until(signal.SIGKILL, server.process))
+    assert server.process.returncode == -signal.SIGKILL
     prices = charged(tmp_path, key)
     assert not Counter(crowd.prices) - Counter(prices)
     # One charge at most for each who was waiting.
     assert len(prices) - len(crowd.prices) <= crowd.many
-    with serving(tmp_path) as the:
+    with serving(tmp_path) as server:
         headers = {"X-API-Key": key}
-        again = httpx.post(f"{the.address}/api/cpv/match", json=REQUEST, headers=headers)
+        again = httpx.post(f"{server.address}/api/cpv/match", json=REQUEST, headers=headers)
         assert again.status_code == 200
     assert len(charged(tmp_path, key)) == len(prices) + 1
 
@@ -116,39 +116,39 @@ def test_when_it_is_killed_what_it_answered_is_charged_and_the_books_are_sound(
 def test_a_call_under_way_is_answered_before_the_service_stops(
     tmp_path: Path, end: signal.Signals
 ) -> None:
-    with serving(tmp_path, "--metadata", "compact") as the:
-        with socket.create_connection(the.place, timeout=30) as caller:
+    with serving(tmp_path, "--metadata", "compact") as server:
+        with socket.create_connection(server.place, timeout=30) as caller:
             body = _begin(caller)
-            the.process.send_signal(end)
-            _wait_until_closed(the)
+            server.process.send_signal(end)
+            _wait_until_closed(server)
             caller.sendall(body)
             with caller.makefile("rb") as answer:
                 received = answer.read()
         assert received.startswith(b"HTTP/1.1 200 ")
         assert b'"metadata": {"cost": {"apiCost": 0.0' in received
-        the.ended()
-    assert the.process.returncode == 0
-    assert [line["message"] for line in the.lines()] == ["request"]
+        server.ended()
+    assert server.process.returncode == 0
+    assert [line["message"] for line in server.lines()] == ["request"]
 
 
 def test_a_second_interrupt_does_not_wait(tmp_path: Path) -> None:
-    with serving(tmp_path) as the:
-        with socket.create_connection(the.place, timeout=30) as caller:
+    with serving(tmp_path) as server:
+        with socket.create_connection(server.place, timeout=30) as caller:
             _begin(caller)
-            the.process.send_signal(signal.SIGINT)
-            _wait_until_closed(the)
-            the.process.send_signal(signal.SIGINT)
+            server.process.send_signal(signal.SIGINT)
+            _wait_until_closed(server)
+            server.process.send_signal(signal.SIGINT)
             with caller.makefile("rb") as answer:
                 received = answer.read()
         # Nothing that says it was not charged: nobody waited to know.
         assert not received.startswith(b"HTTP/1.1 200 ")
         assert b"INTERNAL_ERROR" not in received
-        the.ended()
-    assert the.process.returncode == 130
+        server.ended()
+    assert server.process.returncode == 130
 
 
 def test_a_folder_has_one_service_and_commands_work_beside_it(tmp_path: Path) -> None:
-    with serving(tmp_path) as the:
+    with serving(tmp_path) as server:
         second = ran("serve", "--data", tmp_path, "--port", 0, patience_s=20)
         assert second.returncode == 2
         assert second.stdout == ""
@@ -157,21 +157,23 @@ def test_a_folder_has_one_service_and_commands_work_beside_it(tmp_path: Path) ->
             "Stop it, or choose another folder: --data DIR.\n"
         )
         assert key_in(tmp_path).startswith("tp_")
-        assert the.process.poll() is None
+        assert server.process.poll() is None
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits other processes")
 def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Path) -> None:
     key = key_in(tmp_path)
     with (
-        serving(tmp_path, forked=False) as the,
-        httpx.Client(base_url=the.address, headers={"X-API-Key": key}, trust_env=False) as client,
+        serving(tmp_path, forked=False) as server,
+        httpx.Client(
+            base_url=server.address, headers={"X-API-Key": key}, trust_env=False
+        ) as client,
     ):
         before = client.post("/api/cpv/match", json=REQUEST)
-        size, hard = resource.prlimit(the.process.pid, resource.RLIMIT_FSIZE)
-        while not the.lines():  # an answer is logged when it is on its way
+        size, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        while not server.lines():  # an answer is logged when it is on its way
             time.sleep(0.01)
-        resource.prlimit(the.process.pid, resource.RLIMIT_FSIZE, (0, hard))
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, hard))
         for _ in range(3):
             full = client.post("/api/cpv/match", json=REQUEST)
             assert full.status_code == 500
@@ -180,13 +182,13 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
         del client.headers["X-API-Key"]
         assert client.post("/api/cpv/match", json=REQUEST).status_code == 200  # nobody is charged
         client.headers["X-API-Key"] = key
-        resource.prlimit(the.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, hard))
         after = client.post("/api/cpv/match", json=REQUEST)
         assert (before.status_code, after.status_code) == (200, 200)
-        the.ended(signal.SIGTERM)
+        server.ended(signal.SIGTERM)
     # There was no space for the log either. (The free answer is logged once it has been sent, so
     # its line may find space again.)
-    assert [line["status"] for line in the.lines()] in ([200, 200], [200, 200, 200])
+    assert [line["status"] for line in server.lines()] in ([200, 200], [200, 200, 200])
     assert len(charged(tmp_path, key)) == 2
 
 
@@ -221,10 +223,10 @@ def _begin(caller: socket.socket) -> bytes:
     return body
 
 
-def _wait_until_closed(the: Serving) -> None:
+def _wait_until_closed(server: Serving) -> None:
     while True:
         try:
-            socket.create_connection(the.place, timeout=30).close()
+            socket.create_connection(server.place, timeout=30).close()
         except OSError:
             return
         time.sleep(0.01)  # else it is soon one connection too many

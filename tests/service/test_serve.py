@@ -42,8 +42,8 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
     key = key_in(tmp_path)
     limits = ["--rate", "2/min", "--demo-rate", "1/hour"]
     with (
-        serving(tmp_path, *limits) as the,
-        httpx.Client(base_url=the.address, trust_env=False) as client,
+        serving(tmp_path, *limits) as server,
+        httpx.Client(base_url=server.address, trust_env=False) as client,
     ):
         assert client.get("/health").json() == {"status": "ok"}
         request = {"description": "Resurfacing of a rural road"}
@@ -60,10 +60,10 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
         forwarded = {"X-Forwarded-For": "192.0.2.7"}
         demo = client.post("/api/cpv/match", json=request, headers=forwarded)
         assert demo.status_code == 429
-        printed = the.ended(signal.SIGTERM)  # while a connection is kept open
-    assert the.process.returncode == 0
+        printed = server.ended(signal.SIGTERM)  # while a connection is kept open
+    assert server.process.returncode == 0
     assert printed == f"Accounts: {tmp_path}\n"
-    assert [(line["route"], line["status"]) for line in the.lines()] == [
+    assert [(line["route"], line["status"]) for line in server.lines()] == [
         ("/api/cpv/match", 200),
         ("/api/cpv/match", 200),
         ("/api/cpv/match", 429),
@@ -83,19 +83,21 @@ def test_a_bad_night_is_announced_recorded_and_told(tmp_path: Path) -> None:
     faults.write_text('seed = 7\n[[fault]]\nkind = "gateway"\nrequests = [2]\n', "utf-8")
     key = key_in(tmp_path)
     with (
-        serving(tmp_path, "--faults", faults) as the,
-        httpx.Client(base_url=the.address, trust_env=False, headers={"X-API-Key": key}) as client,
+        serving(tmp_path, "--faults", faults) as server,
+        httpx.Client(
+            base_url=server.address, trust_env=False, headers={"X-API-Key": key}
+        ) as client,
     ):
         request = {"description": "Resurfacing of a rural road"}
         statuses = [client.post("/api/cpv/match", json=request).status_code for _ in range(3)]
         assert statuses == [200, 502, 200]
-        printed = the.ended(signal.SIGTERM)
-    assert the.process.returncode == 0
+        printed = server.ended(signal.SIGTERM)
+    assert server.process.returncode == 0
     assert "Faults, seed 7:\n  gateway: requests 2\n" in printed
     assert f"record of what happens: {tmp_path / 'record.db'}" in printed
     assert re.search(r"^gateway +1 +1 +0\.0", printed, re.MULTILINE)
     assert re.search(r"^all +3 +3 +0\.0", printed, re.MULTILINE)
-    messages = [line["message"] for line in the.lines()]
+    messages = [line["message"] for line in server.lines()]
     assert messages == ["request", "request 2 (cpv): gateway", "request", "request"]
     accounts, record = Accounts(tmp_path), Record(tmp_path)
     assert [one.billed_usd for one in record.requests()] == [

@@ -125,11 +125,11 @@ def match(client: httpx.Client, text: str = "road") -> httpx.Response:
 
 def test_without_faults_the_answer_is_the_services_and_the_record_has_it(tmp_path: Path) -> None:
     before = time.time()
-    with night(tmp_path) as the, the.client() as client:
+    with night(tmp_path) as server, server.client() as client:
         response = match(client)
         assert response.json()["data"][0]["code"] == "45233140"
-        (served,) = the.record()
-        (billed,) = the.billed()
+        (served,) = server.record()
+        (billed,) = server.billed()
         stated = json.loads(response.content, parse_float=Decimal)["metadata"]["costBreakdown"]
         assert billed == stated["finalCost"] == served.stated_usd == served.billed_usd
     assert (served.system, served.digest, served.fault, served.status) == ("cpv", ROAD, None, 200)
@@ -139,24 +139,24 @@ def test_without_faults_the_answer_is_the_services_and_the_record_has_it(tmp_pat
 
 
 def test_the_record_is_there_before_the_answer(tmp_path: Path) -> None:
-    with night(tmp_path) as the, the.client() as client:
+    with night(tmp_path) as server, server.client() as client:
         for place in range(20):
             match(client)
-            (*_, last) = the.record()
+            (*_, last) = server.record()
             assert (last.number, last.status) == (place + 1, 200)
 
 
 def test_what_is_no_call_is_not_struck(tmp_path: Path) -> None:
-    with night(tmp_path, DropBefore()) as the, the.client() as client:
+    with night(tmp_path, DropBefore()) as server, server.client() as client:
         assert client.get("/health").json() == {"status": "ok"}
         assert client.get("/api/cpv/match").status_code == 405
         assert client.post("/api/cvp/match").status_code == 404
         assert client.post("/api%2fcpv/match").status_code == 404
-        assert the.record() == []
+        assert server.record() == []
 
 
 def test_a_call_without_a_text_stands_in_the_record(tmp_path: Path) -> None:
-    with night(tmp_path) as the, the.client() as client:
+    with night(tmp_path) as server, server.client() as client:
         for body in (b"{}", b"[1]", b'{"description": 1}', b'{"description": "\\ud800"}', b"\xff"):
             response = client.post(
                 "/api/cpv/match", content=body, headers={"Content-Type": "application/json"}
@@ -168,92 +168,92 @@ def test_a_call_without_a_text_stands_in_the_record(tmp_path: Path) -> None:
             headers={"Content-Type": "application/json"},
         )
         assert large.status_code == 413
-        assert [(one.digest, one.status) for one in the.record()] == [(None, 400)] * 5 + [
+        assert [(one.digest, one.status) for one in server.record()] == [(None, 400)] * 5 + [
             (None, 413)
         ]
-        assert the.billed() == []
+        assert server.billed() == []
 
 
 def test_a_drop_before_the_work_resets_the_connection_and_bills_nothing(tmp_path: Path) -> None:
-    with night(tmp_path, DropBefore()) as the:
-        with the.connection() as connection, pytest.raises(ConnectionResetError):
-            the.ask(connection)
-        (served,) = the.record()
+    with night(tmp_path, DropBefore()) as server:
+        with server.connection() as connection, pytest.raises(ConnectionResetError):
+            server.ask(connection)
+        (served,) = server.record()
         assert (served.fault, served.status, served.worked_at) == ("drop-before", None, None)
-        assert the.billed() == []
+        assert server.billed() == []
 
 
 def test_a_drop_after_the_work_resets_the_connection_and_bills(tmp_path: Path) -> None:
-    with night(tmp_path, DropAfter()) as the:
-        with the.connection() as connection, pytest.raises(ConnectionResetError):
-            the.ask(connection)
-        (served,) = the.record()
+    with night(tmp_path, DropAfter()) as server:
+        with server.connection() as connection, pytest.raises(ConnectionResetError):
+            server.ask(connection)
+        (served,) = server.record()
         assert (served.fault, served.status, served.stated_usd) == ("drop-after", None, None)
-        assert the.billed() == [served.billed_usd]
+        assert server.billed() == [served.billed_usd]
 
 
 def test_who_has_gone_before_a_drop_leaves_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     faults = (Latency(seconds=0.3), DropBefore(requests=(1,)), Cut(requests=(2,)))
-    with night(tmp_path, *faults) as the:
+    with night(tmp_path, *faults) as server:
         for _ in range(2):
-            with the.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
+            with server.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
                 match(client)
-        the.wait_for(lambda request: request.answered_at is not None, requests=2)
+        server.wait_for(lambda request: request.answered_at is not None, requests=2)
     assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
-    with night(tmp_path, Cut()) as the, the.connection() as connection:
-        response = the.ask(connection)
+    with night(tmp_path, Cut()) as server, server.connection() as connection:
+        response = server.ask(connection)
         with pytest.raises(http.client.IncompleteRead) as broken:
             response.read()
         assert 0 < len(broken.value.partial) < int(response.headers["Content-Length"])
-        (served,) = the.record()
+        (served,) = server.record()
         assert (served.fault, served.stated_usd) == ("cut", None)
-        assert the.billed() == [served.billed_usd]
+        assert server.billed() == [served.billed_usd]
 
 
 def test_a_stalled_request_is_worked_off_although_nobody_waits_for_it(tmp_path: Path) -> None:
-    with night(tmp_path, Stall(seconds=0.4)) as the:
-        with the.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
+    with night(tmp_path, Stall(seconds=0.4)) as server:
+        with server.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
             match(client)
-        (waiting,) = the.record()
+        (waiting,) = server.record()
         assert waiting.worked_at is None
-        served = the.wait_for(lambda request: request.answered_at is not None)
+        served = server.wait_for(lambda request: request.answered_at is not None)
         assert served.worked_at is not None
         # The clock of the event loop is up to some milliseconds behind the one of the record.
         assert served.worked_at - served.arrived_at > 0.3
-        assert (served.fault, served.billed_usd) == ("stall", *the.billed())
+        assert (served.fault, served.billed_usd) == ("stall", *server.billed())
 
 
 def test_who_waits_for_a_stalled_request_is_answered(tmp_path: Path) -> None:
-    with night(tmp_path, Stall(seconds=0.1)) as the, the.client() as client:
+    with night(tmp_path, Stall(seconds=0.1)) as server, server.client() as client:
         assert match(client).status_code == 200
-        assert len(the.billed()) == 1
+        assert len(server.billed()) == 1
 
 
 def test_a_dripping_answer_is_whole_for_who_has_the_patience(tmp_path: Path) -> None:
-    with night(tmp_path, Drip(seconds=0.1)) as the, the.client() as client:
+    with night(tmp_path, Drip(seconds=0.1)) as server, server.client() as client:
         assert match(client).json()["success"] is True
-        (served,) = the.record()
-        assert (served.fault, served.stated_usd) == ("drip", *the.billed())
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == ("drip", *server.billed())
 
 
 def test_a_dripping_answer_begins_and_goes_on_beyond_a_timeout(tmp_path: Path) -> None:
-    with night(tmp_path, Drip(seconds=3)) as the, the.connection() as connection:
-        response = the.ask(connection)
+    with night(tmp_path, Drip(seconds=3)) as server, server.connection() as connection:
+        response = server.ask(connection)
         assert response.status == 200
         assert response.read1(1) == b"{"
         connection.close()
-        assert len(the.billed()) == 1
+        assert len(server.billed()) == 1
 
 
 @pytest.mark.parametrize("retry_after", ["seconds", "date", "none"])
 def test_a_refusal_says_when_to_come_back_in_its_way(tmp_path: Path, retry_after: str) -> None:
     refuse = Refuse.model_validate({"kind": "refuse", "retry-after": retry_after, "seconds": 7})
-    with night(tmp_path, refuse) as the, the.client() as client:
+    with night(tmp_path, refuse) as server, server.client() as client:
         response = match(client)
         assert response.status_code == 429
         said = response.headers.get("Retry-After")
@@ -266,115 +266,115 @@ def test_a_refusal_says_when_to_come_back_in_its_way(tmp_path: Path, retry_after
             assert 5 <= outcome.wait <= 8  # dates have whole seconds
             assert (said == "7") == (retry_after == "seconds")
             assert retry_after == "seconds" or parsedate_to_datetime(said or "")
-        assert [one.fault for one in the.record()] == ["refuse"]
-        assert the.billed() == []
+        assert [one.fault for one in server.record()] == ["refuse"]
+        assert server.billed() == []
 
 
 def test_errors_have_the_envelope_or_not_and_cost_nothing(tmp_path: Path) -> None:
     faults = (Error(requests=(1,)), Error(status=503, envelope=False, requests=(2,)))
-    with night(tmp_path, *faults) as the, the.client() as client:
+    with night(tmp_path, *faults) as server, server.client() as client:
         with_envelope, without = match(client), match(client)
         assert (with_envelope.status_code, with_envelope.json()["error"]) == (500, "INTERNAL_ERROR")
         assert (without.status_code, without.headers["Content-Type"]) == (503, "text/html")
-        assert [one.worked_at for one in the.record()] == [None, None]
-        assert the.billed() == []
+        assert [one.worked_at for one in server.record()] == [None, None]
+        assert server.billed() == []
 
 
 def test_a_gateways_error_hides_an_answer_that_is_billed(tmp_path: Path) -> None:
     faults = (Gateway(requests=(1,)), Gateway(status=504, requests=(2,)))
-    with night(tmp_path, *faults) as the, the.client() as client:
+    with night(tmp_path, *faults) as server, server.client() as client:
         assert [match(client).status_code for _ in range(2)] == [502, 504]
-        assert [(one.fault, one.stated_usd) for one in the.record()] == [("gateway", None)] * 2
-        assert len(the.billed()) == 2
+        assert [(one.fault, one.stated_usd) for one in server.record()] == [("gateway", None)] * 2
+        assert len(server.billed()) == 2
 
 
 def test_garbage_is_billed_and_named(tmp_path: Path) -> None:
-    with night(tmp_path, Garbage(form="absurd-cost")) as the, the.client() as client:
+    with night(tmp_path, Garbage(form="absurd-cost")) as server, server.client() as client:
         prices = match(client).json()["metadata"]["costBreakdown"]
         assert prices["finalCost"] == prices["apiCost"] == prices["markupAmount"] == ABSURD_USD
-        (served,) = the.record()
+        (served,) = server.record()
         assert (served.fault, served.stated_usd) == ("garbage absurd-cost", None)
-        assert sum(the.billed()) < Decimal("0.001")
+        assert sum(server.billed()) < Decimal("0.001")
 
 
 def test_any_garbage_is_of_many_forms(tmp_path: Path) -> None:
-    with night(tmp_path, Garbage()) as the, the.client() as client:
+    with night(tmp_path, Garbage()) as server, server.client() as client:
         for _ in range(12):
             match(client)
-        assert len({one.fault for one in the.record()}) > 3
-        assert len(the.billed()) == 12
+        assert len({one.fault for one in server.record()}) > 3
+        assert len(server.billed()) == 12
 
 
 def test_a_huge_answer_is_sent_as_far_as_it_is_read(tmp_path: Path) -> None:
-    with night(tmp_path, Garbage(form="huge")) as the, the.client() as client:
+    with night(tmp_path, Garbage(form="huge")) as server, server.client() as client:
         with client.stream("POST", "/api/cpv/match", json={"description": "road"}) as response:
             assert int(response.headers["Content-Length"]) > HUGE
             next(response.iter_raw(100))
-        with the.client() as another:
+        with server.client() as another:
             assert len(match(another).content) > HUGE
-        assert len(the.billed()) == 2
+        assert len(server.billed()) == 2
 
 
 def test_a_redirect_names_another_host_and_bills_nothing(tmp_path: Path) -> None:
     redirect = Redirect(to="https://elsewhere.example/")
-    with night(tmp_path, redirect) as the, the.client() as client:
+    with night(tmp_path, redirect) as server, server.client() as client:
         response = match(client)
         assert response.status_code == 307
         assert response.headers["Location"] == "https://elsewhere.example/api/cpv/match"
-        assert the.billed() == []
+        assert server.billed() == []
 
 
 def test_a_kept_connection_is_closed_behind_a_whole_answer(tmp_path: Path) -> None:
-    with night(tmp_path, IdleClose()) as the, the.connection() as connection:
-        response = the.ask(connection)
+    with night(tmp_path, IdleClose()) as server, server.connection() as connection:
+        response = server.ask(connection)
         assert response.headers["Connection"] is None
         assert response.read()
-        served = the.wait_for(lambda request: request.closed_at is not None)
-        assert (served.fault, served.stated_usd) == ("idle-close", *the.billed())
+        served = server.wait_for(lambda request: request.closed_at is not None)
+        assert (served.fault, served.stated_usd) == ("idle-close", *server.billed())
         with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
-            the.ask(connection)
-        assert len(the.billed()) == 1
+            server.ask(connection)
+        assert len(server.billed()) == 1
 
 
 def test_a_connection_in_use_again_is_not_closed(tmp_path: Path) -> None:
     faults = (IdleClose(seconds=0.2, requests=(1,)), Stall(seconds=0.5, requests=(2,)))
-    with night(tmp_path, *faults) as the, the.connection() as connection:
+    with night(tmp_path, *faults) as server, server.connection() as connection:
         for _ in range(3):
-            assert the.ask(connection).read()
-        assert [one.closed_at for one in the.record()] == [None, None, None]
+            assert server.ask(connection).read()
+        assert [one.closed_at for one in server.record()] == [None, None, None]
 
 
 def test_latency_comes_on_top_of_another_fault(tmp_path: Path) -> None:
-    with night(tmp_path, Latency(seconds=0.05), Error()) as the, the.client() as client:
+    with night(tmp_path, Latency(seconds=0.05), Error()) as server, server.client() as client:
         assert match(client).status_code == 500
-        (served,) = the.record()
+        (served,) = server.record()
         assert served.answered_at is not None
         assert served.answered_at - served.arrived_at > 0.03
 
 
 def test_what_the_service_refuses_itself_is_not_spoilt(tmp_path: Path) -> None:
     limited = night(tmp_path, DropAfter(requests=(2,)), rate=Rate(1, 3600))
-    with limited as the, the.client() as client:
+    with limited as server, server.client() as client:
         assert [match(client).status_code for _ in range(2)] == [200, 429]
-        assert [(one.fault, one.status) for one in the.record()] == [(None, 200), (None, 429)]
-        assert len(the.billed()) == 1
+        assert [(one.fault, one.status) for one in server.record()] == [(None, 200), (None, 429)]
+        assert len(server.billed()) == 1
 
 
 def test_many_at_once_are_each_charged_to_their_own_request(tmp_path: Path) -> None:
     texts = ["road", "chairs", "gibberish"] * 8
-    with night(tmp_path, DropAfter(probability=0.3), Latency(jitter=0.02)) as the:
-        threads = [threading.Thread(target=_ask_once, args=(the, text)) for text in texts]
+    with night(tmp_path, DropAfter(probability=0.3), Latency(jitter=0.02)) as server:
+        threads = [threading.Thread(target=_ask_once, args=(server, text)) for text in texts]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(the.billed()) == len(texts)
-        prices = {(one.digest, one.billed_usd) for one in the.record()}
+        assert len(server.billed()) == len(texts)
+        prices = {(one.digest, one.billed_usd) for one in server.record()}
         assert len(prices) == 3  # a text has one price, whoever asks at the same time
 
 
-def _ask_once(the: Night, text: str) -> None:
-    with the.client() as client, suppress(httpx.ReadError):
+def _ask_once(server: Night, text: str) -> None:
+    with server.client() as client, suppress(httpx.ReadError):
         assert match(client, text).status_code == 200
 
 
