@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from heapq import heappush, heappushpop
+from typing import NamedTuple
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
 from pipeline.classification.columns import status
@@ -14,7 +15,7 @@ from pipeline.classification.write import SETTLED
 from pipeline.codes.levels import cut
 from pipeline.settings import Settings
 
-__all__ = ["BINS", "FIELD_DIGITS", "SHOWN", "Collected", "Doubtful", "SystemFigures"]
+__all__ = ["BINS", "FIELD_DIGITS", "SHOWN", "Collected", "Doubtful", "Judged", "SystemFigures"]
 
 BINS = 100
 """Bins of the scale of confidence, each .01 wide."""
@@ -47,26 +48,41 @@ class SystemFigures:
     sure: float = 0.0
 
 
-@dataclass(slots=True, order=True)
+class Judged(NamedTuple):
+    """An answer as its row shows it.
+
+    Attributes:
+        status: its status.
+        best: its best match; None without any.
+    """
+
+    status: str
+    best: Match | None
+
+
+@dataclass(slots=True)
 class Doubtful:
-    """A text to look at; it sorts by how much it needs that, the least first.
+    """A text to look at.
 
     Attributes:
         doubt: 1 minus the lowest confidence of its uncertain matches; 1 if one is missing.
-        row: the number of its first row, from 1; negative, so that of equals the first row comes
-            last.
+        row: the number of its first row, from 1.
         text: the start of the text.
-        answers: the status and the best match of each system.
+        answers: the answer of each system.
         digest: identifies the whole text.
         rows: how many rows have the text.
     """
 
     doubt: float
     row: int
-    text: str = field(compare=False)
-    answers: dict[System, tuple[str, Match | None]] = field(compare=False)
-    digest: bytes = field(compare=False)
-    rows: int = field(default=1, compare=False)
+    text: str
+    answers: dict[System, Judged]
+    digest: bytes
+    rows: int = 1
+
+    def __lt__(self, other: Doubtful) -> bool:
+        """Sort by how much a text needs a look, the least first; of equals, the first row last."""
+        return (self.doubt, -self.row) < (other.doubt, -other.row)
 
 
 class Collected:
@@ -96,17 +112,17 @@ class Collected:
             row = {
                 system: _judged(answers[system][place], under[system]) for system in self.systems
             }
-            for system, (name, match) in row.items():
-                _count(self.systems[system], system, name, match)
-            if any(name not in SETTLED for name, _ in row.values()):
+            for system, judged in row.items():
+                _count(self.systems[system], system, judged)
+            if any(judged.status not in SETTLED for judged in row.values()):
                 self._keep(text, row)
 
-    def _keep(self, text: str, row: dict[System, tuple[str, Match | None]]) -> None:
+    def _keep(self, text: str, row: dict[System, Judged]) -> None:
         digest = sha256(text.encode("utf-8", "surrogatepass")).digest()
         if digest in self._listed:
             self._listed[digest].rows += 1
             return
-        new = Doubtful(_doubt(row), -self.rows, text[:TEXT], row, digest)
+        new = Doubtful(_doubt(row), self.rows, text[:TEXT], row, digest)
         self._listed[digest] = new
         if len(self._doubtful) < SHOWN:
             heappush(self._doubtful, new)
@@ -114,23 +130,24 @@ class Collected:
             del self._listed[heappushpop(self._doubtful, new).digest]
 
 
-def _judged(answer: Answer | None, under: float) -> tuple[str, Match | None]:
+def _judged(answer: Answer | None, under: float) -> Judged:
     best = answer.matches[0] if isinstance(answer, Matched) and answer.matches else None
-    return status(answer, under), best
+    return Judged(status(answer, under), best)
 
 
-def _count(figures: SystemFigures, system: System, name: str, match: Match | None) -> None:
-    figures.statuses[name] += 1
-    if match is not None:
-        figures.fields[cut(system, match.code, FIELD_DIGITS)] += 1
-    if match is not None and name != "decided":
-        figures.confidences[min(BINS - 1, max(0, int(match.confidence * BINS)))] += 1
-        figures.sure += match.confidence
+def _count(figures: SystemFigures, system: System, judged: Judged) -> None:
+    figures.statuses[judged.status] += 1
+    if (best := judged.best) is None:
+        return
+    figures.fields[cut(system, best.code, FIELD_DIGITS)] += 1
+    if judged.status != "decided":
+        figures.confidences[min(BINS - 1, max(0, int(best.confidence * BINS)))] += 1
+        figures.sure += best.confidence
 
 
-def _doubt(row: dict[System, tuple[str, Match | None]]) -> float:
+def _doubt(row: dict[System, Judged]) -> float:
     return max(
-        1.0 if match is None else 1 - match.confidence
-        for name, match in row.values()
-        if name not in SETTLED
+        1.0 if judged.best is None else 1 - judged.best.confidence
+        for judged in row.values()
+        if judged.status not in SETTLED
     )

@@ -37,7 +37,7 @@ def test_rows_without_a_code_come_first_then_the_least_certain() -> None:
         [("a", matched(0.4)), ("b", matched(0.9)), ("c", Failed("TIMEOUT"))],
         [("d", matched(0.1)), ("e", Matched(())), ("f", Pending())],
     )
-    assert [(row.text, -row.row) for row in found.doubtful] == [
+    assert [(row.text, row.row) for row in found.doubtful] == [
         ("c", 3),
         ("e", 5),
         ("d", 4),
@@ -51,7 +51,7 @@ def test_of_many_texts_only_the_least_certain_are_kept_and_long_ones_are_cut() -
         for number in range(3 * SHOWN)
     ]
     found = collected(rows[:SHOWN], rows[SHOWN:])
-    assert [-row.row for row in found.doubtful] == [3 * SHOWN - n for n in range(SHOWN)]
+    assert [row.row for row in found.doubtful] == [3 * SHOWN - n for n in range(SHOWN)]
     assert {len(row.text) for row in found.doubtful} == {TEXT}
 
 
@@ -63,5 +63,5 @@ def test_a_text_in_several_rows_is_listed_once_with_its_first_row() -> None:
         [(f"{same}y", matched(0.2)), (same, matched(0.1)), ("rare", matched(0.4))],
     )
     assert len(found.doubtful) == SHOWN
-    assert [(-row.row, row.rows) for row in found.doubtful[:3]] == [(2, 2), (33, 1), (3, 1)]
+    assert [(row.row, row.rows) for row in found.doubtful[:3]] == [(2, 2), (33, 1), (3, 1)]
     assert {len(row.text) for row in found.doubtful[:2]} == {TEXT}
