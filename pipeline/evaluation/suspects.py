@@ -79,7 +79,10 @@ class Suspects:
         """
         schema = pa.schema([pa.field("row", pa.int64()), *references, *FIELDS])
         table = pa.Table.from_batches(self.found, schema)
-        stated, likelier = (table.column(at).to_pylist() for at in (-5, -2))
+        # By position: a reference column may have the same name.
+        own = dict(zip((each.name for each in FIELDS), table.columns[-len(FIELDS) :], strict=True))
+        likelier = own["confidence"].to_pylist()
+        stated = own["stated_confidence"].to_pylist()
         margins = [more - less for more, less in zip(likelier, stated, strict=True)]
         order = sorted(range(len(margins)), key=lambda place: -margins[place])
         return table.take(pa.array(order, pa.int64()))
