@@ -46,7 +46,7 @@ class PageFile:
         if self.path.suffix not in self.suffixes:
             raise OutputError(
                 f"{self.path} does not end in {self.suffixes[0]}, so {self.otherwise}.",
-                f"Name it so: {self._named}.",
+                f"Give it that suffix: {self._named}.",
             )
         if self.path.exists() and not overwrite and not self._is_ours():
             raise OutputError(

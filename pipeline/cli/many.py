@@ -123,7 +123,7 @@ def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[Inp
     found = find_files(options.input_paths, folder, options.output_format, storage)
     if found.skipped:
         names = listed([str(path) for path in found.skipped])
-        log.warning("Skipped, not tables or links out of the folder: %s.", names)
+        log.warning("Skipped, because they are not tables or lead out of the folder: %s.", names)
     return folder, found.files
 
 
@@ -135,7 +135,7 @@ def _check_consent(options: RunOptions, terms: Terms) -> None:
     """
     if terms.service and not (terms.service.has_cost_limit or options.yes) and on_terminal():
         raise SettingsError(
-            "Several files are bought without a question for each.",
+            "With several files, nobody is asked before each purchase.",
             "Limit the cost of all together, --max-cost USD, or agree to any cost: --yes.",
         )
 

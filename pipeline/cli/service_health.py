@@ -34,7 +34,8 @@ def check_service(service: PaidService) -> Iterator[Finding]:
     elif in_the_clear(service.base_url):
         yield Finding("key", "warning", f"goes to {service.base_url} unencrypted", "Use https.")
     else:
-        yield Finding("key", "ok", "has a valid form; whether it is right, the first call shows")
+        found = "has a valid form; only the first call shows whether it is right"
+        yield Finding("key", "ok", found)
     yield checked("locks", _locks, service)
     yield from _connection(service)
 

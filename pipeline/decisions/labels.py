@@ -61,8 +61,8 @@ def label_table(decisions: Decisions, system: System) -> pa.Table:
     if not usable:
         without = sum(not each.code for each in about)
         raise InputError(
-            f"No decision about {system} can be measured with: of {len(about):,}, {without:,} "
-            f"found that no code fits, and {len(about) - without:,} were made with others at once.",
+            f"No decision about {system} can be used as a label: of {len(about):,}, {without:,} "
+            f"say that no code fits, and {len(about) - without:,} were made together with others.",
             "Review some texts one by one, in the blind mode of tender-pipeline review.",
         )
     columns = {

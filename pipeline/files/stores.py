@@ -124,7 +124,7 @@ def _s3(bucket: str, endpoint_url: str | None) -> Any:
     url = urlsplit(endpoint_url)
     if url.scheme not in ("http", "https") or not url.netloc or url.username or url.query:
         raise SettingsError(
-            "The address of the S3-compatible server is not one, or has credentials in it.",
+            "The address of the S3-compatible server is not valid, or has credentials in it.",
             "Write --endpoint-url https://HOST:PORT, or the same in AWS_ENDPOINT_URL.",
         )
     place = url.netloc + url.path.rstrip("/")

@@ -81,7 +81,7 @@ def _decide(review: Review, form: Form, filters: Filters) -> Response:
     number = form.value("item")
     known = number.isascii() and number.isdecimal() and len(number) < 19
     if not (known and review.choose(int(number), form.value("choice"))):
-        raise PageError(422, "This is no decision about a text of the table. Choose again.")
+        raise PageError(422, "This is not a decision about a text of the table. Choose again.")
     return _back(filters)
 
 

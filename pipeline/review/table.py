@@ -137,7 +137,7 @@ def _systems(path: Path, names: Sequence[str], prefix: str) -> tuple[System, ...
         raise InputError(
             f"{path} has no columns such as {prefix}cpv_code and {prefix}cpv_status.",
             "Give the output of tender-pipeline run, in a format with columns; with "
-            "--column-prefix if it was run so.",
+            "--column-prefix if the run had one.",
         )
     return found
 

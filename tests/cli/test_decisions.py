@@ -183,6 +183,6 @@ def test_evaluation_takes_labels_of_one_kind(
     assert command("evaluate", found, "--system", "cpv", "--decisions", found) == 2
     assert "or --decisions FILE" in capsys.readouterr().err
     assert command("evaluate", "--system", "psc", "--decisions", found) == 2
-    assert "No decision about psc can be measured with" in capsys.readouterr().err
+    assert "No decision about psc can be used as a label" in capsys.readouterr().err
     with pytest.raises(SettingsError, match="Give a table with labels, or decisions="):
         pipeline.evaluate(system="cpv")

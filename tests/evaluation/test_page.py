@@ -115,7 +115,7 @@ def test_a_folder_is_no_place_for_a_page(tmp_path: Path) -> None:
 def test_a_page_has_the_suffix_of_a_page(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputError, match=r"does not end in \.html, so a browser") as refused:
         page_file(tmp_path / name).check(overwrite=True)
-    assert refused.value.hint == "Name it so: --page FILE.html."
+    assert refused.value.hint == "Give it that suffix: --page FILE.html."
     for right in ("r.htm", "R.HTML"):
         page_file(tmp_path / right).check(overwrite=False)
 

@@ -179,7 +179,8 @@ class Ledger:
             return None
         if not all(isinstance(value, int | float) for value in found[0]):
             raise LedgerError(
-                f"The ledger {self._database.path} has {found[0]!r} as what a refusal taught.",
+                f"The ledger {self._database.path} has a record of a refusal that is not valid: "
+                f"{found[0]!r}.",
                 "Restore the ledger from a good copy, or name another: --ledger PATH.",
             )
         slots, paused_until, learned_at = found[0]

@@ -173,5 +173,5 @@ def test_what_a_refusal_taught_is_looked_at_too(folder: Path, address: str, colu
                 "INSERT INTO lessons VALUES (?, ?, 1, 2.0, 3.0)", (address, FINGERPRINT)
             )
             connection.execute(f"UPDATE lessons SET {column} = 'abc'")
-        with pytest.raises(LedgerError, match="what a refusal taught"):
+        with pytest.raises(LedgerError, match="a record of a refusal that is not valid"):
             ledger.lesson(FINGERPRINT)
