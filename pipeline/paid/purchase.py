@@ -86,11 +86,11 @@ class Purchase:
         self._settings = settings
         self.base_url = service.base_url
         with ExitStack() as opened:
+            self._ledger = Ledger(service.ledger, service.base_url)
+            opened.callback(self._ledger.close)
             if not plan_only:
                 lock = job_lock(service.ledger, service.base_url, identity, service.wait)
                 opened.enter_context(lock)
-            self._ledger = Ledger(service.ledger, service.base_url)
-            opened.callback(self._ledger.close)
             self._limits = known_limits(service)
             opened.callback(self._limits.close)
             self._ledger.check_usable()

@@ -1,4 +1,4 @@
-"""A ledger that is moved, deleted or replaced under a run: it is noticed, nothing is lost."""
+"""A ledger that is moved, deleted or replaced, under a run or between two: it is noticed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Ledger
+from pipeline.paid.ledger.snapshot import Snapshot
+from pipeline.paid.purchase import Purchase
 from tests.paid.serving import Service, buyer, serving
 from tests.paid.test_ledger_trouble import Meanwhile
 
@@ -81,6 +83,41 @@ def test_it_is_noticed_and_what_was_bought_is_kept(
     assert summary.parked is None
     assert summary.cost_usd == service.charged
     assert set(Counter(service.asked).values()) == {1}
+
+
+@pytest.mark.parametrize("spoil", [rename, delete])
+def test_between_two_runs_no_new_ledger_is_begun_unasked(
+    tmp_path: Path, service: Service, spoil: Callable[[Path], None]
+) -> None:
+    ledger = tmp_path / "ledgers" / "ledger.db"
+    with serving(service.app()) as address:
+        the = buyer(tmp_path, address, service.account.key, ledger=ledger)
+        the.write(TEXTS)
+        the.run()
+        bought = len(service.asked)
+        spoil(ledger)
+        for use in (the.plan, the.run, lambda: Snapshot(ledger)):
+            with pytest.raises(LedgerError, match=r"is gone: .* ledger\.db\.locks") as caught:
+                use()
+            assert f"rm -r {ledger}.locks" in caught.value.hint
+            assert not ledger.exists()
+        assert len(service.asked) == bought
+        shutil.rmtree(f"{ledger}.locks")
+        the.run()
+    assert len(service.asked) == 2 * bought
+
+
+def test_a_run_that_cannot_make_its_ledger_leaves_no_sign_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    the = buyer(tmp_path, "https://service.example", "key")
+    with monkeypatch.context() as patched:
+        patched.setattr("pipeline.paid.ledger.database.has_log", lambda *_: False)
+        with pytest.raises(LedgerError, match="not on a local disk"):
+            Purchase(the.service, the.settings, "job")
+    the.service.ledger.unlink(missing_ok=True)
+    with Purchase(the.service, the.settings, "job"):
+        assert the.service.ledger.exists()
 
 
 def test_a_copy_of_a_deleted_ledger_does_not_write_over_another(tmp_path: Path) -> None:

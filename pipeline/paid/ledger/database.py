@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.errors import LedgerError
 from pipeline.files.sqlite import connect, has_log, transaction
-from pipeline.paid.ledger.place import Place
+from pipeline.paid.ledger.place import Place, check_not_gone
 from pipeline.paid.ledger.schema import VERSION, create_tables, migrate, version_of
 
 __all__ = ["ADVICE", "ANOTHER", "CACHE_KIB", "PATIENCE_S", "Database", "translated"]
@@ -54,8 +54,8 @@ class Database:
         path: the file; it is created if it does not exist.
 
     Raises:
-        LedgerError: the file is damaged, locked, of another kind, or cannot be written. Every
-            method may raise it.
+        LedgerError: the file is damaged, locked, of another kind, cannot be written, or was there
+            and is gone. Every method may raise it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,6 +63,7 @@ class Database:
         self._writing = Lock()
         self._saved: LedgerError | None = None
         with self._translated():
+            check_not_gone(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _connect(path)
             try:
@@ -160,7 +161,8 @@ def translated(message: str, advice: Mapping[int, str]) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the primary result code
+        denied = sqlite3.SQLITE_PERM if isinstance(error, PermissionError) else 0
+        code = getattr(error, "sqlite_errorcode", denied) & 0xFF  # the primary result code
         raise LedgerError(
             f"{message}: {error}.", advice.get(code, f"Check the disk, {ANOTHER}")
         ) from error

@@ -16,7 +16,7 @@ from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
 from pipeline.rate import duration
 
-__all__ = ["buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
+__all__ = ["buyer_lock", "folder_of_locks", "is_worked_on", "job_lock", "ledger_lock"]
 
 WAIT = "Wait for it with --wait, or "
 LATER = "run this again when the other has ended."
@@ -78,7 +78,7 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
     The lock file is beside the ledger like that of `ledger_lock`, in a folder for all jobs.
 
     Args:
-        ledger: the ledger's file, which need not exist yet.
+        ledger: the ledger's file, which exists.
         base_url: the canonical base URL.
         identity: what identifies the job.
         wait: whether to wait for the other run to end.
@@ -108,9 +108,14 @@ def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
     return False
 
 
-def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
+def folder_of_locks(ledger: Path) -> Path:
+    """Return the folder of the jobs' locks, which the first run makes once there is a ledger."""
     file = ledger.resolve()
-    return file.with_name(f"{file.name}.locks") / f"job-{_named(base_url, identity)}.lock"
+    return file.with_name(f"{file.name}.locks")
+
+
+def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:
+    return folder_of_locks(ledger) / f"job-{_named(base_url, identity)}.lock"
 
 
 def _make_folder(folder: Path, ledger: Path) -> None:

@@ -1,4 +1,4 @@
-"""Notices that a ledger in use was moved, deleted or replaced, which SQLite does not report."""
+"""Notices that a ledger was moved, deleted or replaced, which SQLite does not report."""
 
 from __future__ import annotations
 
@@ -6,14 +6,32 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from shlex import quote
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
+from pipeline.paid.ledger.locks import folder_of_locks
 
-__all__ = ["Place"]
+__all__ = ["Place", "check_not_gone"]
 
 OPEN_FILES = Path("/proc/self/fd")
 """Where Linux lists the files that this process has open, with their current names."""
+
+
+def check_not_gone(path: Path) -> None:
+    """Check that no ledger was moved or deleted since a run used it: a new one would be empty.
+
+    Raises:
+        LedgerError: there is no file, but the folder of its locks.
+    """
+    locks = folder_of_locks(path)
+    if locks.is_dir() and not path.exists():  # in this order: another run may be making both
+        raise LedgerError(
+            f"The ledger {path} is gone: the folder {locks.name} beside it shows that there was "
+            "one. With a new one, a run would buy every answer again.",
+            "Move it back, or name the place where it is now: --ledger PATH. To begin a new one "
+            f"and buy everything again, remove that folder: rm -r {quote(str(locks))}",
+        )
 
 
 class Place:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.database import ADVICE, ANOTHER, CACHE_KIB, PATIENCE_S, translated
+from pipeline.paid.ledger.place import check_not_gone
 from pipeline.paid.ledger.schema import version_of
 
 __all__ = ["Snapshot"]
@@ -50,6 +51,7 @@ class Snapshot:
                 "Check the permissions of the folders above it, or name another: --ledger PATH.",
             ) from error
         if not exists:
+            check_not_gone(path)
             raise LedgerError(
                 f"There is no ledger {path}.",
                 "The first paid run creates it; name the right one with --ledger PATH.",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -122,6 +123,16 @@ def test_a_ledger_that_became_read_only_says_so(job: Job) -> None:
 def test_a_read_only_folder_is_named(path: Path) -> None:
     path.parent.mkdir()
     path.parent.chmod(0o500)
+    assert refusal(path).hint.startswith("Make the file and its folder writable")
+
+
+def test_a_folder_that_may_not_be_made_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", denied)
     assert refusal(path).hint.startswith("Make the file and its folder writable")
 
 
