@@ -22,16 +22,50 @@ from pipeline.paid import identity
 from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
-__all__ = ["Manifest", "close_finished", "cost_before", "cost_of", "cost_so_far", "done_before"]
+__all__ = ["Before", "Manifest", "close_finished", "cost_of", "cost_so_far"]
 
 Manifest: TypeAlias = Mapping[str, Any]
 
 
-def done_before(options: RunOptions, file: InputFile, terms: Terms) -> Manifest | None:
-    """Return the manifest of an output that the same job has written, complete and unchanged.
+class Before:
+    """What earlier runs did for a file.
 
-    None if there is no such output, or if calls that failed are to be bought again.
+    Args:
+        options: the options for the job of this file.
+        file: the file.
+        terms: the terms of the run.
     """
+
+    def __init__(self, options: RunOptions, file: InputFile, terms: Terms) -> None:
+        self.options = options
+        self.file = file
+        self._terms = terms
+        self._seen: tuple[object, Manifest | None] | None = None
+
+    @property
+    def done(self) -> Manifest | None:
+        """The manifest of an output that the same job has written, complete and unchanged.
+
+        None if there is no such output, or if calls that failed are to be bought again. The files
+        are not hashed again unless they changed since.
+        """
+        stamps = _stamp(self.file.path), _stamp(self.file.output)
+        if self._seen is None or None in stamps or stamps != self._seen[0]:
+            self._seen = stamps, _done(self.options, self.file, self._terms)
+        return self._seen[1]
+
+    @property
+    def cost_usd(self) -> Decimal:
+        """What they paid, if that counts towards a limit."""
+        if self._terms.service is None or self._terms.service.max_cost is None:
+            return ZERO
+        with suppress(PipelineError):  # reported when it is the file's turn
+            if done := self.done:
+                return cost_of(done)
+        return cost_so_far(self.file, self._terms)
+
+
+def _done(options: RunOptions, file: InputFile, terms: Terms) -> Manifest | None:
     service = terms.service
     if service is not None and service.retry_failed:
         return None
@@ -62,16 +96,6 @@ def cost_of(done: Manifest) -> Decimal:
     return total(Decimal(_paid(done).get(name, 0)) for name in ("confirmed_usd", "at_risk_usd"))
 
 
-def cost_before(options: RunOptions, file: InputFile, terms: Terms) -> Decimal:
-    """Return what earlier runs paid for a file, if that counts towards a limit."""
-    if terms.service is None or terms.service.max_cost is None:
-        return ZERO
-    with suppress(PipelineError):  # reported when it is the file's turn
-        if done := done_before(options, file, terms):
-            return cost_of(done)
-    return cost_so_far(file, terms)
-
-
 def cost_so_far(file: InputFile, terms: Terms) -> Decimal:
     """Return what the open job of a file has cost; it may have bought before it failed."""
     if terms.service is None:
@@ -79,6 +103,17 @@ def cost_so_far(file: InputFile, terms: Terms) -> Decimal:
     from pipeline.paid import leftover
 
     return leftover.spent_on(terms.service, _identity(file, terms))
+
+
+def _stamp(path: AnyPath) -> tuple[int, ...] | None:
+    """Return what changes when a file is written; None for an object, or without a file."""
+    if not isinstance(path, Path):
+        return None
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _input(

@@ -17,14 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.classification.summary import Summary
-from pipeline.cli.earlier_runs import (
-    Manifest,
-    close_finished,
-    cost_before,
-    cost_of,
-    cost_so_far,
-    done_before,
-)
+from pipeline.cli.earlier_runs import Before, Manifest, close_finished, cost_of, cost_so_far
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import Terms, classified, opened_job
 from pipeline.cli.output.complaints import complain
@@ -124,13 +117,14 @@ def severity(code: int) -> int:
 
 def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
     started = time.monotonic()
-    spent = [cost_before(of_file(options, file), file, terms) for file in files]
+    earlier = [Before(of_file(options, file), file, terms) for file in files]
+    spent = [before.cost_usd for before in earlier]
     whole = total(spent)
-    for number, file in enumerate(files):
+    for number, before in enumerate(earlier):
         log.info("File %d of %d", number + 1, len(files))
         others = difference(whole, spent[number])
         left = _left(terms, others, time.monotonic() - started)
-        outcome = _outcome(of_file(options, file), file, left)
+        outcome = _outcome(before, left)
         yield outcome
         whole = total([others, outcome.cost_usd])
 
@@ -174,7 +168,7 @@ def _in_worker(options: RunOptions, terms: Terms, parent: int, file: InputFile) 
         check(0)
         yield check
 
-    return _outcome(of_file(options, file), file, terms, while_parent_lives)
+    return _outcome(Before(of_file(options, file), file, terms), terms, while_parent_lives)
 
 
 def _size(file: InputFile) -> int:
@@ -209,21 +203,18 @@ def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
     return replace(terms, service=left)
 
 
-def _outcome(
-    options: RunOptions, file: InputFile, terms: Terms, progress: Progress | None = None
-) -> Outcome:
+def _outcome(before: Before, terms: Terms, progress: Progress | None = None) -> Outcome:
     started = time.time()
-    outcome = _tried(options, file, terms, progress)
+    outcome = _tried(before, terms, progress)
     return replace(outcome, started=started, ended=time.time())
 
 
-def _tried(
-    options: RunOptions, file: InputFile, terms: Terms, progress: Progress | None
-) -> Outcome:
+def _tried(before: Before, terms: Terms, progress: Progress | None) -> Outcome:
+    file = before.file
     try:
-        if done := done_before(options, file, terms):
+        if done := before.done:
             return _skipped(file, terms, done)
-        with opened_job(options, terms) as this:
+        with opened_job(before.options, terms) as this:
             summary = classified(this, progress)
     except LedgerError:
         raise

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.classification import job
-from pipeline.cli import file_jobs
+from pipeline.classification import job, provenance
+from pipeline.cli import earlier_runs, file_jobs
 from pipeline.errors import OutputError
+from pipeline.tables import sha256_of
 from tests.cli.test_run import Command, command
 from tests.paid.serving import Service, serving
 
@@ -133,3 +134,44 @@ def test_what_later_files_have_cost_counts_towards_the_limit(
     code, figures = folder.run("--max-cost", "0.00045")
     assert (code, states(figures)) == (0, ["done", "skipped", "done"])
     assert len(service.asked) == 3
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that were hashed to see whether they are done."""
+    found: list[str] = []
+
+    def noting(path: Path) -> str:
+        found.append(str(path.relative_to(Path.cwd())) if path.is_absolute() else str(path))
+        return sha256_of(path)
+
+    for module in (earlier_runs, provenance):
+        monkeypatch.setattr(module, "sha256_of", noting)
+    return found
+
+
+def test_with_a_limit_too_a_file_that_is_done_is_hashed_once(
+    folder: Folder, hashed: list[str]
+) -> None:
+    folder.run("--max-cost", "1")
+    hashed.clear()
+    code, figures = folder.run("--max-cost", "1")
+    assert (code, states(figures)) == (0, ["skipped"] * 3)
+    assert sorted(hashed) == sorted(f"{at}/{name}.csv" for at in ("data", "out") for name in "abc")
+
+
+def test_a_file_that_changes_before_its_turn_is_not_taken_for_done(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.run("--max-cost", "1")
+    costs = earlier_runs.Before.cost_usd.fget
+    assert costs
+
+    def changing(before: earlier_runs.Before) -> Any:
+        cost = costs(before)
+        if before.file.path.name == "b.csv":
+            before.file.path.write_text("description\nanother text\n")  # type: ignore[union-attr]
+        return cost
+
+    monkeypatch.setattr(earlier_runs.Before, "cost_usd", property(changing))
+    assert states(folder.run("--max-cost", "1")[1]) == ["skipped", "done", "skipped"]
