@@ -184,9 +184,11 @@ def _sink(
     if output is None:
         output_format = output_format or input_format
         output = default_output(path, input_format, output_format, options.limit_rows)
+    else:
+        output_format = output_format_of(output, output_format, input_format)
     return sink_at(
         output,
-        output_format_of(output, output_format, input_format),
+        output_format,
         options.overwrite,
         given if isinstance(given, CloudPath) else path,
         sample=options.limit_rows is not None,

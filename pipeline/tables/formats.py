@@ -31,6 +31,9 @@ SUFFIXES: dict[str, Format] = {
     ".json": "ocds",
 }
 
+BY_CONTENTS: tuple[Format, ...] = ("jsonl", "ocds")
+"""The formats whose files may have each other's suffixes."""
+
 TAB_SUFFIXES = (".tsv", ".tab")
 
 SUPPORTED = (
@@ -79,7 +82,7 @@ def format_of(path: Path, stated: Format | None = None) -> Format:
         InputError: the suffix is unknown, or of a format that is not supported.
     """
     found = stated or _by_suffix(path)
-    if found in ("jsonl", "ocds") and stated is None:
+    if found in BY_CONTENTS and stated is None:
         return _json_format(path) or found
     if found is not None:
         return found
@@ -98,9 +101,17 @@ def output_format_of(
     OCDS stays OCDS in a file for JSON Lines.
 
     Raises:
-        OutputError: the suffix is unknown, or of a format that is not supported.
+        OutputError: the suffix is unknown, of a format that is not supported, or of another than
+            the stated one.
     """
-    found = stated or _by_suffix(path)
+    named = _by_suffix(path)
+    if stated and named and stated != named and not {stated, named} <= set(BY_CONTENTS):
+        suffix = next(suffix for suffix, found in SUFFIXES.items() if found == stated)
+        raise OutputError(
+            f"The name {path.name!r} says {named}, and --output-format says {stated}.",
+            f"Leave out --output-format, or use a name that ends in {suffix}.",
+        )
+    found = stated or named
     if found == "jsonl" and input_format == "ocds" and stated is None:
         return "ocds"
     if found is not None:

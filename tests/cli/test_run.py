@@ -341,6 +341,10 @@ def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
         (["run", "tenders.csv", "--top", "99"], "from 1 to 10"),
         (["run", "tenders.csv", "--output", "tenders.csv", "--overwrite"], "is the input"),
         (["run", "tenders.csv", "--output", "out.xls"], "--output-format"),
+        (
+            ["run", "tenders.csv", "--output", "out.parquet", "--output-format", "csv"],
+            "The name 'out.parquet' says parquet, and --output-format says csv.",
+        ),
         (["run"], "Missing argument"),
         (["run", ""], "The path of INPUT is empty."),
         (["run", "tenders.csv", "--report", ""], "The path of --report is empty."),
@@ -387,6 +391,13 @@ def test_formats_follow_the_names_or_the_options(command: Command, table: Path) 
     assert Path("outputs/tenders.classified.parquet").is_file()
     assert command("run", table, "--systems", "psc", "--output", "out.csv.gz") == 0
     assert gzip.decompress(Path("out.csv.gz").read_bytes()).startswith(b"ref,description")
+
+
+def test_an_input_whose_name_lies_needs_no_output(command: Command, table: Path) -> None:
+    table.write_text('{"description": "road works"}\n')
+    formats = ["--input-format", "jsonl", "--output-format", "jsonl"]
+    assert command("run", table, "--systems", "psc", *formats) == 0
+    assert Path("outputs/tenders.classified.csv").read_text().startswith('{"description":')
 
 
 def test_no_header_names_columns_by_their_place(command: Command, table: Path) -> None:

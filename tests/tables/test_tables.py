@@ -83,6 +83,26 @@ def test_a_stated_format_outweighs_the_suffix(tmp_path: Path) -> None:
     assert read_table(tmp_path / "t.csv", "parquet").to_pydict() == {"a": ["2"]}
 
 
+@pytest.mark.parametrize(
+    ("name", "stated", "suffix"),
+    [("o.parquet", "csv", ".csv"), ("o.csv.gz", "ocds", ".json"), ("o.tsv", "xlsx", ".xlsx")],
+)
+def test_a_stated_format_of_an_output_must_be_that_of_its_name(
+    name: str, stated: Format, suffix: str
+) -> None:
+    with pytest.raises(OutputError, match=f"--output-format says {stated}") as caught:
+        output_format_of(Path(name), stated)
+    assert caught.value.hint.endswith(f"a name that ends in {suffix}.")
+
+
+@pytest.mark.parametrize(
+    ("name", "stated"),
+    [("o.tsv", "csv"), ("o.json", "jsonl"), ("o.jsonl", "ocds"), ("o.dat", "csv"), ("o", "xlsx")],
+)
+def test_a_stated_format_may_be_more_exact_than_the_name(name: str, stated: Format) -> None:
+    assert output_format_of(Path(name), stated) == stated
+
+
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.csv", ["a"])
