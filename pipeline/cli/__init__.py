@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended, leaving_at_once, listen
 
@@ -86,6 +85,7 @@ def _failed(error: BaseException) -> int:
         complain_of_usage,
         complain_of_words,
         exit_code_of,
+        foreign,
     )
     from pipeline.errors import PipelineError
 
@@ -99,35 +99,9 @@ def _failed(error: BaseException) -> int:
             complain_of_words(ended(INTERRUPTED), code)
         case SystemExit():
             complain_of_words(ended(code, error), code)
-        case PermissionError(filename=str(path)):
-            complain(_denied(path, str(error.strerror)))
         case _:
-            complain(_unexpected(error))
+            complain(foreign(error))
     return code
-
-
-def _denied(path: str, reason: str) -> Any:
-    """Return the error to print for a path that this user may not look at."""
-    from pipeline.errors import SettingsError
-
-    return SettingsError(
-        f"{path} cannot be used: {reason}.",
-        "Check the permissions of the path and of the folders above it.",
-    )
-
-
-def _unexpected(error: BaseException) -> Any:
-    """Return the error to print for one that nobody foresaw."""
-    from pipeline.cli.output.complaints import UNEXPECTED
-    from pipeline.errors import PipelineError
-
-    what = f"{type(error).__name__}: {error}".rstrip(": ")
-    found = PipelineError(
-        f"An unexpected error in tender-pipeline or its installation: {what}",
-        "Run the same command with --debug to see where it happened, and report that.",
-    )
-    found.exit_code = UNEXPECTED
-    return found
 
 
 def _check_platform() -> None:

@@ -69,13 +69,7 @@ def _wanted(args: Sequence[str]) -> bool:
 def _printed(as_json: bool, beside_the_table: bool) -> Iterator[None]:
     try:
         yield
-    except (
-        PipelineError,
-        click.ClickException,
-        KeyboardInterrupt,
-        click.Abort,
-        SystemExit,
-    ) as error:
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
         if as_json:
             _print(error, beside_the_table)
         raise
@@ -92,7 +86,7 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
 
 
 def _figures(error: BaseException) -> dict[str, Any] | None:
-    from pipeline.cli.output.complaints import USAGE, with_origin
+    from pipeline.cli.output.complaints import USAGE, foreign, with_origin
 
     match error:
         case PipelineError(message=message, hint=hint, exit_code=code):
@@ -106,5 +100,7 @@ def _figures(error: BaseException) -> dict[str, Any] | None:
             return {"error": ended(code, error), "hint": AGAIN, "exit_code": code}
         case KeyboardInterrupt() | click.Abort():
             return {"error": ended(INTERRUPTED), "hint": AGAIN, "exit_code": INTERRUPTED}
+        case Exception() if not isinstance(error, click.exceptions.Exit):
+            return _figures(foreign(error))
         case _:
             return None

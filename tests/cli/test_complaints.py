@@ -149,6 +149,35 @@ def test_a_denied_operation_is_no_mistake_of_ours_if_it_has_a_path(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 2, "/root/x cannot be"),
+        (OSError(errno.EIO, "Input/output error"), 1, "[Errno 5] Input/output error"),
+        (KeyError("x"), 1, "KeyError: 'x'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["run", "plan"])
+def test_json_has_the_errors_of_others_too(
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    error: Exception,
+    code: int,
+    said: str,
+) -> None:
+    def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pipeline.cli.many.are_several", failing)
+    assert command(name, "in.csv", "--json") == code
+    figures = json.loads(capsys.readouterr().out)
+    assert said in figures["error"]
+    assert figures["hint"]
+    assert figures["exit_code"] == code
+
+
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "complain_of_usage",
     "complain_of_words",
     "exit_code_of",
+    "foreign",
     "with_origin",
     "wrapped",
 ]
@@ -86,6 +87,24 @@ def exit_code_of(error: BaseException) -> int:
             return code
         case _:
             return UNEXPECTED
+
+
+def foreign(error: BaseException) -> PipelineError:
+    """Return what to print for an error that is not one of the package."""
+    match error:
+        case PermissionError(filename=str(path)):  # this user may not look at it
+            found = PipelineError(
+                f"{path} cannot be used: {error.strerror}.",
+                "Check the permissions of the path and of the folders above it.",
+            )
+        case _:
+            what = f"{type(error).__name__}: {error}".rstrip(": ")
+            found = PipelineError(
+                f"An unexpected error in tender-pipeline or its installation: {what}",
+                "Run the same command with --debug to see where it happened, and report that.",
+            )
+    found.exit_code = exit_code_of(error)
+    return found
 
 
 def as_json() -> bool:
