@@ -92,11 +92,18 @@ class JobsType(click.types.IntParamType):
 def _not_empty(value: Any, param: click.Parameter) -> Any:
     """Refuse an empty path, which Python would take for the current folder."""
     if value == "":
-        name = param.opts[0] if isinstance(param, click.Option) else "INPUT"
         raise SettingsError(
-            f"The path of {name} is empty.", "Give a path; perhaps a variable in it is not set."
+            f"The path of {_named(param)} is empty.",
+            "Give a path; perhaps a variable in it is not set.",
         )
     return value
+
+
+def _named(param: click.Parameter) -> str:
+    """Return what people call a parameter: ``--output``, or ``INPUT`` of an argument."""
+    if isinstance(param, click.Option):
+        return param.opts[0]
+    return param.human_readable_name.rstrip(".")
 
 
 class AddressPath(click.Path):
@@ -115,7 +122,7 @@ class LocalPath(click.Path):
         """Return a `Path`."""
         if isinstance(as_path(_not_empty(value, param)), CloudPath):
             raise SettingsError(
-                f"{value} is not a file on this machine.", f"Give {param.opts[0]} a local path."
+                f"{value} is not a file on this machine.", f"Give {_named(param)} a local path."
             )
         return super().convert(value, param, ctx)
 
@@ -259,7 +266,7 @@ def dialect_options(
 label_decisions = click.option(
     "--decisions",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="A file of decisions (see review) with labels; repeat it for several.",
 )
 

@@ -46,10 +46,15 @@ def as_path(given: str | os.PathLike[str]) -> AnyPath:
     """Return the path of a local file, or the address of an object if it has a scheme.
 
     Raises:
-        SettingsError: the address has an unknown scheme, credentials, or no bucket.
+        SettingsError: the path is empty, or the address has an unknown scheme, credentials, or no
+            bucket.
     """
     if isinstance(given, CloudPath):
         return given
+    if not os.fspath(given):  # pathlib would take it for the current folder
+        raise SettingsError(
+            "The path is empty.", "Give a path; perhaps a variable in it is not set."
+        )
     found = ADDRESS.fullmatch(os.fspath(given))
     if found is None:
         return Path(given)

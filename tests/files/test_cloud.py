@@ -62,6 +62,11 @@ def test_a_wrong_address_is_refused_without_its_secrets(given: str, said: str) -
     assert "secret" not in str(caught.value)
 
 
+def test_an_empty_path_is_not_the_current_folder() -> None:
+    with pytest.raises(SettingsError, match="The path is empty"):
+        as_path("")
+
+
 @pytest.mark.parametrize("url", ["minio:9000", "ftp://minio", "https://", "https://k:secret@minio"])
 def test_a_wrong_endpoint_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(SettingsError, match="--endpoint-url https://HOST:PORT") as caught:

@@ -15,6 +15,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import (
     DialectOptions,
     JobsType,
+    LocalPath,
     as_json,
     dialect_options,
     input_format,
@@ -102,7 +103,7 @@ class _Options(PaidOptions, DialectOptions):
     context_settings=singular_or_plural("system", "text-column", "decisions"),
     short_help="Measure how good the codes are, on a labelled table.",
 )
-@click.argument("labelled", required=False, type=click.Path(path_type=Path))
+@click.argument("labelled", required=False, type=LocalPath(path_type=Path))
 @click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are (required).")
 @labelled_columns
 @label_decisions
@@ -115,7 +116,7 @@ class _Options(PaidOptions, DialectOptions):
 @click.option(
     "--model",
     "model_folder",
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="Evaluate a learned model (see train).  [default: the embedded engine]",
 )
 @click.option(
@@ -146,11 +147,11 @@ class _Options(PaidOptions, DialectOptions):
     "one.",
 )
 @click.option(
-    "--page", type=click.Path(path_type=Path), help="Write a page with the plots: FILE.html."
+    "--page", type=LocalPath(path_type=Path), help="Write a page with the plots: FILE.html."
 )
 @click.option(
     "--suspects",
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="Write the rows whose code is most likely wrong to a CSV or Parquet FILE, the most "
     "suspicious first. For texts that the model was trained on, it misses wrong codes.",
 )

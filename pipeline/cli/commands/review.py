@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.classification.provenance import read_manifest
-from pipeline.cli.options import singular_or_plural
+from pipeline.cli.options import LocalPath, singular_or_plural
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.repeated import repeated_run
 from pipeline.cli.service_extra import service_package
@@ -80,16 +80,16 @@ class _Options:
     short_help="Decide doubtful rows on a local page, by keyboard.",
     context_settings=singular_or_plural("text-column", "decisions"),
 )
-@click.argument("output", type=click.Path(path_type=Path))
+@click.argument("output", type=LocalPath(path_type=Path))
 @click.option(
     "--decisions",
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="Where your decisions are saved.  [default: OUTPUT.decisions.jsonl]",
 )
 @click.option(
     "--merge",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="Take over the decisions in another person's file, and show you where you disagree; "
     "repeat it for several.",
 )

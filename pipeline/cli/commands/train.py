@@ -13,6 +13,7 @@ import click
 from pipeline.answers import SYSTEMS, System
 from pipeline.cli.options import (
     DialectOptions,
+    LocalPath,
     as_json,
     dialect_options,
     input_format,
@@ -60,20 +61,20 @@ class _Options(DialectOptions):
     context_settings=singular_or_plural("system", "text-column", "decisions"),
     short_help="Learn from your own history of tenders and their codes.",
 )
-@click.argument("history", required=False, type=click.Path(path_type=Path))
+@click.argument("history", required=False, type=LocalPath(path_type=Path))
 @click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are.")
 @labelled_columns
 @label_decisions
 @click.option(
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="The folder for the model; it replaces an older model there.",
 )
 @click.option("--only-history", is_flag=True, help="Use only the history, not the shipped model.")
 @click.option(
     "--recipe",
-    type=click.Path(path_type=Path),
+    type=LocalPath(path_type=Path),
     help="Instead of a history: a file that describes how to train several systems together.",
 )
 @click.option(
