@@ -129,6 +129,7 @@ def test_cost_is_an_exact_zero_and_the_summary_reads_well(frame: pd.DataFrame) -
         ({}, {"text_columns": "mixed"}, pipeline.InputError, "astype('string')"),
         ({}, {"systems": "ted"}, pipeline.SettingsError, "Choose from"),
         ({}, {"output": "x.csv"}, pipeline.SettingsError, "result.to_pandas()"),
+        ({}, {"csv": pipeline.CsvOptions()}, pipeline.SettingsError, "give the path of the file"),
         ({"cpv_code": 1}, {}, pipeline.SettingsError, 'column_prefix="new_"'),
     ],
 )

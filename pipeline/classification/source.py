@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 import pyarrow as pa
 
 from pipeline.classification.cloud_sink import CloudSink, sink_at
+from pipeline.classification.file_options import check_no_file, checked_csv, checked_excel
 from pipeline.classification.manifest import Files
 from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.text_columns import first_rows
@@ -161,7 +162,7 @@ def open_table(
         InputError: the table cannot be read, or lacks a text column.
     """
     if isinstance(data, str | PathLike):
-        csv, excel, output = _checked_csv(csv), _checked_excel(excel), _checked_path(output)
+        csv, excel, output = checked_csv(csv), checked_excel(excel), _checked_path(output)
         if isinstance(data, str) and _is_no_path(data):
             raise InputError(
                 f"{cut(data)} is not the path of a table, and a string must be one.",
@@ -176,9 +177,10 @@ def open_table(
             excel=excel,
             partial=partial,
         )
-    if output is not None or csv is not None or excel is not None:
+    check_no_file(csv, excel)
+    if output is not None:
         raise SettingsError(
-            "output, csv and excel are for files, and this table is in memory.",
+            "output is for files, and this table is in memory.",
             "Write the result yourself: result.table or result.to_pandas().",
         )
     frame, table = _in_memory(data, settings)
@@ -234,23 +236,6 @@ def _checked_path(output: Any) -> AnyPath | None:
     if output is not None and not isinstance(output, str | PathLike):
         raise SettingsError(f"output is {output!r}.", "output must be the path of a file.")
     return None if output is None else as_path(output)
-
-
-def _checked_csv(csv: Any) -> CsvOptions:
-    if csv is not None and not isinstance(csv, CsvOptions):
-        raise SettingsError(
-            f"csv is {csv!r}.", "csv must be a CsvOptions: pipeline.CsvOptions(delimiter=';')."
-        )
-    return csv or CsvOptions()
-
-
-def _checked_excel(excel: Any) -> ExcelOptions:
-    if excel is not None and not isinstance(excel, ExcelOptions):
-        raise SettingsError(
-            f"excel is {excel!r}.",
-            "excel must be an ExcelOptions: pipeline.ExcelOptions(sheet='Tenders').",
-        )
-    return excel or ExcelOptions()
 
 
 def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:

@@ -13,6 +13,7 @@ from pandas.api.types import infer_dtype
 
 from pipeline.answers import System
 from pipeline.checks import check_flag, same_argument
+from pipeline.classification.file_options import check_no_file
 from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
@@ -163,6 +164,7 @@ def _opened(
     data = arrow_if_polars(data, settings.text_columns[0])
     with naming_all(settings.needed_columns):
         if isinstance(data, pd.DataFrame):
+            check_no_file(csv, excel)
             yield _frame_reader(data, settings)
             return
         with open_table(data, settings.asked, csv=csv, excel=excel) as (source, _):

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pipeline.answers import System
 from pipeline.checks import check_flag, same_argument, whole_number
+from pipeline.classification.file_options import check_no_file
 from pipeline.classification.frames import frame_reader
 from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
@@ -121,6 +122,7 @@ def _opened(
     data = arrow_if_polars(data, asked.text_columns[0])
     with naming_all([("--code-column", code_column)]):
         if isinstance(data, pd.DataFrame):
+            check_no_file(csv, excel)
             names = [*map(str, data.columns)]
             find_columns(names, asked.text_columns, "The frame")
             find_column(names, code_column, "The frame", "--code-column")

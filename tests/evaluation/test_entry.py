@@ -71,6 +71,8 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
         ({"text_columns": "text"}, "text"),
         ({"progress": "yes"}, "progress"),
         ({"system": "icd"}, "Choose from cpv"),
+        ({"csv": pipeline.CsvOptions()}, "csv and excel describe a file"),
+        ({"excel": pipeline.ExcelOptions(sheet="a")}, "csv and excel describe a file"),
     ],
 )
 def test_wrong_arguments_are_refused_with_a_hint(arguments: dict[str, object], said: str) -> None:

@@ -155,6 +155,7 @@ def test_the_progress_counts_reads_because_each_row_is_read_several_times(
         ({"data": ["road"] * 30}, pipeline.InputError, "has no column 'cpv_code'"),
         ({"data": frame(19)}, pipeline.InputError, "19 rows of 19 to learn from"),
         ({"data": 7}, pipeline.SettingsError, "not a table"),
+        ({"csv": pipeline.CsvOptions()}, pipeline.SettingsError, "csv and excel describe a file"),
     ],
 )
 def test_wrong_arguments_are_errors_that_name_arguments_and_leave_no_folder(
