@@ -14,9 +14,10 @@ from filelock import FileLock, Timeout
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
+from pipeline.paid.ledger.place import folder_of_locks
 from pipeline.rate import duration
 
-__all__ = ["buyer_lock", "folder_of_locks", "is_worked_on", "job_lock", "ledger_lock"]
+__all__ = ["buyer_lock", "is_worked_on", "job_lock", "ledger_lock"]
 
 WAIT = "Wait for it with --wait, or "
 LATER = "run this again when the other has ended."
@@ -106,12 +107,6 @@ def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
     except OSError:  # nobody has locked it yet
         return False
     return False
-
-
-def folder_of_locks(ledger: Path) -> Path:
-    """Return the folder of the jobs' locks, which the first run makes once there is a ledger."""
-    file = ledger.resolve()
-    return file.with_name(f"{file.name}.locks")
 
 
 def _lock_of_job(ledger: Path, base_url: str, identity: str) -> Path:

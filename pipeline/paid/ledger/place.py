@@ -10,12 +10,17 @@ from shlex import quote
 
 from pipeline.errors import LedgerError
 from pipeline.files.directories import machine_folder
-from pipeline.paid.ledger.locks import folder_of_locks
 
-__all__ = ["Place", "check_not_gone"]
+__all__ = ["Place", "check_not_gone", "folder_of_locks"]
 
 OPEN_FILES = Path("/proc/self/fd")
 """Where Linux lists the files that this process has open, with their current names."""
+
+
+def folder_of_locks(ledger: Path) -> Path:
+    """Return the folder of the jobs' locks, which the first run makes once there is a ledger."""
+    file = ledger.resolve()
+    return file.with_name(f"{file.name}.locks")
 
 
 def check_not_gone(path: Path) -> None:
