@@ -39,6 +39,8 @@ TEXT_COLUMNS = ("description",)
 KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 """The environment variable with the key of a paid service."""
 
+SYSTEMS_HINT = f"Choose from {', '.join(SYSTEMS)} (--systems)."
+
 MAX_TOP = 10
 """The most matches that the embedded engine returns, like the service."""
 
@@ -208,7 +210,7 @@ def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
     if isinstance(systems, str):
         names = [name for name in systems.split(",") if name.strip()]
     found = [_system(name) for name in _names("systems", names)]
-    _check(bool(found), "No system is chosen.", f"Choose from {', '.join(SYSTEMS)}.")
+    _check(bool(found), "No system is chosen.", SYSTEMS_HINT)
     _check(len(set(found)) == len(found), "A system is chosen twice.", "Name each system once.")
     return tuple(found)
 
@@ -228,7 +230,7 @@ def _system(name: str) -> System:
     for system in SYSTEMS:
         if name.strip().lower() == system:
             return system
-    raise SettingsError(f"There is no system {name!r}.", f"Choose from {', '.join(SYSTEMS)}.")
+    raise SettingsError(f"There is no system {name!r}.", SYSTEMS_HINT)
 
 
 def _text_columns(given: Any) -> tuple[str, ...]:
@@ -273,7 +275,7 @@ def _check_delimiter(delimiter: object) -> None:
     _check(
         right,
         f"The delimiter {delimiter!r} cannot separate fields.",
-        "Give one character, such as ';' or '|', or the word tab.",
+        "Give one character, such as ';' or '|', or the word tab (--delimiter).",
     )
 
 

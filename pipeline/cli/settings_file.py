@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.cli.options import SETTINGS_FILE, JobsType, Names, origin_of
-from pipeline.errors import SettingsError
+from pipeline.errors import InputError, SettingsError
 from pipeline.files.paths import AnyPath
 from pipeline.files.regular import read_toml
 from pipeline.settings import KEY_VARIABLE
@@ -180,11 +180,11 @@ def places_named(context: click.Context) -> Iterator[None]:
     """Add to an error about options where each was set, if it was not on the command line.
 
     Raises:
-        SettingsError: the error, with a longer hint.
+        PipelineError: the error, with a longer hint.
     """
     try:
         yield
-    except SettingsError as error:
+    except (SettingsError, InputError) as error:
         error.hint = " ".join([error.hint, *_places(context, str(error))])
         raise
 
