@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -225,11 +225,11 @@ class DialectOptions:
     input_format: Format | None
     delimiter: str | None
     encoding: str | None
-    line_end: Literal["lf", "crlf", "cr"] | None = None
-    quote_escape: Literal["double", "backslash"] = "double"
-    no_header: bool = False
-    sheet: str | None = None
-    header_row: int | None = None
+    line_end: Literal["lf", "crlf", "cr"] | None
+    quote_escape: Literal["double", "backslash"]
+    no_header: bool
+    sheet: str | None
+    header_row: int | None
 
     @property
     def csv(self) -> CsvOptions:
@@ -256,11 +256,9 @@ class DialectOptions:
         return ExcelOptions(self.sheet, self.header_row)
 
 
-def dialect_options(
-    declare: Declare = click.option, *, only: Iterable[str] = DIALECT
-) -> Declaration:
-    """Declare the options that describe a table file, or only some of them."""
-    return declared(*(declare(name, **DIALECT[name]) for name in only))
+def dialect_options(declare: Declare = click.option) -> Declaration:
+    """Declare the options that describe a table file."""
+    return declared(*(declare(name, **attributes) for name, attributes in DIALECT.items()))
 
 
 label_decisions = click.option(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -75,6 +76,18 @@ def test_rows_that_cannot_be_learned_from_are_counted_and_named(
     assert about["unknown_codes"] == {"99999999": 1, "99999999-1": 1}
     assert "2 rows whose code the cpv table lacks" in caplog.text
     assert "1 row without text" in caplog.text
+
+
+def test_the_sheet_of_a_workbook_can_be_named(
+    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "h.xlsx"
+    with pd.ExcelWriter(path, engine="xlsxwriter") as book:
+        for name, number in (("old", 2), ("new", 40)):
+            sheet = pd.DataFrame(rows(number), columns=["description", "code"])
+            sheet.to_excel(book, sheet_name=name, index=False)
+    assert command("train", path, *ONLY, "--sheet", "new", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 40
 
 
 def retiring() -> list[tuple[str, str]]:

@@ -86,7 +86,7 @@ class _Options(DialectOptions):
 )
 @click.option("--overwrite", is_flag=True, help="Replace a folder that is not a model.")
 @input_format()
-@dialect_options(only=["--delimiter", "--encoding"])
+@dialect_options()
 @as_json()
 def train(**values: Any) -> int:
     """Learn the codes of one system from HISTORY, a table of tenders with codes.
@@ -127,6 +127,8 @@ def _trained(options: _Options) -> TrainedModel:
     path, reader = options.history, None
     if path is not None:
         with naming_all([("--code-column", options.code_column)]):
-            reader = open_reader(path, options.text_columns, options.csv, options.input_format)
+            reader = open_reader(
+                path, options.text_columns, options.csv, options.input_format, options.excel
+            )
     name = None if path is None else str(path)
     return from_history(reader, name, settings, progress_display(), log.warning, decisions)
