@@ -10,7 +10,6 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -20,6 +19,7 @@ from pipeline.errors import PipelineError
 __all__ = [
     "SHORTENED",
     "all_arguments",
+    "answering_names",
     "in_python",
     "like",
     "public",
@@ -33,6 +33,8 @@ Error = TypeVar("Error", bound=PipelineError | KeyboardInterrupt)
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
+
+Made = TypeVar("Made")
 
 Awaited: TypeAlias = Coroutine[Any, Any, Returned]
 
@@ -116,6 +118,20 @@ def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retur
     return wraps(function)(call)
 
 
+def answering_names(made: type[Made]) -> type[Made]:
+    """Decorate a public class: an argument that it lacks is answered with what to write."""
+    init: Callable[..., None] = made.__init__  # type: ignore[misc]
+
+    @wraps(init)
+    def checked(self: object, *args: object, **named: object) -> None:
+        if wrong := _wrong_name(named, inspect.signature(init).parameters, made.__name__):
+            raise TypeError(wrong)
+        init(self, *args, **named)
+
+    made.__init__ = checked  # type: ignore[misc]
+    return made
+
+
 def like(
     function: Callable[Arguments, object],
 ) -> Callable[[Callable[..., Awaited[Returned]]], Callable[Arguments, Awaited[Returned]]]:
@@ -151,10 +167,10 @@ def _wrong_arguments(
     function: Callable[..., object], args: Sequence[object], names: Iterable[str]
 ) -> str:
     """Return what is wrong with the arguments, and what to write instead; "" if nothing is."""
-    known, called = inspect.signature(function).parameters, function.__name__
-    for name in names:
-        if name not in known:
-            return f"{called}() has no argument {name!r}. {_instead(name, called, known)}"
+    in_spark = function.__module__ == "pipeline.spark"
+    called = f"spark.{function.__name__}" if in_spark else function.__name__
+    if wrong := _wrong_name(names, inspect.signature(function).parameters, called):
+        return wrong
     if len(args) > 1:
         return (
             f"{called}() takes one argument without a name, the table. Name the others, such as "
@@ -163,7 +179,17 @@ def _wrong_arguments(
     return ""
 
 
+def _wrong_name(names: Iterable[str], known: Iterable[str], called: str) -> str:
+    """Return what to write instead of the first name that is not known; "" if all are."""
+    for name in names:
+        if name not in known:
+            return f"{called}() has no argument {name!r}. {_instead(name, called, known)}"
+    return ""
+
+
 def _instead(name: str, function: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # the command line needs none of this
+
     usual = SYNONYMS.get(name, name)
     for argument, (kind, names) in CLASSES.items():
         if usual in names and argument in known:

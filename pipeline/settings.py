@@ -12,6 +12,7 @@ from pipeline.checks import check_flag, fraction, option_name, whole_number
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
 from pipeline.processes import Jobs, checked_jobs
+from pipeline.python_messages import answering_names
 
 __all__ = [
     "ENGINES",
@@ -47,6 +48,7 @@ MAX_TOP = 10
 MATCHES_TO_ROLL_UP = 20  # further matches hardly add to a sum
 
 
+@answering_names
 @dataclass(frozen=True, slots=True)
 class CsvOptions:
     """The dialect of a CSV file; None means "detected".
@@ -79,6 +81,7 @@ class CsvOptions:
         check_flag("header", self.header)
 
 
+@answering_names
 @dataclass(frozen=True, slots=True)
 class ExcelOptions:
     """Where the table is in an Excel workbook; None means "detected".

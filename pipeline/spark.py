@@ -22,9 +22,9 @@ from pipeline.answers import SYSTEMS
 from pipeline.checks import same_argument
 from pipeline.classification.classifier import Classifier, text_batches, text_places
 from pipeline.classification.columns import check_free, new_fields
-from pipeline.errors import InputError, PipelineError, SettingsError
+from pipeline.errors import InputError, SettingsError
 from pipeline.paid.service import PaidService
-from pipeline.python_messages import in_python
+from pipeline.python_messages import public
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables.table import BATCH_ROWS
 
@@ -42,6 +42,7 @@ SPREAD = 1000
 """How many keys rows without text share, so that no single task has to sort all of them."""
 
 
+@public
 def classify(
     frame: DataFrame,
     *,
@@ -100,25 +101,22 @@ def classify(
         "column_prefix": column_prefix,
         "language": language,
     }
-    try:
-        _check_frame(frame)
-        texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
-        options["systems"] = same_argument(SYSTEMS, systems=systems, system=system)
-        classifier = Classifier(text_columns=texts, engine=engine, models=models, **options)
-        if service is None:
-            _check_columns(frame, classifier.settings)
-            return _free(frame, classifier)
-        settings = classifier.settings.for_service()
-        _check_columns(frame, settings)
-        answers = api.classify(
-            _distinct_texts(frame, settings),
-            text_columns=TEXT,
-            service=service,
-            partial=partial,
-            **options,
-        )
-    except PipelineError as error:
-        raise in_python(error) from None
+    _check_frame(frame)
+    texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
+    options["systems"] = same_argument(SYSTEMS, systems=systems, system=system)
+    classifier = Classifier(text_columns=texts, engine=engine, models=models, **options)
+    if service is None:
+        _check_columns(frame, classifier.settings)
+        return _free(frame, classifier)
+    settings = classifier.settings.for_service()
+    _check_columns(frame, settings)
+    answers = api.classify(
+        _distinct_texts(frame, settings),
+        text_columns=TEXT,
+        service=service,
+        partial=partial,
+        **options,
+    )
     return _joined(frame, settings, answers.table)
 
 

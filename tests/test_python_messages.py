@@ -7,6 +7,7 @@ import inspect
 import traceback
 from collections.abc import Iterator
 from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 
 import pipeline
+import pipeline.spark
 from pipeline.errors import ParkedError
 from pipeline.python_messages import ARGUMENTS, CLASSES, OPTION, in_python, python_words
 
@@ -150,6 +152,33 @@ def test_an_argument_that_a_function_lacks_is_answered_with_what_to_write(
     with pytest.raises(TypeError) as caught:
         getattr(pipeline, function)(None, **{argument: "cp1252"})
     assert str(caught.value) == f"{function}() has no argument '{argument}'. {hint}"
+
+
+@pytest.mark.parametrize(
+    ("made", "argument", "hint"),
+    [
+        ("CsvOptions", "sep", "Did you mean delimiter?"),
+        ("CsvOptions", "no_header", "Did you mean header?"),
+        ("ExcelOptions", "sheets", "Did you mean sheet?"),
+        ("PaidService", "max_costs", "Did you mean max_cost?"),
+        ("PaidService", "zzz", "help(pipeline.PaidService) lists its arguments."),
+        ("Classifier", "model", "Did you mean models?"),
+        ("spark.classify", "rate", "Write service=pipeline.PaidService(rate=...)."),
+        ("spark.classify", "zzz", "help(pipeline.spark.classify) lists its arguments."),
+    ],
+)
+def test_an_argument_that_a_class_or_spark_lacks_is_answered_as_well(
+    made: str, argument: str, hint: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        attrgetter(made)(pipeline)(**{argument: "x"})
+    assert str(caught.value) == f"{made}() has no argument '{argument}'. {hint}"
+
+
+def test_a_key_in_the_clear_is_a_warning_about_the_users_line() -> None:
+    with pytest.warns(UserWarning, match="unencrypted") as caught:
+        pipeline.PaidService("http://service.example", "key")
+    assert caught[0].filename == __file__
 
 
 def test_only_the_table_has_no_name() -> None:

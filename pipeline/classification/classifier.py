@@ -20,7 +20,7 @@ from pipeline.codes import added_digest
 from pipeline.engine import embedded
 from pipeline.engine.model import ModelFolder, opened, shipped_models
 from pipeline.errors import EngineError, InputError, PipelineError, SettingsError
-from pipeline.python_messages import in_python
+from pipeline.python_messages import answering_names, in_python
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import appended, with_columns
@@ -34,6 +34,7 @@ __all__ = ["Classifier", "text_batches", "text_places", "with_models"]
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 
 
+@answering_names
 class Classifier:
     """Adds code columns to Arrow tables with the embedded engine.
 

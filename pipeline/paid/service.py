@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -22,7 +21,7 @@ from pipeline.paid.allowance import Period
 from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
-from pipeline.python_messages import in_python
+from pipeline.python_messages import answering_names, in_python, warn_in_python
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE
 
@@ -34,6 +33,7 @@ ONE_BUYER = (
 )
 
 
+@answering_names
 @dataclass(frozen=True, slots=True, init=False)
 class PaidService:
     """A deployment of the paid interface, and the terms on which jobs buy from it.
@@ -149,9 +149,7 @@ class PaidService:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         if self.api_key and in_the_clear(self.base_url):
-            warnings.warn(
-                f"the API key goes to {self.base_url} unencrypted. Use https.", stacklevel=3
-            )
+            warn_in_python(f"the API key goes to {self.base_url} unencrypted. Use https.")
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: a key must not travel, and there must be one buyer.

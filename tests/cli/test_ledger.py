@@ -19,8 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.cli import main
+from pipeline.cli.output.ledger import job_lines
 from pipeline.money import plain
 from pipeline.paid.ledger import Journal, Ledger, job_lock
+from pipeline.paid.ledger.open_jobs import OpenJob
+from pipeline.paid.ledger.totals import Tally
 from pipeline.service import Accounts
 from tests.forking import ran
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
@@ -147,7 +150,24 @@ def test_a_parked_job_is_shown_with_what_it_costs_so_far(
     (job,) = figures(capsys)["open_jobs"]
     assert (job["calls"], Decimal(job["confirmed_usd"])) == (18, service.charged)
     assert command("show") == 0
-    assert any(line.startswith("open job") for line in lines(capsys))
+    assert f"open jobs, {the.service.base_url}" in lines(capsys)
+
+
+def test_show_fits_a_terminal_of_100_columns() -> None:
+    cost = Tally(12_345, Decimal("1234.56789"), 123, 12, Decimal("0.0345678"))
+    each = [
+        OpenJob(
+            1234, f"https://{name}.example.com/a/long/path", 1e9, 123_456, 2e9, cost, False, None
+        )
+        for name in ("one", "other", "one")
+    ]
+    shown = "\n".join(job_lines(each)).splitlines()
+    assert max(map(len, shown)) <= 100
+    assert [line for line in shown if line.startswith("open jobs")] == [
+        "open jobs, https://one.example.com/a/long/path",
+        "open jobs, https://other.example.com/a/long/path",
+    ]
+    assert sum(line.startswith("1234 ") for line in shown) == 3
 
 
 def test_a_stopped_job_is_listed_and_closed_and_keeps_what_it_bought(

@@ -103,23 +103,16 @@ def _price_figures(where: Spent, seen: PriceRange) -> dict[str, str]:
 
 
 def job_lines(jobs: Sequence[OpenJob]) -> Iterator[str]:
-    """Yield a table of the open jobs and their costs so far."""
-    if not jobs:
-        return
-    header = ["open job", "opened (UTC)", "last attempt (UTC)", "service", "calls", *MONEY]
-    rows = [
-        [
-            f"{job.number}",
-            _time(job.opened_at),
-            _time(job.last_sent_at),
-            job.base_url,
-            f"{job.calls:,}",
-            *_money(job.cost),
+    """Yield a table of the open jobs with each service and their costs so far."""
+    header = ["job", "last attempt (UTC)", "calls", *MONEY]
+    for base_url in dict.fromkeys(job.base_url for job in jobs):
+        rows = [
+            [f"{job.number}", _time(job.last_sent_at), f"{job.calls:,}", *_money(job.cost)]
+            for job in jobs
+            if job.base_url == base_url
         ]
-        for job in jobs
-    ]
-    yield ""
-    yield from aligned(header, rows, numbers=6)
+        yield f"\nopen jobs, {base_url}"
+        yield from aligned(header, rows, numbers=6)
 
 
 def job_figures(jobs: Sequence[OpenJob]) -> list[dict[str, Any]]:
