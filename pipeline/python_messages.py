@@ -120,15 +120,18 @@ def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retur
 
 def answering_names(made: type[Made]) -> type[Made]:
     """Decorate a public class: an argument that it lacks is answered with what to write."""
-    init: Callable[..., None] = made.__init__  # type: ignore[misc]
+    init: Callable[..., None] = made.__init__
 
     @wraps(init)
     def checked(self: object, *args: object, **named: object) -> None:
         if wrong := _wrong_name(named, inspect.signature(init).parameters, made.__name__):
             raise TypeError(wrong)
-        init(self, *args, **named)
+        try:
+            init(self, *args, **named)
+        except PipelineError as error:
+            raise error.with_traceback(None)  # noqa: B904 - the same error, ending here
 
-    made.__init__ = checked  # type: ignore[misc]
+    made.__init__ = checked  # type: ignore[method-assign]
     return made
 
 
