@@ -23,7 +23,8 @@ __all__ = ["NOT_FAILED", "Summary", "SystemSummary", "combined"]
 NOT_FAILED = ("ok", "review", "no_match", "decided", "empty", "pending")
 """The statuses that are not failures."""
 
-NO_OUTPUT = "No output was written. To write the table so far, use --partial."
+NO_OUTPUT = "No output was written."
+SO_FAR = "To write the table so far, use --partial."
 
 NAME_THE_TEXT = (
     "The table was written all the same. Check that --text-column names the columns that describe "
@@ -192,7 +193,8 @@ class Summary:
             return "\n".join(lines)
         if any(system.statuses for system in self.systems.values()):
             return "\n".join([*lines, str(self.parked)])
-        return "\n".join([*map(str, filter(None, [self.paid])), str(self.parked), NO_OUTPUT])
+        ending = NO_OUTPUT if self.parked.is_declined else f"{NO_OUTPUT} {SO_FAR}"
+        return "\n".join([*map(str, filter(None, [self.paid])), str(self.parked), ending])
 
     def _without_columns(self) -> list[str]:
         """Return a line for each system, for a terminal that is too narrow for the table."""

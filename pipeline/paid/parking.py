@@ -13,6 +13,7 @@ from pipeline.paid.result import Parked
 from pipeline.rate import duration
 
 __all__ = [
+    "DECLINED",
     "LIMIT_USED_UP",
     "asked_to_wait",
     "cost_limit_reached",
@@ -23,6 +24,13 @@ __all__ = [
     "time_is_up",
     "what_the_account_lacks",
 ]
+
+DECLINED = Parked(
+    2,
+    "Nothing was bought: you answered no.",
+    "Run the same command to be asked again. With --max-cost USD the run stops before it costs "
+    "more, and with --yes it buys without a question.",
+)
 
 LIMIT_USED_UP = Parked(
     7,

@@ -29,7 +29,7 @@ from pipeline.paid.ledger import (
 )
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.noting import Noting
-from pipeline.paid.parking import price_too_high
+from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.result import Paid, Parked
 from pipeline.paid.resume import (
@@ -185,7 +185,7 @@ class Purchase:
                 estimate = self.estimate()
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
-                return Parked(2, "Nothing was bought.", "Give --yes to buy without being asked.")
+                return DECLINED
             orders = self._orders(batches)
             with self._progress(estimate.to_buy, "calls") as advance:
                 buying = partial(self._bought, orders, estimate.to_buy, advance, reserve)

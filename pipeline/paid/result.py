@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
-from pipeline.errors import ParkedError
+from pipeline.errors import ParkedError, SettingsError
 from pipeline.money import ZERO, plain, total
 from pipeline.quoting import how_many
 
@@ -91,6 +91,11 @@ class Parked:
     exit_code: int
     message: str
     hint: str
+
+    @property
+    def is_declined(self) -> bool:
+        """Whether a person was asked, and did not want to buy."""
+        return self.exit_code == SettingsError.exit_code
 
     def __str__(self) -> str:
         head = "" if self.message.startswith("Stopped") else "stopped (resumable): "

@@ -344,7 +344,9 @@ def test_who_says_no_buys_nothing(line: CommandLine, service: Service) -> None:
     shown = os.read(ours, 65536).decode()
     os.close(ours)
     assert "1 to buy" in shown and "Buy?" in shown
-    assert "Nothing was bought." in done.stdout and "--yes" in done.stdout
+    assert "Nothing was bought: you answered no." in done.stdout
+    assert "Run the same command to be asked again" in done.stdout
+    assert done.stdout.endswith("No output was written.\n")
     assert done.returncode == 2
     assert service.asked == []
     assert not line.output.exists()
