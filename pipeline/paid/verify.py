@@ -66,10 +66,7 @@ def extent(snapshot: Snapshot) -> Extent:
 
 
 def problems(
-    snapshot: Snapshot,
-    now: float,
-    jobs: int = 1,
-    advance: Callable[[int], object] = lambda _: None,
+    snapshot: Snapshot, jobs: int = 1, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[str]:
     """Yield every problem, in words; nothing for a consistent ledger.
 
@@ -78,7 +75,6 @@ def problems(
 
     Args:
         snapshot: the ledger.
-        now: the time, seconds since 1970.
         jobs: how many processes read the responses; with 1, this process does.
         advance: called with the number of further responses that were read.
 
@@ -94,7 +90,7 @@ def problems(
         if found:
             return
     yield from wrong_jobs(snapshot)
-    yield from wrong_attempts(snapshot, now)
+    yield from wrong_attempts(snapshot)
     yield from wrong_sums(snapshot, read_books(snapshot))
     yield from _misread(snapshot, jobs, advance)
 

@@ -342,6 +342,17 @@ def test_prune_without_a_terminal_wants_to_be_told_yes(
     assert lines(capsys)[0] == "0 answers, 0.0 MB"
 
 
+def test_verify_warns_of_a_clock_that_was_wrong(
+    command: Command, bought: Buyer, capsys: Capture
+) -> None:
+    with closing(sqlite3.connect(place(bought.folder))) as connection, connection:
+        connection.execute("UPDATE attempts SET settled_at = sent_at - 1e6 WHERE attempt_id > 9")
+    assert command("verify") == 0
+    shown = capsys.readouterr()
+    assert "everything agrees" in shown.out
+    assert "Warning: 2 attempts, first attempt 10, ended more than an hour" in shown.err
+
+
 def test_verify_lists_what_is_wrong_and_exits_with_8(
     command: Command, bought: Buyer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

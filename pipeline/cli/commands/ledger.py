@@ -24,7 +24,7 @@ from pipeline.cli.ledger_options import (
     waiting,
 )
 from pipeline.cli.output.complaints import wrapped
-from pipeline.cli.output.console import say
+from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.ledger import (
     attempt_figures,
     attempt_lines,
@@ -41,7 +41,7 @@ from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.attempts import STATES, Picked, Wanted
 from pipeline.paid.ledger.attempts import attempts as find_attempts
-from pipeline.paid.ledger.checks import check_usable
+from pipeline.paid.ledger.checks import check_usable, odd_times
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import (
     Old,
@@ -274,7 +274,10 @@ def verify(jobs: int, as_json: bool, path: Path | None) -> int:
     with Snapshot(ledger_place(path)) as snapshot:
         found = extent(snapshot)
         with progress(found.responses) as advance:
-            first, count = counted(problems(snapshot, time.time(), jobs, advance))
+            first, count = counted(problems(snapshot, jobs, advance))
+        if not count:
+            for each in odd_times(snapshot, time.time()):
+                warn(each)
     attempts = how_many(found.attempts, "attempt")
     responses = how_many(found.responses, "response")
     totals = f"{attempts}, {responses}, {found.pruned:,} pruned"

@@ -17,23 +17,27 @@ from pipeline.quoting import how_many
 __all__ = [
     "check_usable",
     "damage",
+    "odd_times",
     "wrong_amounts",
     "wrong_attempts",
     "wrong_jobs",
     "wrong_sums",
 ]
 
+END_OF_TIME = 253_402_300_799
+"""The last second of the year 9999, the last year of Python's dates."""
+
 CLOCK_SET_BACK = 3600.0
-"""By how much an attempt may end before its start: clocks are set back meanwhile."""
+"""How long an attempt may end before its start, without a warning: clocks are set back."""
 
 DAY = 86400.0
 
 WRONG = f"""
     SELECT attempt_id, CASE
-        WHEN typeof(sent_at) != 'real' OR sent_at <= 0 OR sent_at > ? + {DAY}
+        WHEN typeof(sent_at) != 'real' OR sent_at <= 0 OR sent_at > {END_OF_TIME}
             THEN 'was sent at an impossible time'
         WHEN typeof(settled_at) NOT IN ('real', 'null')
-            OR settled_at < sent_at - {CLOCK_SET_BACK} OR settled_at > ? + {DAY}
+            OR settled_at <= 0 OR settled_at > {END_OF_TIME}
             THEN 'ended at an impossible time'
         WHEN system NOT IN {SYSTEMS} THEN 'asked about the unknown system ' || system
         WHEN typeof(digest) != 'blob' OR length(digest) != 32
@@ -59,13 +63,16 @@ WRONG = f"""
     END AS problem FROM attempts WHERE problem IS NOT NULL
 """  # noqa: S608 - constants
 
+ODD_TIMES = f"""
+    SELECT count(*), min(attempt_id) FROM attempts
+    WHERE max(sent_at, ifnull(settled_at, 0)) > ? + {DAY}
+    OR settled_at < sent_at - {CLOCK_SET_BACK}
+"""  # noqa: S608 - constants
+
 UNEXPECTED_BODIES = """
     SELECT attempt_id, state FROM bodies JOIN attempts USING (attempt_id)
     WHERE state NOT IN ('answered', 'refused', 'unreadable')
 """
-
-END_OF_TIME = 253_402_300_799
-"""The last second of the year 9999, the last year of Python's dates."""
 
 # Faster than typeof(): SQLite sorts numbers before texts before blobs.
 A_TIME = f"BETWEEN 0 AND {END_OF_TIME}"
@@ -130,9 +137,24 @@ def damage(snapshot: Snapshot) -> Iterator[str]:
         yield f"{which} of {table} refers to a row of {parent} that does not exist"
 
 
-def wrong_attempts(snapshot: Snapshot, now: float) -> Iterator[str]:
-    """Yield what cannot be true of single attempts at a time, in seconds since 1970."""
-    for number, problem in snapshot.rows(WRONG, now, now):
+def odd_times(snapshot: Snapshot, now: float) -> Iterator[str]:
+    """Yield a warning if the clock was wrong at attempts: their answers and prices are right.
+
+    Args:
+        snapshot: the ledger.
+        now: the time, seconds since 1970.
+    """
+    count, first = snapshot.one(ODD_TIMES, now)
+    if count:
+        yield (
+            f"{how_many(count, 'attempt')}, first attempt {first}, ended more than an hour before "
+            "the start or in the future: this machine's clock was wrong, or is."
+        )
+
+
+def wrong_attempts(snapshot: Snapshot) -> Iterator[str]:
+    """Yield what cannot be true of single attempts."""
+    for number, problem in snapshot.rows(WRONG):
         yield f"attempt {number} {problem}"
     for number, state in snapshot.rows(UNEXPECTED_BODIES):
         yield f"attempt {number} is {state}, and has a body"

@@ -103,7 +103,7 @@ def test_a_value_that_no_run_writes_is_found_and_named(
     with Snapshot(folder / "ledger.db") as snapshot:
         with pytest.raises(LedgerError) as caught:
             check_usable(snapshot)
-        assert list(problems(snapshot, time.time()))
+        assert list(problems(snapshot))
     assert f"{table[:-1]} 1 " in caught.value.message
     assert column in caught.value.message
     assert "ledger verify" in caught.value.hint
