@@ -42,7 +42,7 @@ BYTE_ORDER_MARKS = (
 WITHOUT_MARK = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 
 
-FOR_EXCEL = re.compile(r'"?sep=.?"?(?=[\r\n])', re.IGNORECASE)
+FOR_EXCEL = re.compile(r'("?)sep=(?P<delimiter>[^"\r\n])\1(?:\r?\n|\r)', re.IGNORECASE)
 """A first line that tells Excel the delimiter."""
 
 
@@ -53,12 +53,14 @@ class Dialect:
     Attributes:
         delimiter: the character between fields.
         encoding: a codec that writes no byte order mark.
-        mark: the file's byte order mark, or no bytes.
+        mark: what precedes the first record: a byte order mark, a line that tells Excel the
+            delimiter, both or no bytes.
         line_end: the character at which lines are split: a line feed (perhaps after a carriage
             return) or a carriage return.
         terminator: the line end of new records.
         backslash: whether quotes inside quoted fields are escaped by a backslash.
         header: whether the first record names the columns.
+        lines_before: how many lines the mark has.
     """
 
     delimiter: str = ","
@@ -68,6 +70,7 @@ class Dialect:
     terminator: str = "\n"
     backslash: bool = False
     header: bool = True
+    lines_before: int = 0
 
     def parameters(self) -> dict[str, Any]:
         """Return this dialect as arguments for the csv module."""
@@ -91,7 +94,8 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
     Raises:
         InputError: the file cannot be opened or is not text, or records in its encoding cannot be
             copied byte for byte.
-        SettingsError: the stated encoding does not have the stated delimiter.
+        SettingsError: the stated encoding does not have the stated delimiter, or the delimiter
+            that the file states for Excel cannot be one.
     """
     with open_input(path) as stream:
         sample = stream.read(SAMPLE_BYTES)
@@ -100,14 +104,14 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
     _check_stateless(path, encoding)
     _check_delimiter(options.delimiter, encoding)
     text = sample[len(mark) :].decode(encoding, errors="replace")
-    if excel := FOR_EXCEL.match(text):
-        raise InputError(
-            f"{path} begins with the line {excel[0]!r}, which only Excel understands.",
-            "Delete that line.",
-        )
+    excel = FOR_EXCEL.match(text)
+    if excel:
+        mark, text = mark + excel[0].encode(encoding), text[excel.end() :]
+        options = replace(options, delimiter=options.delimiter or excel["delimiter"])
     line_end, terminator = _line_end(text, options)
     backslash = options.quote_escape == "backslash"
-    dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, options.header)
+    header, lines = options.header, 1 if excel else 0
+    dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, header, lines)
     return replace(dialect, delimiter=options.delimiter or _delimiter(text, dialect, wanted))
 
 

@@ -33,7 +33,9 @@ def read_lines(path: Path, dialect: Dialect) -> Iterator[list[str]]:
     end = dialect.line_end
     pieces: list[str] = []  # of a line that no chunk has ended yet
     size = 0
-    number = 1
+    number = 1 + dialect.lines_before
+    if dialect.lines_before:
+        yield [""] * dialect.lines_before  # blank lines, so that all others keep their numbers
     for text in _decoded(path, dialect):
         lines = text.split(end)
         pieces.append(lines[0])
@@ -62,7 +64,7 @@ def _endless(path: Path, number: int, dialect: Dialect) -> InputError:
 def _decoded(path: Path, dialect: Dialect) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder(dialect.encoding)()
     encoder = codecs.getincrementalencoder(dialect.encoding)()
-    lines = 0
+    lines = dialect.lines_before
     held = b""  # bytes of a character that was split between two chunks
     with open_input(path) as stream:
         stream.read(len(dialect.mark))

@@ -222,13 +222,28 @@ def test_compressed_files_are_looked_into(tmp_path: Path) -> None:
     assert (dialect.delimiter, dialect.terminator) == ("\t", "\r\n")
 
 
-@pytest.mark.parametrize("line", ["sep=;", "SEP=,", '"sep=;"', "sep=\t"])
-def test_a_line_for_excel_before_the_header_is_refused(path: Path, line: str) -> None:
-    with pytest.raises(InputError, match="which only Excel understands") as caught:
-        detected(path, f"{line}\r\nid;text\r\n1;a\r\n")
-    assert repr(line) in caught.value.message
-    assert caught.value.hint == "Delete that line."
-    assert detected(path, "sep=;text\n1;a\n").delimiter == ";"
+@pytest.mark.parametrize(
+    ("line", "delimiter"), [("sep=;", ";"), ("SEP=,", ","), ('"sep=;"', ";"), ("sep=\t", "\t")]
+)
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_a_line_for_excel_before_the_header_says_the_delimiter(
+    path: Path, line: str, delimiter: str, mark: bytes
+) -> None:
+    before = mark + f"{line}\r\n".encode()
+    dialect = detected(path, before + b"id;text|id,text\tb\r\n1;a|1,a\tb\r\n")
+    assert (dialect.delimiter, dialect.mark, dialect.lines_before) == (delimiter, before, 1)
+    stated = detected(path, before + b"id|text\r\n1|a\r\n", delimiter="|")
+    assert (stated.delimiter, stated.mark) == ("|", before)
+
+
+def test_a_line_for_excel_that_names_no_delimiter_is_refused(path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot separate fields"):
+        detected(path, "sep= \nid text\n1 a\n")
+
+
+def test_a_header_that_begins_like_a_line_for_excel_is_none(path: Path) -> None:
+    for first in ("sep=;text", "sep=;;", "sep=", '"sep=;'):
+        assert detected(path, f"{first}\n1;a\n").mark == b""
 
 
 def test_a_file_that_is_not_there_is_an_error_that_says_so(path: Path) -> None:

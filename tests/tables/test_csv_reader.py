@@ -107,6 +107,20 @@ def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, f
     assert "--quote-escape" in error.hint
 
 
+def test_the_line_for_excel_counts_and_is_no_row(path: Path) -> None:
+    path.write_bytes(b"sep=|\na;b|c\n1|x\n2|y|z\n")
+    reader = CsvReader(path, ["c"], CsvOptions())
+    assert reader.schema.names == ["a;b", "c"]
+    with pytest.raises(InputError, match="line 4: 3 fields where 2 are expected"):
+        list(reader.batches())
+    path.write_bytes(b"sep=|\na;b|c\n1|x\n\xff|y\n")
+    with pytest.raises(InputError, match="line 4: byte 0xFF is not utf-8"):
+        list(CsvReader(path, ["c"], CsvOptions()).batches())
+    path.write_bytes(b'sep=|\n1|x\n2|"y\n')
+    with pytest.raises(InputError, match="begins on line 3"):
+        list(CsvReader(path, [], CsvOptions(header=False)).batches())
+
+
 def test_the_lines_within_quotes_count(path: Path) -> None:
     assert "line 5:" in error_of(path, b'a,b\n"1\n2\n",2\n3\n').message
 

@@ -119,6 +119,10 @@ def test_csv_to_parquet_and_back_keeps_every_value(file: CsvFile) -> None:
         (b'"a"\n""\n', b'"a",cpv_code,"the ""title"", in full"\n"",1,x\n'),
         (b"\xef\xbb\xbfa", b'\xef\xbb\xbfa,cpv_code,"the ""title"", in full"'),
         (b"a,b\r\r\n1,2\r\r\n", b'a,b,cpv_code,"the ""title"", in full"\r\r\n1,2,1,x\r\r\n'),
+        (
+            b"sep=;\r\na;b\r\n1;2\r\n",
+            b'sep=;\r\na;b;cpv_code;"the ""title"", in full"\r\n1;2;1;x\r\n',
+        ),
         (b"a\n1\n  \n\n", b'a,cpv_code,"the ""title"", in full"\n1,1,x\n  \n\n'),
     ],
 )
