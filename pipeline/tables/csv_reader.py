@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.quoting import LONGEST
 from pipeline.remembered import Remembered
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import Dialect, detect
@@ -18,6 +20,11 @@ from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.texts import check_names, collapsed, encodable, find_columns, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
+
+NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/-]*\s*")
+"""A number, a date or a time."""
+
+NO_HEADER = "If these are values of a row, use --no-header: the columns are then 1, 2, ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,12 @@ class CsvReader:
         self.header = first.raws[0] if self.dialect.header else ""
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
-        self._text_at = find_columns(self._names, text_columns, path)
+        try:
+            self._text_at = find_columns(self._names, text_columns, path)
+        except InputError as error:
+            if self.dialect.header and _is_row(names):
+                error.hint = f"{error.hint} {NO_HEADER}"
+            raise
         self._collapsed = Remembered(collapsed)
 
     @cached_property
@@ -122,3 +134,8 @@ class CsvReader:
             f"{self._path}, line {line}: {fields} fields where {width} are expected.",
             "Fix the record, or state the dialect: --delimiter, --quote-escape.",
         )
+
+
+def _is_row(names: Sequence[str]) -> bool:
+    """Tell whether column names look like the values of a row: one is a number or a long text."""
+    return any(len(name) > LONGEST or NUMBER.fullmatch(name) for name in names)

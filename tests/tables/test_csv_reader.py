@@ -206,6 +206,27 @@ def test_a_missing_text_column_lists_the_columns_and_names_the_likeliest(path: P
     assert caught.value.hint == "Did you mean 'Description'? Use --text-column 'Description'."
 
 
+@pytest.mark.parametrize(
+    ("data", "hinted"),
+    [
+        (b"T-1,Road works,1200.50\n", True),
+        (b"T-1,2024-01-31\n", True),
+        (b"T-1," + b"Resurfacing of a road " * 3 + b"\n", True),
+        (b"id,title,year\n1,Road works,2024\n", False),
+    ],
+)
+def test_a_first_record_that_looks_like_a_row_may_be_one(
+    path: Path, data: bytes, hinted: bool
+) -> None:
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="no column 'description'") as caught:
+        CsvReader(path, ["description"], CsvOptions())
+    assert ("use --no-header: the columns are then 1, 2" in caught.value.hint) == hinted
+    with pytest.raises(InputError) as caught:
+        CsvReader(path, ["description"], CsvOptions(header=False))
+    assert "--no-header" not in caught.value.hint
+
+
 def test_a_text_column_that_stands_twice_is_refused(path: Path) -> None:
     with pytest.raises(InputError, match=r"has 2 columns named 'a'\. Rename all but one"):
         opened(path, b"a,b,a\n", "a")
