@@ -86,9 +86,9 @@ def check_installation(buys: bool) -> Iterator[Finding]:
         "lock folder": machine_folder,
         "cache folder": cache_folder,
     }
-    for name, folder in folders.items():
-        needed = buys and folder is machine_folder
-        yield checked(name, _folder, name, folder, needed)
+    for name, find in folders.items():
+        needed = buys and find is machine_folder
+        yield checked(name, _folder_of_user, name, find, needed)
 
 
 def check_engine(systems: Sequence[System], models: Sequence[str]) -> Iterator[Finding]:
@@ -144,8 +144,11 @@ def checked(what: str, check: Callable[..., Finding], *arguments: object) -> Fin
         return Finding(what, "error", str(error))
 
 
-def _folder(name: str, find: Callable[[], Path], needed: bool = True) -> Finding:
-    folder = find()
+def _folder_of_user(name: str, find: Callable[[], Path], needed: bool) -> Finding:
+    return _folder(name, find(), needed)
+
+
+def _folder(name: str, folder: Path, needed: bool = True) -> Finding:
     existing = next(place for place in (folder, *folder.parents) if is_seen(place))
     if not os.access(existing, os.W_OK | os.X_OK):
         verdict: Verdict = "error" if needed else "warning"
@@ -182,7 +185,7 @@ def _ledger(path: Path, workers: int | None) -> Finding:
         return found
     if path.exists() and not os.access(path, os.W_OK):
         return Finding("ledger", "error", f"{found.found} and is read-only", "Make it writable.")
-    folder = _folder("ledger", lambda: path.parent)
+    folder = _folder("ledger", path.parent)
     if folder.verdict != "error" and path.parent.is_dir():
         from pipeline.paid.ledger.room import reserved
 
@@ -225,7 +228,7 @@ def _decisions(files: Sequence[str]) -> Finding:
 
 def _output(output: Path, options: RunOptions) -> Finding:
     if output.is_dir() or not (output.suffix or options.output_format):  # for several inputs
-        return _folder("output", lambda: output)
+        return _folder("output", output)
     found = output_format_of(output, options.output_format)
     FileSink(output, found, options.overwrite, sample=options.limit_rows is not None).check()
     return Finding("output", "ok", f"{output} can be written")

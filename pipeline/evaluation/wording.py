@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from pipeline.evaluation.metrics import Share
 from pipeline.money import plain
+from pipeline.quoting import how_many
 
 __all__ = ["p_value", "percent", "points", "price", "rows", "within"]
 
@@ -40,4 +41,4 @@ def price(amount: Decimal) -> str:
 
 def rows(number: int) -> str:
     """Write a number of rows."""
-    return "1 row" if number == 1 else f"{number:,} rows"
+    return how_many(number, "row")

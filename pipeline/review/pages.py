@@ -19,13 +19,13 @@ from pipeline.charts import environment
 from pipeline.codes import find_code, load
 from pipeline.codes.levels import full_code
 from pipeline.errors import OutputError
+from pipeline.quoting import how_many
 from pipeline.review.candidates import Candidates, marked
 from pipeline.review.filters import LOOK, ORDERS, Filters
 from pipeline.review.queue import Item
 from pipeline.review.session import Review
 from pipeline.service.web.errors import PageError
 from pipeline.service.web.static_files import StaticFiles
-from pipeline.service.web.wording import count
 
 __all__ = ["STATIC", "Pages"]
 
@@ -177,7 +177,7 @@ class Pages:
 @cache
 def _templates() -> Environment:
     templates = environment("pipeline.review")
-    templates.filters["count"] = count
+    templates.filters["count"] = how_many
     templates.globals |= {"static": STATIC.address, "pieces": _pieces, "sure": _sure, "band": band}
     return templates
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline.codes import Retired
 from pipeline.engine.training import Dataset
+from pipeline.quoting import how_many
 
 __all__ = ["model_summary", "skipped_rows"]
 
@@ -50,20 +51,20 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
 def skipped_rows(dataset: Dataset) -> Iterator[str]:
     """Yield a line for each reason to skip rows, with the number of rows."""
     if dataset.without_text:
-        yield f"skipped: {_rows(dataset.without_text)} without text"
+        yield f"skipped: {how_many(dataset.without_text, 'row')} without text"
     if dataset.without_code:
-        yield f"skipped: {_rows(dataset.without_code)} without a code"
+        yield f"skipped: {how_many(dataset.without_code, 'row')} without a code"
     if dataset.unknown:
         most = [f"{code[:40]} ({rows:,})" for code, rows in dataset.unknown.most_common()]
         yield (
-            f"skipped: {_rows(dataset.unknown.total())} whose code the "
+            f"skipped: {how_many(dataset.unknown.total(), 'row')} whose code the "
             f"{dataset.table.system} table lacks, or that is not a full code: {_named(most)}"
         )
     yield from _retired(dataset)
     if dataset.beyond:
         yield (
-            f"{_rows(dataset.beyond)} with commodities that the table lacks: their class is the "
-            "answer until you add the full table (tender-pipeline codes add unspsc FILE)"
+            f"{how_many(dataset.beyond, 'row')} with commodities that the table lacks: their class "
+            "is the answer until you add the full table (tender-pipeline codes add unspsc FILE)"
         )
 
 
@@ -87,13 +88,9 @@ def _ended(dataset: Dataset) -> Iterator[tuple[str, int, Retired]]:
 
 def _whose(dataset: Dataset, some: Iterable[tuple[str, int, Retired]]) -> str:
     rows = sum(rows for _, rows, _ in some)
-    return f"{_rows(rows)} whose {dataset.table.system} code is retired"
+    return f"{how_many(rows, 'row')} whose {dataset.table.system} code is retired"
 
 
 def _named(codes: list[str]) -> str:
     more = len(codes) - SHOWN
     return ", ".join(codes[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"

@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from pipeline.errors import SettingsError
+from pipeline.quoting import how_many
 from pipeline.service.accounts import LIFETIME, STARTING_BALANCE
 from pipeline.service.accounts.passwords import LONGEST, SHORTEST
 from pipeline.service.web.forms import Form
@@ -15,7 +16,6 @@ from pipeline.service.web.guessing import TooManyTriesError
 from pipeline.service.web.rendering import render_form
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import HOME, Visitor, redirect, safe_path
-from pipeline.service.web.wording import count
 
 __all__ = [
     "change_password",
@@ -146,7 +146,7 @@ def _password_error(password: str) -> str | None:
     if not password:
         return "Enter a password."
     if len(password) < SHORTEST:
-        length = count(len(password), "character")
+        length = how_many(len(password), "character")
         return f"The password has {length}. Use {SHORTEST} or more."
     if len(password) > LONGEST:
         return f"The password has {len(password):,} characters. Use {LONGEST} at most."
@@ -154,5 +154,5 @@ def _password_error(password: str) -> str | None:
 
 
 def _patience(seconds: int) -> str:
-    wait = count(seconds, "second") if seconds < 60 else count(ceil(seconds / 60), "minute")
+    wait = how_many(seconds, "second") if seconds < 60 else how_many(ceil(seconds / 60), "minute")
     return f"Too many attempts. Try again in {wait}."

@@ -11,12 +11,13 @@ from starlette.responses import Response
 from pipeline.answers import SYSTEMS
 from pipeline.charts import Day, daily
 from pipeline.money import total
+from pipeline.quoting import how_many
 from pipeline.service.accounts import DailyUse
 from pipeline.service.web.forms import Form
 from pipeline.service.web.rendering import render_form
 from pipeline.service.web.site import Site
 from pipeline.service.web.visitors import Visitor
-from pipeline.service.web.wording import count, usd
+from pipeline.service.web.wording import usd
 
 __all__ = ["show", "usage_chart"]
 
@@ -82,5 +83,5 @@ def _day(day: date, uses: Sequence[DailyUse]) -> Day:
     text = "no calls"
     if calls:
         each = ", ".join(f"{system.upper()} {number:,}" for system, number in calls.items())
-        text = f"{count(sum(calls.values()), 'call')} ({each}), {usd(paid)} USD"
+        text = f"{how_many(sum(calls.values()), 'call')} ({each}), {usd(paid)} USD"
     return Day(day, calls, f"{day:%-d %B %Y}: {text}", usd(paid, 7))

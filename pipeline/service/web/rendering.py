@@ -17,7 +17,7 @@ from pipeline.service.web.errors import PageError
 from pipeline.service.web.forms import Form
 from pipeline.service.web.static_files import static
 from pipeline.service.web.visitors import Visitor
-from pipeline.service.web.wording import count, rate_words, usd, when
+from pipeline.service.web.wording import rate_words, usd, when
 
 __all__ = ["error_page", "page_of", "render", "render_form"]
 
@@ -79,7 +79,6 @@ def page_of(error: PageError, visitor: Visitor) -> HTMLResponse:
 def _templates() -> Environment:
     templates = environment("pipeline.service.web")
     templates.filters |= {
-        "count": count,
         "duration": duration,
         "rate": rate_words,
         "usd": usd,

@@ -8,10 +8,11 @@ from decimal import Decimal
 from markupsafe import Markup
 
 from pipeline.money import plain
+from pipeline.quoting import how_many
 from pipeline.rate import Rate
 from pipeline.service.times import iso
 
-__all__ = ["count", "rate_words", "usd", "when"]
+__all__ = ["rate_words", "usd", "when"]
 
 WINDOWS = {1.0: "second", 60.0: "minute", 3600.0: "hour", 86400.0: "day"}
 
@@ -30,15 +31,10 @@ def when(at: float) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(iso(at), f"{moment:%Y-%m-%d %H:%M:%S}")
 
 
-def count(number: int, one: str, more: str = "") -> str:
-    """Write a number of things: 1 call, 1,200 calls."""
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
-
-
 def rate_words(rate: Rate | None) -> str:
     """Write a limit: 100 requests a minute."""
     if rate is None:
         return "any number of requests"
     window = WINDOWS.get(rate.window)
     words = f"a{'n' if window == 'hour' else ''} {window}" if window else f"in {rate.window:g} s"
-    return f"{count(rate.slots, 'request')} {words}"
+    return f"{how_many(rate.slots, 'request')} {words}"
