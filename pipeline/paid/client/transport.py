@@ -6,10 +6,13 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any, Final
 
 import aiohappyeyeballs
 import httpx
+from aiohappyeyeballs import AddrInfoType
 
 from pipeline.paid.client.connection import Connection
 from pipeline.paid.client.exchanges import Body, Field, Response, Whole
@@ -120,7 +123,7 @@ class Transport(httpx.AsyncBaseTransport):
         loop = asyncio.get_running_loop()
         if self._secure and self._tls is None:
             self._tls = httpx.create_ssl_context()
-        addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+        addresses = await _addresses(self._host, self._port)
         connected = await aiohappyeyeballs.start_connection(
             addresses, happy_eyeballs_delay=NEXT_ADDRESS_S
         )
@@ -163,6 +166,25 @@ class Transport(httpx.AsyncBaseTransport):
     def _close(self, connection: Connection) -> None:
         self._open.pop(connection, None)
         connection.close()
+
+
+async def _addresses(host: str, port: int) -> Sequence[AddrInfoType]:
+    """Return the addresses of a host.
+
+    The event loop's own lookups run in its executor. Before asyncio closes a loop, it waits for
+    all of them, although nobody can end one, and in an outage each takes a minute or longer.
+    """
+    found: Future[Any] = Future()
+    found.set_running_or_notify_cancel()  # only the thread ends it, also if nobody waits any more
+
+    def look_up() -> None:
+        try:
+            found.set_result(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except Exception as error:  # it may be about the encoding of the name, too
+            found.set_exception(error)
+
+    Thread(target=look_up, daemon=True).start()
+    return await asyncio.wrap_future(found)
 
 
 class _Rest(httpx.AsyncByteStream):

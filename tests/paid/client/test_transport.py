@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import asyncio
+import socket
+import threading
+
 import httpx
 import pytest
 
@@ -117,3 +121,37 @@ def test_a_proxy_that_cannot_be_used_is_refused_at_once(
     with pytest.raises(SettingsError, match="HTTPS_PROXY") as caught:
         Transport(httpx.URL("https://service.example"), connections=1, keep_alive=1)
     assert "secret" not in str(caught.value)
+
+
+def test_a_lookup_that_never_ends_does_not_hold_up_a_cancelled_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, let_go = threading.Event(), threading.Event()
+
+    def dead(*_: object, **__: object) -> None:
+        begun.set()
+        let_go.wait(30)
+        raise socket.gaierror("there is no network")
+
+    async def cancelled() -> None:
+        asking = asyncio.create_task(posted("http://service.example"))
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    monkeypatch.setattr(socket, "getaddrinfo", dead)
+    run = threading.Thread(target=lambda: asyncio.run(cancelled()))
+    run.start()
+    run.join(5)
+    ended = not run.is_alive()
+    let_go.set()
+    run.join()
+    assert ended, "closing the event loop waited for the lookup"
+
+
+async def test_a_name_that_cannot_be_encoded_is_an_error_and_not_awaited_for_ever() -> None:
+    async with asyncio.timeout(5):
+        with pytest.raises(UnicodeError):
+            await posted(f"http://{'a' * 64}.example")
