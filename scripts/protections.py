@@ -191,8 +191,8 @@ PROTECTIONS = (
     ),
     Protection(
         "the limit of several files counts what earlier runs paid for later files",
-        "spent = [cost_before(of_file(options, file), file, terms) for file in files]",
-        "spent = [ZERO for file in files]",
+        "spent = [before.cost_usd for before in earlier]",
+        "spent = [ZERO for before in earlier]",
         "tests/paid/test_several_files.py::test_what_later_files_have_cost_counts_towards_the_limit",
     ),
     Protection(
