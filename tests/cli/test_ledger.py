@@ -150,7 +150,7 @@ def test_a_parked_job_is_shown_with_what_it_costs_so_far(
     (job,) = figures(capsys)["open_jobs"]
     assert (job["calls"], Decimal(job["confirmed_usd"])) == (18, service.charged)
     assert command("show") == 0
-    assert f"open jobs, {the.service.base_url}" in lines(capsys)
+    assert f"open jobs, {user.service.base_url}" in lines(capsys)
 
 
 def test_show_fits_a_terminal_of_100_columns() -> None:
