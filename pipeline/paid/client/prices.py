@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any, Final
 
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, is_storable, total
 from pipeline.paid.client.values import number, printable
 
 __all__ = ["Price", "read_price"]
@@ -130,8 +130,8 @@ def _storable(amount: Decimal) -> Decimal:
         exact = IN_PARQUET.quantize(amount, FINEST_USD)
     except (Inexact, InvalidOperation) as error:
         raise _WrongError(f"the price is {_quoted(amount)}") from error
-    digits = len(amount.as_tuple().digits)
-    return (amount if digits <= DIGITS else IN_PARQUET.normalize(exact)) if amount else ZERO
+    # A price may state more zeros at its end than the ledger accepts in an amount.
+    return (amount if is_storable(amount) else IN_PARQUET.normalize(exact)) if amount else ZERO
 
 
 def _quoted(value: object) -> str:

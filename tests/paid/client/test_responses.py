@@ -27,6 +27,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import MAX_BODY, read_response
+from pipeline.paid.ledger.totals import amount
 
 DETAILED = (
     b'{"success":true,"message":"API call successful","data":['
@@ -452,3 +453,14 @@ def test_a_price_is_the_digits_that_were_sent_or_wrong(cost: Decimal) -> None:
         assert cost < Decimal("1e-7")
     else:
         assert outcome == Answered((), cost)
+
+
+@given(st.integers(0, 10**20), st.integers(0, 45), st.integers(0, 45))
+def test_every_price_is_an_amount_that_the_ledger_accepts(
+    digits: int, zeros: int, decimals: int
+) -> None:
+    stated = Decimal((0, tuple(map(int, f"{digits}{'0' * zeros}")), -decimals))
+    outcome = read_response(200, {}, priced(f'{{"cost":{{"apiCost":{stated:f}}}}}'))
+    if isinstance(outcome, Answered):
+        assert outcome.cost_usd is not None
+        assert amount(str(outcome.cost_usd)) == stated
