@@ -24,6 +24,8 @@ ABSURD_USD = Decimal("1e14")
 TOLERANCE: Final = Decimal("0.01")
 """The fraction of the larger by which two statements of one price may differ: services round."""
 
+HALF: Final = Decimal("0.5")
+
 QUOTED = 40
 """How many characters of a wrong price a message quotes."""
 
@@ -68,7 +70,8 @@ def _cost(detailed: Mapping[str, Any], compact: Mapping[str, Any]) -> Decimal | 
     final, base = _amount(detailed, "finalCost"), _amount(detailed, "apiCost")
     markup, paid = _amount(detailed, "markupAmount"), _amount(compact, "apiCost")
     parts = None if base is None or markup is None else _sum(base, markup)
-    if final is not None and not _can_be(final, parts, base):
+    rounded = final and base and markup is not None and _are_rounded(final, base, markup)
+    if final is not None and not rounded and not _can_be(final, parts, base):
         raise _WrongError(
             f"finalCost is {_quoted(final)} beside apiCost {_quoted(base)} and markupAmount "
             f"{_quoted(markup)}"
@@ -115,6 +118,18 @@ def _sum(base: Decimal, markup: Decimal) -> Decimal:
         raise _WrongError(
             f"apiCost is {_quoted(base)} and markupAmount {_quoted(markup)}"
         ) from error
+
+
+def _are_rounded(final: Decimal, base: Decimal, markup: Decimal) -> bool:
+    """Return whether a price is the sum of its parts, if each was rounded to the digits it has."""
+    apart = ROUGHLY.subtract(final, ROUGHLY.add(base, markup)).copy_abs()
+    return apart <= ROUGHLY.add(ROUGHLY.add(_rounding(final), _rounding(base)), _rounding(markup))
+
+
+def _rounding(amount: Decimal) -> Decimal:
+    """Return by how much an amount may be off if it was rounded to the digits that it has."""
+    exponent = amount.as_tuple().exponent
+    return ROUGHLY.scaleb(HALF, exponent) if isinstance(exponent, int) else ZERO
 
 
 def _alike(one: Decimal, other: Decimal | None) -> bool:
