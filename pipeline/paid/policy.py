@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from pipeline.money import ZERO
 from pipeline.paid.client.outcomes import (
     Answered,
+    Charged,
     Ended,
     InsufficientBalance,
     Outcome,
@@ -26,7 +27,7 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.ledger import CallEnded, CallOpen, Settlement
+from pipeline.paid.ledger import CallEnded, CallOpen, PassingState, Settlement
 
 __all__ = ["Judgement", "Next", "judge"]
 
@@ -34,7 +35,7 @@ Next: TypeAlias = Literal[
     "answered",  # the call is answered
     "ended",  # the call has failed permanently
     "again",  # not billed: it is sent again after a pause, a limited number of times
-    "lost",  # possibly billed: it is sent again if the user allows it
+    "lost",  # billed, perhaps: it is sent again if the user allows it
     "limited",  # all workers wait, then it is sent again
     "failed",  # the call fails, but only in this run
     "credentials",
@@ -67,8 +68,8 @@ class Judgement(msgspec.Struct, frozen=True):
                 return cost
             case CallOpen(state="free"):
                 return ZERO
-            case _:
-                return None
+            case CallOpen(cost_usd=cost):
+                return cost
 
 
 def judge(reply: Reply) -> Judgement:
@@ -130,6 +131,16 @@ def _open(status: int, outcome: Outcome) -> Judgement:
             return Judgement(CallOpen("free", error, status), "again", error, wait)
         case Unconfirmed(error):
             return Judgement(CallOpen("unconfirmed", error, status), "lost", error)
+        case Charged(error, cost):
+            return _charged(_open(status, error), cost)
         case _:
             hint = outcome.hint if isinstance(outcome, Stray) else ""
             return Judgement(CallOpen("free", f"HTTP_{status}", status), "failed", hint)
+
+
+def _charged(judged: Judgement, cost: Decimal | None) -> Judgement:
+    """Judge an error that was billed: every time that it is sent again costs money, too."""
+    state: PassingState = "unconfirmed" if cost is None else "billed"
+    settlement = CallOpen(state, judged.settlement.error or "", judged.settlement.status, cost)
+    then: Next = "lost" if judged.next == "again" else judged.next
+    return Judgement(settlement, then, judged.detail, judged.wait)

@@ -246,3 +246,27 @@ def test_a_service_that_is_not_understood_from_the_first_answer_is_asked_once(
     assert "--base-url" in summary.parked.hint
     assert asked == [first]
     assert not user.output.exists()
+
+
+def test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most(
+    tmp_path: Path,
+) -> None:
+    billed = failure("INTERNAL_ERROR").body[:-1] + b', "metadata": {"cost": {"apiCost": 0.0002}}}'
+    asked: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        text = json.loads((await receive())["body"])["description"]
+        asked.append(text)
+        status, body = (500, billed) if text == "down" else (200, GOOD.body)
+        length = (b"content-length", str(len(body)).encode())
+        await send({"type": "http.response.start", "status": status, "headers": [length]})
+        await send({"type": "http.response.body", "body": body})
+
+    with serving(app) as address:
+        user = replace(buyer(tmp_path, address, KEY), settings=Settings(systems=("cpv",)))
+        user.write(["good", "down"])
+        summary = user.run()
+    assert sorted(asked) == ["down", "down", "good"]
+    assert summary.paid is not None
+    assert summary.paid.confirmed_usd == user.row_costs() == Decimal("0.0004") + Decimal(PRICE)
+    assert user.rows()[1]["cpv_status"] == "INTERNAL_ERROR"

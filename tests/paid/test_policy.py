@@ -29,6 +29,7 @@ def success(**metadata: Any) -> dict[str, Any]:
 
 DETAILED = {"apiCost": 0.00007, "markupAmount": 0.000035, "finalCost": 0.000105}
 EUROS = {"finalCost": 0.1, "currency": "EUR"}
+PRICED, CENT = {"cost": {"apiCost": 0.01}}, Decimal("0.01")
 WRONG = {"cost": {"apiCost": "free"}}
 ZERO = Decimal(0)
 
@@ -70,6 +71,16 @@ CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(500), "lost", "unconfirmed", None),
     (got(502), "lost", "unconfirmed", None),
     (got(504), "lost", "unconfirmed", None),
+    (got(500, error("INTERNAL_ERROR", metadata=PRICED)), "lost", "billed", CENT),
+    (got(503, {"metadata": PRICED}), "lost", "billed", CENT),
+    (got(502, {"metadata": PRICED}), "lost", "billed", CENT),
+    (got(429, error("RATE_LIMIT_EXCEEDED", metadata=PRICED)), "limited", "billed", CENT),
+    (got(404, success(**PRICED)), "failed", "billed", CENT),
+    (got(500, error("INTERNAL_ERROR", metadata=WRONG)), "lost", "unconfirmed", None),
+    (got(500, error("X", metadata={"costBreakdown": EUROS})), "lost", "unconfirmed", None),
+    (got(503, error("DATABASE", metadata={"cost": {"apiCost": 0}})), "again", "free", ZERO),
+    (got(402, error("INSUFFICIENT_BALANCE", metadata=PRICED)), "money", "free", ZERO),
+    (got(401, error("UNAUTHORIZED", metadata=PRICED)), "credentials", "free", ZERO),
 ]
 
 

@@ -11,6 +11,7 @@ from pipeline.answers import Match
 
 __all__ = [
     "Answered",
+    "Charged",
     "Ended",
     "InsufficientBalance",
     "Outcome",
@@ -108,6 +109,13 @@ class Stray(msgspec.Struct, frozen=True):
     hint: str
 
 
+class Charged(msgspec.Struct, frozen=True):
+    """An error that leaves its call open, but states a price; None: one that cannot be used."""
+
+    error: RateLimited | Passing | Unconfirmed | Stray
+    cost_usd: Decimal | None
+
+
 Outcome: TypeAlias = (
     Answered
     | Refused
@@ -120,4 +128,5 @@ Outcome: TypeAlias = (
     | Passing
     | Unconfirmed
     | Stray
+    | Charged
 )

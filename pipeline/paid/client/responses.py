@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pipeline.answers import Match
 from pipeline.paid.client.outcomes import (
     Answered,
+    Charged,
     Ended,
     InsufficientBalance,
     Outcome,
@@ -47,6 +48,7 @@ KNOWN_ERRORS = {
     "INSUFFICIENT_BALANCE",
     "INTERNAL_ERROR",
 }
+CHARGEABLE = RateLimited | Passing | Unconfirmed | Stray
 DIGITS = 38
 """The maximum length of a code that is sent as a number."""
 
@@ -72,12 +74,12 @@ def read_response(
     content = _parsed(body)
     named = {name.lower(): value for name, value in headers.items()}
     if isinstance(content, dict) and _is_failure(content):
-        return _failure(status, named, content, now)
+        return _charged(_failure(status, named, content, now), content)
     if 200 <= status <= 299:
         outcome = _success(content)
         if status == 200 or not isinstance(outcome, Unreadable):
             return outcome
-    return _by_status(status, named, "", now) or _stray(status, named)
+    return _charged(_by_status(status, named, "", now) or _stray(status, named), content)
 
 
 def _usual_price(usual: UsualAnswer) -> Price | None:
@@ -155,6 +157,19 @@ def _stray(status: int, headers: Mapping[str, str]) -> Stray:
     if 300 <= status <= 399 and (target := printable(headers.get("location"))):
         return Stray(status, f"It redirects to {target}: check the base URL.")
     return Stray(status, "Check the base URL, and any proxy on the way to it.")
+
+
+def _charged(outcome: Outcome, content: dict[str, Any] | str) -> Outcome:
+    """Return an outcome with the price that it states: any response may have been billed.
+
+    An account without a valid key or enough money cannot have been charged, whatever is stated.
+    """
+    if isinstance(content, str) or not isinstance(outcome, CHARGEABLE):
+        return outcome
+    price = read_price(content)
+    if not price.wrong and not price.cost:
+        return outcome
+    return Charged(outcome, price.cost if price.currency == "USD" else None)
 
 
 def _success(content: dict[str, Any] | str) -> Outcome:

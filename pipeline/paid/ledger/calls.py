@@ -34,12 +34,13 @@ __all__ = [
 LastingState: TypeAlias = Literal["answered", "refused", "unreadable"]
 """The call has ended: with matches, with an error for its text, or with an unreadable body."""
 
-PassingState: TypeAlias = Literal["free", "unconfirmed"]
-"""The call is still open: the attempt was certainly not billed, or its answer was lost."""
+PassingState: TypeAlias = Literal["free", "unconfirmed", "billed"]
+"""The call is still open: the attempt was certainly not billed, its answer was lost, or the service
+answered with an error and charged for it."""
 
 LASTING: tuple[LastingState, ...] = get_args(LastingState)
 
-State: TypeAlias = LastingState | PassingState | Literal["sent", "billed", "pruned"]
+State: TypeAlias = LastingState | PassingState | Literal["sent", "pruned"]
 """The state of an attempt: under way, ended, or changed by a user since.
 
 An unconfirmed attempt becomes billed (or free), an answered one pruned. Both leave their call open:
@@ -96,11 +97,19 @@ class CallEnded(msgspec.Struct, frozen=True):
 
 
 class CallOpen(msgspec.Struct, frozen=True):
-    """The end of an attempt that leaves its call open; its state says if it may be billed."""
+    """The end of an attempt that leaves its call open; its state says if it may be billed.
+
+    Attributes:
+        state: what the attempt is.
+        error: the error type.
+        status: the HTTP status, if there was a response.
+        cost_usd: what was billed; None unless it is known.
+    """
 
     state: PassingState
     error: str
     status: int | None = None
+    cost_usd: Decimal | None = None
 
 
 Settlement: TypeAlias = CallEnded | CallOpen

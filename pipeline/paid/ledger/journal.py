@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from pipeline.paid.ledger.calls import Call, CallEnded, CallOpen, Settlement, State, packed
+from pipeline.paid.ledger.calls import Call, CallEnded, Settlement, State, packed
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
@@ -245,7 +245,7 @@ def _settle(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) 
 
 def _result(end: Settlement) -> tuple[State, int | None, str | None, str | None]:
     """Return the state, status, error and cost of an attempt, as the ledger keeps them."""
-    cost = None if isinstance(end, CallOpen) or end.cost_usd is None else str(end.cost_usd)
+    cost = None if end.cost_usd is None else str(end.cost_usd)
     return end.state, end.status, _storable(end.error), cost
 
 

@@ -14,6 +14,7 @@ from pipeline.answers import Match
 from pipeline.money import DIGITS, plain, total
 from pipeline.paid.client.outcomes import (
     Answered,
+    Charged,
     InsufficientBalance,
     Outcome,
     Passing,
@@ -120,7 +121,8 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
     ("bare 502", 502, b"<html>", Unconfirmed("HTTP_502")),
     ("bare 504", 504, b"", Unconfirmed("HTTP_504")),
     ("bare 520", 520, b"", Unconfirmed("HTTP_520")),
-    ("a success at 500", 500, COMPACT, Unconfirmed("HTTP_500")),
+    ("a success at 500", 500, COMPACT, Charged(Unconfirmed("HTTP_500"), Decimal("0.00007"))),
+    ("a success at 404", 404, COMPACT, Charged(Stray(404, GENERIC), Decimal("0.00007"))),
     ("bare 403", 403, b"<html>Forbidden", Stray(403, GENERIC)),
     ("bare 404", 404, b'{"detail":"Not Found"}', Stray(404, GENERIC)),
     ("a framework's 404", 404, b'{"status":404,"error":"Not Found"}', Stray(404, GENERIC)),
