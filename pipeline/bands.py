@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pipeline.answers import System
 
-__all__ = ["BANDS", "LIKELY", "MEASURED", "SURE", "Band", "band"]
+__all__ = ["BANDS", "LIKELY", "MEASURED", "SURE", "Band", "band", "bounded"]
 
 Band: TypeAlias = Literal["sure", "likely", "doubtful"]
 
@@ -32,6 +32,14 @@ Measured on the "held back" files, with models that had not learned them: 36 % (
 MEASURED: Mapping[Band, str] = {"sure": "9 in 10", "likely": "6 in 10", "doubtful": "2 to 3 in 10"}
 """How many codes of the embedded engine in each band were right as far as stated, on the same
 texts: 88 to 93 % of the sure ones, 60 to 63 % of the likely, 25 to 31 % of the doubtful."""
+
+
+LARGEST = 1e9
+
+
+def bounded(confidence: float) -> float:
+    """Return a confidence as figures add it up: a service may state any number that a float has."""
+    return max(-LARGEST, min(confidence, LARGEST))
 
 
 def band(system: System, confidence: float) -> Band:

@@ -10,7 +10,7 @@ from math import isfinite
 from typing import TypeAlias, TypeGuard, TypeVar
 
 from pipeline.answers import BatchAnswers, Matcher, System, answered
-from pipeline.bands import Band, band
+from pipeline.bands import Band, band, bounded
 from pipeline.classification.columns import CONFIDENCE, COST, STATUS, Columns
 from pipeline.classification.rollup import rolled_up
 from pipeline.classification.summary import SystemSummary
@@ -48,7 +48,7 @@ class _SystemTally:
         for (status, confidence), often in self.answers.items():
             self.statuses[status] += often
             if _is_known(confidence, status):
-                self.confidences[round(100 * confidence)] += often
+                self.confidences[round(100 * bounded(confidence))] += often
                 self.bands[band(system, confidence)] += often
         self.answers.clear()
 

@@ -10,6 +10,7 @@ from heapq import heappush, heappushpop
 from typing import NamedTuple
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, System
+from pipeline.bands import bounded
 from pipeline.classification.columns import status
 from pipeline.classification.write import SETTLED
 from pipeline.codes.levels import cut
@@ -141,8 +142,9 @@ def _count(figures: SystemFigures, system: System, judged: Judged) -> None:
         return
     figures.fields[cut(system, best.code, FIELD_DIGITS)] += 1
     if judged.status != "decided":
-        figures.confidences[min(BINS - 1, max(0, int(best.confidence * BINS)))] += 1
-        figures.sure += best.confidence
+        confidence = bounded(best.confidence)
+        figures.confidences[min(BINS - 1, max(0, int(confidence * BINS)))] += 1
+        figures.sure += confidence
 
 
 def _doubt(row: dict[System, Judged]) -> float:

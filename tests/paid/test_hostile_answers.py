@@ -78,6 +78,7 @@ ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("text confidence", success(match(confidence='"0.5"')), ("ok", "45", "0.5", PRICE)),
     ("word confidence", success(match(confidence='"high"')), ("ok", "45", "0.0", PRICE)),
     ("NaN confidence", success(match(confidence="NaN")), ("ok", "45", "0.0", PRICE)),
+    ("vast confidence", success(match(confidence="1e308")), ("ok", "45", "1e+308", PRICE)),
     ("twice", success(match()[:-1] + "," + match()[1:]), ("ok", "45", "0.9", PRICE)),
     ("formula", success(match("=1+1", FORMULA)), ("ok", "=1+1", "0.9", PRICE)),
     ("formula error", failure("=cmd|' /C calc'!A0"), ("=cmd|' /C calc'!A0", "", "", "0")),

@@ -32,6 +32,12 @@ def test_answers_are_counted_by_status_confidence_and_division() -> None:
     assert figures.sure == 0.9 + 0.45 + 1.0
 
 
+def test_no_confidence_that_a_service_states_is_too_large_to_be_counted() -> None:
+    figures = collected([("a", matched(1e308)), ("b", matched(-1e308))]).systems["cpv"]
+    assert figures.confidences == {99: 1, 0: 1}
+    assert figures.sure == 0
+
+
 def test_rows_without_a_code_come_first_then_the_least_certain() -> None:
     found = collected(
         [("a", matched(0.4)), ("b", matched(0.9)), ("c", Failed("TIMEOUT"))],
