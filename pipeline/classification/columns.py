@@ -22,6 +22,7 @@ from pipeline.answers import (
     System,
 )
 from pipeline.classification.shared import PerAnswer
+from pipeline.classification.summary import NOT_FAILED
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total
 from pipeline.quoting import listed
@@ -98,8 +99,8 @@ def status(answer: Answer | None, review_under: float) -> str:
             return "empty"
         case Pending():
             return "pending"
-        case Failed(error):
-            return error
+        case Failed(error):  # which a service may have named like a row that has not failed
+            return error.upper() if error in NOT_FAILED else error
 
 
 class Columns:

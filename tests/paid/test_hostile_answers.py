@@ -83,6 +83,7 @@ ANSWERS: list[tuple[str, Response, tuple[str, str, str, str]]] = [
     ("formula", success(match("=1+1", FORMULA)), ("ok", "=1+1", "0.9", PRICE)),
     ("formula error", failure("=cmd|' /C calc'!A0"), ("=cmd|' /C calc'!A0", "", "", "0")),
     ("at error", failure("@SUM(A1)"), ("@SUM(A1)", "", "", "0")),
+    ("error like a status", failure("ok"), ("OK", "", "", "0")),
     ("proxy", Response(b"<html>Blocked", 403), ("HTTP_403", "", "", "0")),
     ("broken", Response(GOOD.body, sent=20), ("CONNECTION_ERROR", "", "", "")),
     ("good again", GOOD, ("ok", "45", "0.9", PRICE)),
