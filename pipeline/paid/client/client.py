@@ -13,10 +13,10 @@ import httpx
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
 from pipeline.paid.client.decompression import decompressed, is_compressed
-from pipeline.paid.client.exchanges import Body, Field, ProxyError, Whole
+from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, ProxyError, Whole
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
-from pipeline.paid.client.responses import MAX_BODY
+from pipeline.paid.client.responses import MAX_BODY, is_whole
 from pipeline.paid.client.transport import OverHttpx, Transport
 from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
@@ -135,12 +135,19 @@ class Client:
         }
 
     async def _read(self, stream: httpx.AsyncByteStream) -> bytes:
+        """Read a body; one that is whole counts even if the connection breaks before its end.
+
+        Otherwise a paid answer would be lost with the last chunk, which is empty.
+        """
         content = bytearray()
         try:
             async for chunk in stream:
                 content += chunk
                 if len(content) > self._max_body:
                     break
+        except (httpx.HTTPError, OSError) as error:
+            if isinstance(error, BrokenResponseError) or not is_whole(content):
+                raise
         finally:
             await stream.aclose()
         return bytes(content)

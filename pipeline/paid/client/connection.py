@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import h11
@@ -140,8 +141,8 @@ class Connection(asyncio.Protocol):
     ) -> Response:
         """Send a request and return its response.
 
-        The response is complete unless its form is unusual: then its body is read later, from
-        its stream.
+        The response is complete unless its form is unusual or the connection broke: then its body
+        is read later, from its stream.
 
         Raises:
             OSError: there is no response.
@@ -153,11 +154,11 @@ class Connection(asyncio.Protocol):
             pass
         if not self._got:
             raise DisconnectedError
-        while isinstance(head, _Head) and len(self._got) < head.body_to:
-            if not await self._more():
-                raise BrokenResponseError
         if not isinstance(head, _Head):
             return await _Unusual(self, method, target).response()
+        if not await self._arrived(head.body_to):
+            rest = _Broken(bytes(self._got[head.body_from :]), self._error)
+            return Response(head.status, head.fields, rest)
         body = bytes(self._got[head.body_from : head.body_to])
         del self._got[: head.body_to]
         self._reusable = head.kept_open and self._all_written
@@ -180,6 +181,13 @@ class Connection(asyncio.Protocol):
         """Whether the request was sent; a server that answered earlier may not read the rest."""
         return not self._transport.get_write_buffer_size()
 
+    async def _arrived(self, length: int) -> bool:
+        """Wait until so many bytes have arrived; return False if the connection breaks before."""
+        with suppress(OSError):
+            while len(self._got) < length and await self._more():
+                pass
+        return len(self._got) >= length
+
     async def _more(self) -> bool:
         """Wait until more has arrived; False: nothing more will.
 
@@ -201,6 +209,18 @@ class Connection(asyncio.Protocol):
         if self._error is not None:
             raise self._error
         return False
+
+
+class _Broken(httpx.AsyncByteStream):
+    """A body whose connection broke before its end."""
+
+    def __init__(self, arrived: bytes, error: Exception | None) -> None:
+        self._arrived = arrived
+        self._error = error or DisconnectedError()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._arrived
+        raise self._error
 
 
 class _Unusual(httpx.AsyncByteStream):
@@ -231,5 +251,5 @@ class _Unusual(httpx.AsyncByteStream):
             while (event := self._parser.next_event()) is h11.NEED_DATA:
                 self._parser.receive_data(await self._connection.read())
         except h11.RemoteProtocolError as error:
-            raise BrokenResponseError from error
+            raise (DisconnectedError if self._connection.ended else BrokenResponseError) from error
         return event

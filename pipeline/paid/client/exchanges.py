@@ -22,11 +22,11 @@ Field = tuple[bytes, bytes]
 
 
 class DisconnectedError(ConnectionError):
-    """The server closed the connection before its response."""
+    """The server closed the connection before the end of its response."""
 
 
 class BrokenResponseError(ConnectionError):
-    """The response is not HTTP, or ended too early."""
+    """The response is not HTTP."""
 
 
 class ProxyError(ConnectionError):

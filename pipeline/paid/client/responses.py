@@ -34,7 +34,7 @@ from pipeline.paid.client.prices import Price, read_price
 from pipeline.paid.client.usual import MAX_BODY, UsualAnswer, read_usual
 from pipeline.paid.client.values import NUMBER, decoded, number, printable
 
-__all__ = ["MAX_BODY", "read_response"]
+__all__ = ["MAX_BODY", "is_whole", "read_response"]
 
 KNOWN_PRICES, KNOWN_BYTES = 1_000, 1_000
 """How many prices are cached, and the longest metadata, in bytes, whose price is. Most answers of a
@@ -95,6 +95,11 @@ def _price_in(metadata: bytes) -> Price | None:
         return read_price({"metadata": decoded(metadata.decode(errors="replace"))})
     except (ValueError, RecursionError):
         return None
+
+
+def is_whole(body: bytes) -> bool:
+    """Return whether a body is a JSON object to its end; a part of one never is."""
+    return not isinstance(_parsed(body), str)
 
 
 def _parsed(body: bytes) -> dict[str, Any] | str:

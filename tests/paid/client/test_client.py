@@ -353,6 +353,29 @@ async def test_a_connection_that_breaks_after_sending_loses_the_answer(script: S
     assert reply.detail
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n%b",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n%b",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n",
+    ],
+)
+@pytest.mark.parametrize("transport", [None, httpx.AsyncHTTPTransport])
+async def test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end(
+    head: bytes, transport: Callable[[], httpx.AsyncBaseTransport] | None
+) -> None:
+    values: tuple[object, ...] = (len(OK), OK) if b"%x" in head else (OK,)
+    async with serving(says(head % values)) as server:
+        reply = await attempt(server.base, transport=transport and transport())
+        part = await attempt(server.base, transport=transport and transport(), max_body=9)
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.body) == (200, OK)
+    assert isinstance(part, Received)
+    assert part.body == OK[:10]
+
+
 async def test_a_reason_phrase_that_is_no_utf8_does_not_matter() -> None:
     script = says(b"HTTP/1.1 200 D\xe9j\xe0 vu\r\nContent-Length: 2\r\n\r\n{}")
     async with serving(script) as server, Client(server.base, KEY, connections=1) as client:
