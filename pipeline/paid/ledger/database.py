@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import Any
 
 from pipeline.errors import LedgerError
@@ -18,6 +20,9 @@ __all__ = ["ADVICE", "ANOTHER", "CACHE_KIB", "PATIENCE_S", "Database", "translat
 
 PATIENCE_S = 60.0
 """How long to wait for another process's transaction, which takes a few seconds at most."""
+
+NOTED_AFTER_S = 2.0
+"""After how long that wait is logged."""
 
 CACHE_KIB = 32 * 1024
 """The page cache, which is large because the first rows of a table are written all over the file.
@@ -43,6 +48,9 @@ _ADVICE = ADVICE | {
     sqlite3.SQLITE_PERM: f"Make the file and its folder writable, {ANOTHER}",
     sqlite3.SQLITE_CANTOPEN: f"Make the file and its folder writable, {ANOTHER}",
 }
+
+
+log = logging.getLogger(__name__)
 
 
 class Database:
@@ -120,8 +128,12 @@ class Database:
         """
         if not wherever:
             self.check_place()
-        with self._writing, self._translated(), transaction(self._writer):
-            yield self._writer
+        with self._writing, self._translated(), ExitStack() as waiting:
+            if not wherever:  # a purchase under way shows its waits itself
+                waiting.enter_context(self._noted_wait())
+            with transaction(self._writer):
+                waiting.close()
+                yield self._writer
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query, as committed."""
@@ -143,6 +155,18 @@ class Database:
                 marked = query.replace(":digests", ", ".join("?" * len(some)))
                 found += self._reader.execute(marked, (*values, *some)).fetchall()
         return found
+
+    @contextmanager
+    def _noted_wait(self) -> Iterator[None]:
+        """Log that a block takes long because another program writes the ledger."""
+        said = f"Another program has locked the ledger {self.path}. Waiting for it."
+        timer = Timer(NOTED_AFTER_S, copy_context().run, (log.info, said))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
