@@ -117,8 +117,12 @@ def _stopped(work: Work[Parked | None], brake: Brake, interruption: Interruption
     except BaseException as stop:
         code = _signal(stop)
         brake.press(_parked(code or INTERRUPTED))
-        log.info("Stopping after the requests under way. Interrupt again to stop at once.")
-        interruption.wait(work)  # the second time goes through, and the brake is pressed again
+        try:
+            log.info("Stopping after the requests under way. Interrupt again to stop at once.")
+            interruption.wait(work)
+        except BaseException:  # it goes through, and the brake is pressed again
+            log.warning("Answers under way are lost, and may be billed. All others are kept.")
+            raise
         if code is None and work.error is None:
             raise
         return None if code is None else _parked(code)

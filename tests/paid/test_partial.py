@@ -198,6 +198,7 @@ def test_a_second_signal_stops_at_once_and_writes_nothing(
         _, err = process.communicate(timeout=60)
     assert process.returncode == code
     assert err.endswith("no output was written.\n")
+    assert "Answers under way are lost, and may be billed. All others are kept." in err
     assert "Traceback" not in err
     assert list((folder / "out").iterdir()) == []
 
