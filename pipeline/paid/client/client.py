@@ -146,7 +146,7 @@ class Client:
                 if len(content) > self._max_body:
                     break
         except (httpx.HTTPError, OSError) as error:
-            if isinstance(error, BrokenResponseError) or not is_whole(content):
+            if isinstance(error, BrokenResponseError) or not is_whole(bytes(content)):
                 raise
         finally:
             await stream.aclose()
