@@ -29,6 +29,9 @@ PORTION = 0.1
 FIRST_PAUSE = 1.0
 """Seconds of the first pause if nothing says how long to wait; each further refusal doubles it."""
 
+MOST_SIMULATED = 1000
+"""A simulation holds up all attempts, so of more slots each stands for several."""
+
 SMOOTHING = 1 / 16
 """The weight of the newest attempt in the average duration of an attempt."""
 
@@ -47,11 +50,10 @@ class Throttle:
     free slot. It does not serve its waiters in order, so only one attempt at a time waits for it,
     and attempts take turns in the order of their requests.
 
-    A refusal although the limit was kept means that somebody else uses the key. The
-    throttle then gives up a quarter of the slots in use, once for all attempts under way. After
-    each window without a refusal, it takes back a fiftieth of the rate's slots, at least one.
-
-    A throttle belongs to the event loop in which it was created, and uses that loop's clock.
+    A refusal although the limit was kept means that somebody else uses the key. The throttle then
+    gives up a quarter of the slots in use, once for all attempts under way. After each window
+    without a refusal, it takes back a fiftieth of the rate's slots, at least one. It belongs to the
+    event loop in which it was created, and uses that loop's clock.
 
     Args:
         rate: the limit; None for no limit. Pauses are kept in any case.
@@ -126,8 +128,7 @@ class Throttle:
     @property
     def free(self) -> int:
         """How many attempts could be sent now, apart from pacing and pauses."""
-        now = self._loop.time()
-        while self._busy_until and self._busy_until[0] <= now:
+        while self._busy_until and self._busy_until[0] <= self._loop.time():
             heappop(self._busy_until)
         return max(0, self.slots - self.under_way - len(self._busy_until))
 
@@ -139,14 +140,13 @@ class Throttle:
     @property
     def longest_under_way(self) -> float:
         """How many seconds ago the oldest attempt under way took its slot."""
-        now = self._loop.time()
-        return next((now - slot.taken_at for slot in self._under_way), 0.0)
+        return next((self._loop.time() - slot.taken_at for slot in self._under_way), 0.0)
 
     @property
     def next_slot(self) -> float:
         """How many seconds the limit holds back the next attempt, apart from pauses."""
-        until = self._paced_until if self.free else min(self._busy_until, default=0.0)
-        return max(0.0, until - self._loop.time())
+        held_until = self._busy_until[0] if self._busy_until else 0.0
+        return max(0.0, (self._paced_until if self.free else held_until) - self._loop.time())
 
     @property
     def pause_left(self) -> float:
@@ -156,8 +156,7 @@ class Throttle:
     def eta(self, calls: int) -> float:
         """Estimate how many seconds the attempts under way and some further calls will take.
 
-        It takes held slots, the pace, a pause and the average duration of an attempt into
-        account. It simulates two windows, which is too slow to do for each attempt.
+        It simulates two windows, which is too slow to do for each attempt.
         """
         if calls <= 0:
             return self._mean_time if self.under_way else 0.0
@@ -170,20 +169,21 @@ class Throttle:
         return slot
 
     def _last_sent(self, calls: int) -> float:
-        now, free = self._loop.time(), self.free
-        sent = max(0.0, self._paused_until - now)
-        if self._rate is None or calls <= free:
+        now, sent = self._loop.time(), self.pause_left
+        if self._rate is None or calls <= self.free:
             return sent
-        ready = [until - now for until in self._busy_until] + [self._rate.hold] * self.under_way
-        ready = sorted(ready)[max(0, len(ready) - self._slots) :] + [0.0] * free
-        heapify(ready)
+        each = ceil(self._slots / MOST_SIMULATED)
+        slots, calls = ceil(self._slots / each), ceil(calls / each)
+        held = [until - now for until in self._busy_until[::each]]
+        held = sorted(held + [self._rate.hold] * (self.under_way // each))[-slots:]
+        ready = [0.0] * (slots - len(held)) + held
         at_once = self._burst or calls <= sum(wait <= sent for wait in ready)
-        gap = 0.0 if at_once else self._rate.hold / self._slots
+        gap = 0.0 if at_once else self._rate.hold / slots
         turn = self._rate.hold + self._mean_time
         # From the second turn of the slots on, each is like the one before.
-        skipped = max(0, (calls - 1) // self._slots - 1)
+        skipped = max(0, (calls - 1) // slots - 1)
         sent -= gap
-        for _ in range(calls - skipped * self._slots):
+        for _ in range(calls - skipped * slots):
             sent = max(sent + gap, ready[0])
             heapreplace(ready, sent + turn)
         return sent + skipped * turn

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from heapq import heapreplace
 from itertools import pairwise
 from random import Random
 from types import TracebackType
@@ -15,6 +16,7 @@ from aiolimiter import AsyncLimiter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.paid.client import throttle as module
 from pipeline.paid.client.throttle import Slot, Throttle
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from tests.paid.client.virtual_time import run
@@ -783,3 +785,26 @@ def test_a_lower_limit_than_what_was_learned_is_kept() -> None:
         return Throttle(Rate(10, 60), slots=75, paused_until=1000.0).slots
 
     assert run(main()) == 10
+
+
+@pytest.mark.parametrize("burst", [True, False])
+@pytest.mark.parametrize("calls", [3_000, 5_000, 70_000])
+def test_an_estimate_at_a_high_limit_takes_little_work_and_is_nearly_as_good(
+    calls: int, burst: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+
+    def counted(ready: list[float], end: float) -> float:
+        nonlocal steps
+        steps += 1
+        return heapreplace(ready, end)
+
+    async def main() -> float:
+        busy = [1000.0 + turn * 0.5 for turn in range(1, 5_000)]
+        return Throttle(Rate(7_000, 3600), burst=burst, busy_until=busy).eta(calls)
+
+    monkeypatch.setattr(module, "heapreplace", counted)
+    estimate = run(main())
+    assert steps <= 2_000
+    monkeypatch.setattr(module, "MOST_SIMULATED", 7_000)
+    assert estimate == pytest.approx(run(main()), rel=0.01, abs=8)
