@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pipeline.money import ZERO, plain, times
 from pipeline.paid.allowance import Period
+from pipeline.quoting import how_many
 from pipeline.rate import duration
 
 __all__ = ["Estimate", "Limited"]
@@ -63,7 +64,7 @@ class Estimate:
         held = f"{self.held:,} held because their answers were lost, " if self.held else ""
         low, high = plain(self.low_usd), plain(self.high_usd)
         cost = f"{high} USD" if low == high else f"{low} to {high} USD"
-        known = f"{self.distinct:,} distinct calls, {self.owned:,} owned, {held}"
+        known = f"{how_many(self.distinct, 'distinct call')}, {self.owned:,} owned, {held}"
         parts = [f"{known}{self.to_buy:,} to buy: {cost}"]
         if self.seconds >= 1:  # a limit that is not reached takes no time
             parts.append(duration(self.seconds))

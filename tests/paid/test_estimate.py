@@ -21,6 +21,11 @@ def test_a_plan_that_buys_nothing_states_one_amount() -> None:
     assert str(estimate(0)) == "100 distinct calls, 100 owned, 0 to buy: 0 USD, 60 s"
 
 
+def test_one_call_is_not_several() -> None:
+    one = Estimate(1, 1, Decimal("0.00007"), Decimal("0.00015"), 0.0)
+    assert str(one) == "1 distinct call, 0 owned, 1 to buy: 0.00007 to 0.00015 USD"
+
+
 @pytest.mark.parametrize(
     ("left", "said"),
     [
