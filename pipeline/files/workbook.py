@@ -199,7 +199,10 @@ class Workbook:
                 unpacked += len(chunk)
                 if unpacked > most:
                     raise ValueError(f"{info.filename} has more than {most >> 20} MiB")
-                parser.Parse(chunk)
+                try:
+                    parser.Parse(chunk)
+                except LookupError as error:  # Python does not know the encoding that it states
+                    raise ValueError(str(error)) from error
                 yield
         parser.Parse(b"", True)
         yield

@@ -99,6 +99,7 @@ def test_the_first_sheet_is_the_one_that_the_workbook_names_first(tmp_path: Path
         ('<c t="s"><v>-1</v></c>', strings("<t>a</t>"), "there is no shared text '-1'"),
         ("<row>", {}, "mismatched tag"),
         ("", {SHEET_NAME: '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}, "a document type"),
+        ("", {SHEET_NAME: '<?xml version="1.0" encoding="UTF-e"?><a/>'}, "unknown encoding: UTF-e"),
         ("", {"xl/workbook.xml": "<workbook/>"}, "it has no sheet"),
         ("", {"xl/_rels/workbook.xml.rels": "<a/>"}, "it has no sheet"),
     ],
