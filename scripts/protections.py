@@ -258,6 +258,27 @@ PROTECTIONS = (
         "tests/paid/test_decimal_context.py",
     ),
     Protection(
+        "a price that the ledger would not accept again is not written",
+        "(amount if is_storable(amount) else IN_PARQUET.normalize(exact))",
+        "amount",
+        "tests/paid/client/test_responses.py::"
+        "test_every_price_is_an_amount_that_the_ledger_accepts",
+    ),
+    Protection(
+        "an error that states a price counts as paid",
+        "if not price.wrong and not price.cost:",
+        "if True:",
+        "tests/paid/test_hostile_answers.py::"
+        "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
+    ),
+    Protection(
+        "an answer that is whole is not bought again because its connection broke",
+        "if isinstance(error, BrokenResponseError) or not is_whole(bytes(content)):",
+        "if True:",
+        "tests/paid/client/test_client.py::"
+        "test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end",
+    ),
+    Protection(
         "an absurd price parks",
         "if price is not None and price > self._max_price:",
         "if False and price:",
@@ -271,7 +292,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a price that contradicts its parts is not believed",
-        "    if final is not None and not _can_be(final, parts, base):\n",
+        "    if final is not None and not rounded and not _can_be(final, parts, base):\n",
         "    if False:\n",
         "tests/paid/client/test_responses.py::"
         "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
