@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol, TypeAlias, TypeVar, get_args
+
+import msgspec
 
 from pipeline.money import ZERO
 
@@ -34,8 +35,7 @@ SYSTEMS: tuple[System, ...] = get_args(System)
 """The classification systems, in the order of their columns in the output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """One candidate code for a text.
 
     Attributes:
@@ -49,8 +49,7 @@ class Match:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class Matched:
+class Matched(msgspec.Struct, frozen=True):
     """Ranked matches, possibly none.
 
     Attributes:
@@ -62,8 +61,7 @@ class Matched:
     cost_usd: Decimal | None = ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class Explained(Matched):
+class Explained(Matched, frozen=True):
     """Matches with the reasons for the best one.
 
     Attributes:
@@ -73,8 +71,7 @@ class Explained(Matched):
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided(Explained):
+class Decided(Explained, frozen=True):
     """The decision of a person: the chosen code before the other matches, or no match at all.
 
     Attributes:
@@ -82,8 +79,7 @@ class Decided(Explained):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """A lasting failure: no answer exists for this text.
 
     Attributes:
@@ -95,8 +91,7 @@ class Failed:
     cost_usd: Decimal | None = ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(msgspec.Struct, frozen=True):
     """No answer yet: the run parked before this call.
 
     Attributes:

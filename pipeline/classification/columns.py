@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import asdict
 
 from pipeline.answers import (
     Answer,

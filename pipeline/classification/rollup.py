@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System
 from pipeline.classification.shared import PerAnswer

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher
 from pipeline.classification.shared import PerAnswer

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 import pyarrow as pa
 
 from pipeline.money import DECIMALS, DIGITS
@@ -64,8 +65,7 @@ class NewColumn:
     values: Sequence[Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class Cells(msgspec.Struct, frozen=True, eq=False):
     """The values of a row in some adjacent new columns.
 
     Rows may share them. They are equal only to themselves, so that a writer finds quickly what it

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from pipeline.answers import Answer, Explained, Failed, Match, Matched, Pending, System
 from pipeline.classification.rollup import RollUp, rolled_up
