@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, System
 from pipeline.money import ZERO
@@ -18,7 +20,7 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.responses import read_response
 from pipeline.paid.client.usual import read_usual
-from pipeline.paid.ledger import Job, Owned, text_digests
+from pipeline.paid.ledger import Cost, Job, Owned, text_digests
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.remembered import Remembered
 
@@ -47,14 +49,12 @@ class LedgerMatcher:
         self._job = job
         self._systems = systems
         self._most_lost = most_lost
-        self._sent = True
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`.
 
         An answer is read once for all rows with its text, unless they are very far apart.
         """
-        self._sent = self._job.has_attempts()
         kept = {system: _Kept(KEPT_BYTES // len(self._systems)) for system in self._systems}
         first = 0
         remembered = Remembered(text_digests)
@@ -102,24 +102,25 @@ class LedgerMatcher:
                 unread.setdefault(digest, place)
         if not unread:
             return answers
-        new = self._read(system, [*unread], kept)
+        new, costs = self._read(system, [*unread], kept)
         for place, digest in enumerate(digests):
             if digest in new:
                 answers[place] = new[digest]
-        costs = self._job.costs(system, [*unread]) if self._sent else {}
-        rows = self._job.first_rows(system, [*costs])
-        for digest, cost in costs.items():
+        for digest, (row, usd) in costs.items():
             place = unread[digest]  # only rows whose answer was read can be first rows
-            read = answers[place]
-            if read is not None and rows.get(digest) == first + place:
-                answers[place] = replace(read, cost_usd=cost)
+            if row == first + place:
+                answers[place] = replace(new[digest], cost_usd=usd)
         return answers
 
     def _read(
         self, system: System, digests: Sequence[bytes], kept: _Kept
-    ) -> Mapping[bytes, Answer]:
-        """Read the answers of calls from the ledger, without costs, and keep them."""
-        owned = self._job.owned(system, digests)
+    ) -> tuple[Mapping[bytes, Answer], Mapping[bytes, Cost]]:
+        """Read the answers of calls from the ledger, without costs, and keep them.
+
+        Returns:
+            The answers, and what the job paid for them.
+        """
+        owned, costs = self._job.found(system, digests)
         answers: dict[bytes, Answer] = {
             digest: _lasting(*response) for digest, response in owned.items()
         }
@@ -127,7 +128,7 @@ class LedgerMatcher:
             errors = self._errors(system, open_calls)
             answers |= {digest: _passing(errors.get(digest)) for digest in open_calls}
         kept.add(answers, sum([len(body) for _, body in owned.values()]))
-        return answers
+        return answers, costs
 
     def _errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
         """Return why calls have no answer: an error of this job, or answers lost earlier."""

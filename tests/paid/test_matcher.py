@@ -73,13 +73,13 @@ def test_a_call_shows_its_cost_in_its_first_row(job: Job) -> None:
 
 def test_an_answer_is_read_once_for_all_rows_of_its_text(job: Job) -> None:
     read: list[bytes] = []
-    owned = JobClass.owned
+    found = JobClass.found
 
     def counted(self: Job, system: System, digests: Sequence[bytes]) -> object:
         read.extend(digests)
-        return owned(self, system, digests)
+        return found(self, system, digests)
 
-    with patch.object(JobClass, "owned", counted):
+    with patch.object(JobClass, "found", counted):
         answers(job)
     assert len(read) == len(set(read)) == 5
 

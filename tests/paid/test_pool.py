@@ -196,7 +196,7 @@ def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
             buy(server, job, wanted, workers=workers, stop_after=stop)
         digests = [text_digest(text) for text in set(texts)]
         money = job.money()
-        rows = total(cost or ZERO for cost in job.costs("cpv", digests).values())
+        rows = total(cost.usd or ZERO for cost in job.found("cpv", digests).costs.values())
         assert total([rows, job.unattributed()]) == money.confirmed == server.charged_and_told
         silent = (money.unconfirmed + money.unknown) * PRICE
         assert total([money.confirmed, silent]) == server.charged

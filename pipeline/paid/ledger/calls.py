@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -20,6 +20,8 @@ __all__ = [
     "Call",
     "CallEnded",
     "CallOpen",
+    "Cost",
+    "Found",
     "LastingState",
     "Owned",
     "PassingState",
@@ -76,6 +78,31 @@ class Owned(NamedTuple):
 
     status: int
     body: bytes
+
+
+class Cost(NamedTuple):
+    """What a job paid for a call, over all its attempts.
+
+    Attributes:
+        row: the first row with the call; None if the job's table has none.
+        usd: US dollars; None if a price may exist, but none is known. If a call has known and
+            unknown prices, it is the sum of the known ones.
+    """
+
+    row: int | None
+    usd: Decimal | None
+
+
+class Found(NamedTuple):
+    """What the ledger has of some calls, by digest.
+
+    Attributes:
+        owned: the responses that answer calls for good; the last one of each call.
+        costs: what a job paid for calls; without those for which it sent nothing that may cost.
+    """
+
+    owned: Mapping[bytes, Owned]
+    costs: Mapping[bytes, Cost]
 
 
 class CallEnded(msgspec.Struct, frozen=True):

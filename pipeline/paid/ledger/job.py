@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from operator import itemgetter
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, known_total, total
-from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Owned, unpacked
+from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Found, Owned, unpacked
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
@@ -46,11 +45,16 @@ FIRST_ROWS = """
     WHERE job_id = ? AND system = ? AND digest IN (:digests)
 """
 
-OWNED = f"""
-    SELECT attempt_id, digest, attempts.status, body
-    FROM attempts INDEXED BY attempts_of_call JOIN jobs USING (job_id)
-    JOIN bodies USING (attempt_id)
-    WHERE {COUNTS} AND system = ? AND digest IN (:digests)
+FOUND = f"""
+    SELECT attempts.attempt_id, attempts.digest, attempts.status, body,
+        attempts.job_id = ? AND state != 'free' AS paid, cost_usd,
+        CASE WHEN attempts.job_id = ? THEN (
+            SELECT row_number FROM first_rows WHERE first_rows.job_id = ?
+            AND first_rows.system = attempts.system AND first_rows.digest = attempts.digest
+        ) END
+    FROM attempts INDEXED BY attempts_of_call JOIN jobs ON jobs.job_id = attempts.job_id
+    LEFT JOIN bodies ON bodies.attempt_id = attempts.attempt_id AND {COUNTS}
+    WHERE attempts.system = ? AND attempts.digest IN (:digests)
 """  # noqa: S608 - a constant
 
 ANSWERED = f"""
@@ -77,13 +81,6 @@ CALLS = f"""
     END AS kind FROM first_rows WHERE job_id = ? AND system = ? LIMIT -1)
 """  # noqa: S608 - a constant
 """Without a limit SQLite would compute each kind twice; with a GROUP BY it would sort in memory."""
-
-COSTS = """
-    SELECT digest, cost_usd FROM attempts INDEXED BY attempts_of_call
-    WHERE job_id = ? AND state != 'free' AND system = ? AND digest IN (:digests)
-"""
-
-ATTEMPT = "SELECT 1 FROM attempts WHERE job_id = ? LIMIT 1"
 
 UNATTRIBUTED = """
     SELECT cost_usd FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
@@ -215,14 +212,29 @@ class Job:
             connection.execute("DELETE FROM job_notes WHERE job_id = ?", (self.rows_of,))
             connection.execute("DELETE FROM jobs WHERE job_id = ?", (self.rows_of,))
 
-    def owned(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Owned]:
+    def owned(self, system: System, digests: Sequence[bytes]) -> Mapping[bytes, Owned]:
         """Return the responses that answer calls for good; the last one of each call."""
-        found = self.database.rows_of(digests, OWNED, *self._counting(), system)
-        last = {row[1]: row for row in sorted(found, key=ATTEMPT_ID)}
-        return {
+        return self.found(system, digests).owned
+
+    def found(self, system: System, digests: Sequence[bytes]) -> Found:
+        """Return the responses that answer calls for good, and what this job paid for calls."""
+        own = (self.number, self.number, self.rows_of)
+        attempts = self.database.rows_of(digests, FOUND, *own, *self._counting(), system)
+        last: dict[bytes, tuple[int, int, bytes]] = {}
+        paid: dict[bytes, list[Decimal | None]] = {}
+        rows: dict[bytes, int | None] = {}
+        for attempt, digest, status, body, ours, cost, row in sorted(attempts, key=ATTEMPT_ID):
+            if body is not None:
+                last[digest] = attempt, status, body
+            if ours:
+                paid.setdefault(digest, []).append(None if cost is None else amount(cost))
+                rows[digest] = row
+        owned = {
             digest: Owned(status, unpacked(attempt, body))
-            for attempt, digest, status, body in last.values()
+            for digest, (attempt, status, body) in last.items()
         }
+        costs = {digest: Cost(rows[digest], known_total(each)) for digest, each in paid.items()}
+        return Found(owned, costs)
 
     def answered(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
         """Return which calls the ledger answers for good: the keys of `owned`, much faster."""
@@ -241,21 +253,6 @@ class Job:
             [figures] = self.database.rows(CALLS, *values, system)
             counts[system] = CallCount(*map(int, figures))
         return {system: count for system, count in counts.items() if count.distinct}
-
-    def costs(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Decimal | None]:
-        """Return what this job paid for calls, over all their attempts, US dollars.
-
-        None means unknown: a price may exist, but none is known. If a call has known and unknown
-        prices, it is the sum of the known ones.
-        """
-        paid: dict[bytes, list[Decimal | None]] = defaultdict(list)
-        for digest, cost in self.database.rows_of(digests, COSTS, self.number, system):
-            paid[digest].append(None if cost is None else amount(cost))
-        return {digest: known_total(prices) for digest, prices in paid.items()}
-
-    def has_attempts(self) -> bool:
-        """Tell whether this job has sent anything; else it has paid nothing."""
-        return any(True for _ in self.database.rows(ATTEMPT, self.number))
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from itertools import islice, repeat
 from typing import TypeAlias, TypeVar
 
@@ -173,6 +174,7 @@ def tally_of(rows: Iterable[tuple[str, str | None, str, int]]) -> Tally:
     return tally
 
 
+@lru_cache(maxsize=1_000)  # most answers cost the same
 def amount(text: object) -> Decimal:
     """Return an amount of the ledger, US dollars.
 

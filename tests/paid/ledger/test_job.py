@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from pipeline.money import ZERO
 from pipeline.paid.ledger import (
     Call,
     CallCount,
     CallOpen,
+    Cost,
     Job,
     Journal,
     Ledger,
@@ -113,7 +115,8 @@ def test_a_call_whose_price_nobody_knows_has_no_cost_but_keeps_what_is_known(
 ) -> None:
     for end, cost in ((FREE, 0), (LOST, None), (SILENT, None), (ANSWERED, PRICE), (LOST, PRICE)):
         buy(journal, end)
-        assert job.costs("cpv", [ROAD_DIGEST]).get(ROAD_DIGEST, 0) == cost
+        found = job.found("cpv", [ROAD_DIGEST]).costs
+        assert found.get(ROAD_DIGEST, Cost(None, ZERO)).usd == cost
 
 
 def test_a_call_costs_what_all_its_attempts_in_this_job_cost(
@@ -122,8 +125,8 @@ def test_a_call_costs_what_all_its_attempts_in_this_job_cost(
     for end in (LOST, REFUSED, ANSWERED, ANSWERED):
         buy(journal, end)
     buy(Journal(ledger.open_job("others"), FINGERPRINT))
-    assert job.costs("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: PRICE * 2}
-    assert job.costs("psc", [ROAD_DIGEST]) == {}
+    assert job.found("cpv", [ROAD_DIGEST]).costs == {ROAD_DIGEST: Cost(None, PRICE * 2)}
+    assert job.found("psc", [ROAD_DIGEST]).costs == {}
 
 
 def test_costs_without_a_row_are_unattributed(job: Job, journal: Journal) -> None:
@@ -199,7 +202,7 @@ def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal)
 
 
 def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
-    for query in (job_module.OWNED.replace(":digests", "?"), job_module.CALLS):
+    for query in (job_module.FOUND.replace(":digests", "?"), job_module.CALLS):
         values = [0] * query.count("?")
         plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
         assert [step for step in plan if "SCAN" in step and "subquery" not in step] == []
@@ -217,7 +220,7 @@ def test_counting_the_calls_does_not_sort_them_in_memory(job: Job) -> None:
     assert sum("CORRELATED" in step for step in plan) == 2, "each call's kind is found once"
 
 
-@pytest.mark.parametrize("name", ["FIRST_ROWS", "COSTS", "ERRORS", "UNCONFIRMED"])
+@pytest.mark.parametrize("name", ["FIRST_ROWS", "ERRORS", "UNCONFIRMED"])
 def test_what_is_asked_for_a_batch_does_not_read_the_whole_job(job: Job, name: str) -> None:
     query = getattr(job_module, name).replace(":digests", "?")
     values = [*[1] * (query.count("?") - 2), "cpv", b""]

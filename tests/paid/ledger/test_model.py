@@ -220,8 +220,11 @@ class LedgerMachine(RuleBasedStateMachine):
                 if of == system
             }
             assert rows == expected
-            costs = job.costs(system, DIGESTS)
-            carried += [cost or Decimal(0) for digest, cost in costs.items() if digest in rows]
+            costs = job.found(system, DIGESTS).costs
+            assert {digest: cost.row for digest, cost in costs.items()} == {
+                digest: rows.get(digest) for digest in costs
+            }
+            carried += [cost.usd or Decimal(0) for cost in costs.values() if cost.row is not None]
         return exact(carried)
 
     @invariant()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.paid.ledger import Call, CallCount, Job, Journal, Ledger, maintenance
+from pipeline.paid.ledger import Call, CallCount, Cost, Job, Journal, Ledger, maintenance
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.maintenance import (
     Old,
@@ -180,4 +180,4 @@ def test_after_pruning_a_call_can_be_bought_as_if_for_the_first_time(
     buy(Journal(again, FINGERPRINT), ANSWERED, ROAD)
     assert again.calls(1) == {"cpv": CallCount(1, 0)}
     assert set(again.owned("cpv", [ROAD_DIGEST])) == {ROAD_DIGEST}
-    assert again.costs("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: PRICE}
+    assert again.found("cpv", [ROAD_DIGEST]).costs == {ROAD_DIGEST: Cost(0, PRICE)}

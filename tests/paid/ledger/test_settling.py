@@ -8,6 +8,7 @@ from pipeline.errors import SettingsError
 from pipeline.paid.ledger import (
     Call,
     CallCount,
+    Cost,
     Job,
     Journal,
     Ledger,
@@ -42,7 +43,7 @@ def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
     gone = buy(journal, LOST, BRIDGE)
     ledger.settle({billed: BILLED, free: "free", gone: BILLED})
     assert job.money() == Tally(4, BILLED * 2, 1, 0, RESERVED)
-    assert job.costs("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: BILLED}
+    assert job.found("cpv", [ROAD_DIGEST]).costs == {ROAD_DIGEST: Cost(0, BILLED)}
     assert job.unattributed() == BILLED
     ledger.settle({left: "free"})
     assert job.money() == Tally(4, BILLED * 2, 0, 0, Decimal(0))
