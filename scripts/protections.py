@@ -93,8 +93,9 @@ PROTECTIONS = (
     ),
     Protection(
         "what arrived while the process was stopped is read before it is given up",
-        "limit = asyncio.timeout(None)",
-        "limit = asyncio.timeout(self._seconds)",
+        "        limit = _Limit(self._open)\n",
+        "        limit = _Limit(self._open)\n"
+        "        asyncio.get_running_loop().call_later(self._seconds, limit.expire)\n",
         "tests/paid/client/test_deadlines.py",
     ),
     Protection(

@@ -101,7 +101,7 @@ class Client:
         """Make one attempt; a network failure is returned, not raised."""
         body = Body(b'{"description": %b}' % JSON.encode(text).encode())
         try:
-            async with self._deadlines.limited():
+            with self._deadlines.limited():
                 return await self._exchange(self._urls[system], body)
         except TimeoutError:
             return _failed(body, "TIMEOUT", f"no complete answer in {self._timeout:g} s")

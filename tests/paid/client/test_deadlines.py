@@ -29,7 +29,7 @@ async def took(seconds: float, limit: float) -> float:
     deadlines, loop = Deadlines(limit), asyncio.get_running_loop()
     began = loop.time()
     try:
-        async with deadlines.limited():
+        with deadlines.limited():
             await asyncio.sleep(seconds)
     except TimeoutError:
         assert limit <= loop.time() - began <= limit * 1.6
@@ -50,9 +50,8 @@ def test_blocks_that_begin_later_end_later() -> None:
 
         async def block(after: float) -> None:
             await asyncio.sleep(after)
-            with pytest.raises(TimeoutError):
-                async with deadlines.limited():
-                    await asyncio.sleep(1000)
+            with pytest.raises(TimeoutError), deadlines.limited():
+                await asyncio.sleep(1000)
             ends.append(loop.time() - began)
 
         await asyncio.gather(block(0), block(4), block(30))
@@ -64,14 +63,13 @@ def test_blocks_that_begin_later_end_later() -> None:
 def test_a_block_that_ends_slowly_is_cancelled_once() -> None:
     async def main() -> int:
         deadlines, cancelled = Deadlines(1.0), 0
-        with pytest.raises(TimeoutError):
-            async with deadlines.limited():
-                try:
-                    await asyncio.sleep(1000)
-                except asyncio.CancelledError:
-                    cancelled += 1
-                    await asyncio.sleep(5)
-                    raise
+        with pytest.raises(TimeoutError), deadlines.limited():
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                cancelled += 1
+                await asyncio.sleep(5)
+                raise
         return cancelled
 
     assert run(main()) == 1
