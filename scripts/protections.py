@@ -60,14 +60,18 @@ PROTECTIONS = (
     Protection(
         "an attempt is written down before it is sent",
         """\
-            attempt = await self._written(call, reserved, slot)
-            cost = None
+        attempt = await self._recorded(call, slot, reserved)
+        if attempt is None:
+            return None
+        try:
             reply = await self._client.send(call.system, call.text)
 """,
         """\
-            cost = None
-            reply = await self._client.send(call.system, call.text)
-            attempt = await self._written(call, reserved, slot)
+        reply = await self._client.send(call.system, call.text)
+        attempt = await self._recorded(call, slot, reserved)
+        if attempt is None:
+            return None
+        try:
 """,
         "tests/paid/test_write_ahead.py",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from pipeline.errors import PipelineError
 from pipeline.money import plain, times, total
 from pipeline.paid.allowance import Allowance
 from pipeline.paid.budget import Budget
@@ -17,6 +18,7 @@ __all__ = [
     "LIMIT_USED_UP",
     "asked_to_wait",
     "cost_limit_reached",
+    "failed",
     "not_understood",
     "price_too_high",
     "refused_without_end",
@@ -37,6 +39,13 @@ LIMIT_USED_UP = Parked(
     "The demo limit is used up for now.",
     "Run the same command later, wait with --wait, or use an API key.",
 )
+
+
+def failed(error: Exception) -> Parked:
+    """Return how a run parks after an error, whichever it is."""
+    if isinstance(error, PipelineError):
+        return Parked(error.exit_code, error.message, error.hint)
+    return Parked(1, str(error), "")
 
 
 def what_the_account_lacks(judgement: Judgement) -> Parked | None:

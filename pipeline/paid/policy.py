@@ -71,6 +71,11 @@ class Judgement(msgspec.Struct, frozen=True):
             case CallOpen(cost_usd=cost):
                 return cost
 
+    def is_answered_for(self, most: Decimal) -> bool:
+        """Return whether the call is answered, at a known price of at most so many US dollars."""
+        price = self.cost_usd
+        return self.next == "answered" and price is not None and price <= most
+
 
 def judge(reply: Reply) -> Judgement:
     """Judge an attempt's result by the table of errors in docs/how-to/paid-runs.md."""

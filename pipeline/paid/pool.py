@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
-from pipeline.errors import PipelineError
 from pipeline.money import ZERO
 from pipeline.paid import parking
 from pipeline.paid.backoff import BackOffs
@@ -142,10 +142,7 @@ class Pool:
     def _fail(self, error: Exception) -> None:
         """Park, and raise an error when everything under way has ended."""
         self._error = self._error or error
-        if isinstance(error, PipelineError):
-            self.park(Parked(error.exit_code, error.message, error.hint))
-        else:
-            self.park(Parked(1, str(error), ""))
+        self.park(parking.failed(error))
 
     async def _buy(self, order: Order) -> None:
         self.bought.begin(order)
@@ -181,13 +178,13 @@ class Pool:
         self.bought.end(order)
 
     async def _attempt(self, order: Order) -> Judgement | None:
-        """Send a call once and judge it; None if the run stops or `_end_later` counts it."""
+        """Send a call once and judge it; None if the run stops, or `_end_later` counts it."""
         if self._budget.exhausted:
-            self.park(self._cost_limit_reached())
+            self.park(parking.cost_limit_reached(self._budget, self._remaining))
         elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
             self.park(parking.LIMIT_USED_UP)
-        elif self._throttle.pause_left > self._longest_pause:
-            self.park(parking.asked_to_wait(self._throttle.pause_left))
+        elif (pause := self._throttle.pause_left) > self._longest_pause:
+            self.park(parking.asked_to_wait(pause))
         slot = await self._turns.slot(self._to_spread)
         if slot is None:
             return None
@@ -198,41 +195,46 @@ class Pool:
                 if reserved is not None:
                     return await self._sent(order, slot, reserved)
                 slot.unsent()
-                self.park(self._cost_limit_reached())
+                self.park(parking.cost_limit_reached(self._budget, self._remaining))
         finally:
             self._under_way -= 1
         return None
 
     async def _sent(self, order: Order, slot: Slot, reserved: Decimal) -> Judgement | None:
-        """Send a call that has its slot and its reservation; see `_attempt`."""
-        call, later = order.call, False
-        cost: Decimal | None = ZERO
+        """Send a call that has its slot and its reservation; see `_attempt`.
+
+        The reservation becomes the attempt's cost when the end of the attempt is on the disk.
+        """
+        call = order.call
+        attempt = await self._recorded(call, slot, reserved)
+        if attempt is None:
+            return None
         try:
-            if self.parked:
-                slot.unsent()
-                return None
-            attempt = await self._written(call, reserved, slot)
-            cost = None
             reply = await self._client.send(call.system, call.text)
             judgement = judge(reply)
             learned = self._turns.end(slot, judgement, isinstance(reply, NotSent))
             written = self.journal.settling(attempt, judgement.settlement, learned)
-            if later := self._is_usual(judgement, reserved):
-                self._end_later(order, judgement, reserved, written)
-                return None
-            await written
-            cost = judgement.cost_usd
-        finally:
-            if not later:
-                self._budget.charge(reserved, cost)
+        except BaseException:  # the service may have billed it
+            self._budget.charge(reserved, None)
+            raise
+        if judgement.is_answered_for(min(reserved, self._max_price)):
+            self._end_later(order, judgement, reserved, written)
+            return None
+        written.add_done_callback(partial(self._charge, reserved, judgement))
+        await written
         return judgement
 
-    def _is_usual(self, judgement: Judgement, reserved: Decimal) -> bool:
-        """Return whether an attempt ends its call, at a price that was expected."""
-        price = judgement.cost_usd
-        if judgement.next != "answered" or price is None:
-            return False
-        return price <= reserved and price <= self._max_price
+    async def _recorded(self, call: Call, slot: Slot, reserved: Decimal) -> int | None:
+        """Record an attempt before it is sent; None, and nothing may be sent, if the run stops."""
+        attempt = None
+        try:
+            if not self.parked:
+                attempt = await self.journal.sent(call, reserved)
+        finally:
+            if attempt is None:
+                slot.unsent()
+                self._budget.charge(reserved, ZERO)
+        return attempt
 
     def _end_later(
         self, order: Order, judgement: Judgement, reserved: Decimal, written: asyncio.Future[None]
@@ -245,8 +247,8 @@ class Pool:
         def end(written: asyncio.Future[None]) -> None:
             self._under_way -= 1
             self._unwritten.discard(written)
+            self._charge(reserved, judgement, written)
             error = written.exception()
-            self._budget.charge(reserved, None if error else judgement.cost_usd)
             if isinstance(error, Exception):
                 self._fail(error)
             else:
@@ -257,6 +259,13 @@ class Pool:
         self._unwritten.add(written)
         written.add_done_callback(end)
 
+    def _charge(
+        self, reserved: Decimal, judgement: Judgement, written: asyncio.Future[None]
+    ) -> None:
+        """Charge an attempt's cost, which is unknown if its end could not be written."""
+        known = not written.cancelled() and written.exception() is None
+        self._budget.charge(reserved, judgement.cost_usd if known else None)
+
     async def _all_written(self) -> None:
         while self._unwritten:
             await asyncio.wait(self._unwritten)
@@ -265,13 +274,6 @@ class Pool:
         """Return how many calls the throttle should spread over time; see `Throttle.slot`."""
         # A run that does not wait only uses free slots, so there is nothing to spread.
         return self.to_send if self._wait else 1
-
-    async def _written(self, call: Call, reserved: Decimal, slot: Slot) -> int:
-        try:
-            return await self.journal.sent(call, reserved)
-        except BaseException:
-            slot.unsent()
-            raise
 
     def _note(self, judgement: Judgement) -> None:
         """Count an attempt, and park if it shows that the run cannot continue."""
@@ -295,6 +297,3 @@ class Pool:
             self.park(parking.asked_to_wait(pause, down=judgement.next == "again"))
         elif bought.failures >= FAILURES_IN_A_ROW:
             self.park(parking.service_down(bought.failures, bought.detail))
-
-    def _cost_limit_reached(self) -> Parked:
-        return parking.cost_limit_reached(self._budget, self._remaining)
