@@ -16,11 +16,11 @@ from urllib.parse import unquote
 import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.json_logging import FIELDS
+from pipeline.service.http.responses import Cycle
 from pipeline.service.http.whole_requests import WholeRequest, WholeRequests
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
@@ -53,7 +53,7 @@ class BoundedHttp(H11Protocol):
         self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
         self._whole = WholeRequests()
-        self._answering: RequestResponseCycle | None = None  # a whole request
+        self._answering: Cycle | None = None  # a whole request
         self._later = b""  # what arrived meanwhile
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -131,7 +131,7 @@ class BoundedHttp(H11Protocol):
             "state": self.app_state.copy(),
         }
         self.headers = request.headers
-        cycle = RequestResponseCycle(
+        cycle = Cycle(
             scope=scope,
             transport=self.transport,
             flow=self.flow,

@@ -1,0 +1,58 @@
+"""Writes the heads of usual responses from known lines: uvicorn checks every header each time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from uvicorn.protocols.http.httptools_impl import (
+    HEADER_RE,
+    HEADER_VALUE_RE,
+    STATUS_LINE,
+    RequestResponseCycle,
+)
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGISendEvent
+
+__all__ = ["Cycle"]
+
+UNUSUAL = frozenset({b"connection", b"transfer-encoding"})
+"""Headers of responses that are left to uvicorn."""
+
+KNOWN_LINES = 1_000
+"""Most responses have the same headers, but for an id and a length."""
+
+
+class Cycle(RequestResponseCycle):
+    """A request and its response."""
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send a part of the response."""
+        if message["type"] == "http.response.start" and self._is_ready():
+            headers = [*self.default_headers, *message.get("headers", ())]
+            stated = dict(headers)
+            if b"content-length" in stated and UNUSUAL.isdisjoint(stated):
+                self.response_started, self.chunked_encoding = True, False
+                self.expected_content_length = int(stated[b"content-length"])
+                lines = [_line(name, value) for name, value in headers]
+                self.transport.write(b"".join([STATUS_LINE[message["status"]], *lines, b"\r\n"]))
+                return
+        await super().send(message)
+
+    def _is_ready(self) -> bool:
+        """Return whether a response may begin, on a connection that is kept."""
+        waits = self.response_started or self.disconnected or self.flow.write_paused
+        return self.keep_alive and not waits
+
+
+@lru_cache(KNOWN_LINES)
+def _line(name: bytes, value: bytes) -> bytes:
+    """Return a header as a line.
+
+    Raises:
+        RuntimeError: it is not valid.
+    """
+    if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
+        raise RuntimeError("Invalid HTTP header.")
+    return b"%s: %s\r\n" % (name.lower(), value)
