@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
 from zlib import crc32
 
 import simplejson
@@ -37,7 +38,7 @@ MAX_CHARACTERS = 20_000
 SUCCESS = "API call was successful"
 
 KNOWN_TEXTS = 20_000
-"""How many codes and titles are known as JSON: most answers repeat those of others."""
+"""How many codes with their titles are known as JSON: most answers repeat those of others."""
 
 EXAMPLE = 'Send {"description": "..."}.'
 
@@ -89,9 +90,8 @@ def success(
         metadata == "mixed" and crc32(description.encode()) % 2 == 0
     )
     items = [
-        f'{{"code": {_quoted(match.code)}, "title": {_quoted(match.title)}, '
-        f'"confidence": {float(match.confidence)!r}, "codeType": "{system}"{cost}}}'
-        for match, cost in zip(matches, _costs(price, detailed), strict=True)
+        f"{_code_and_title(match.code, match.title)}{float(match.confidence)!r}{rest}"
+        for match, rest in zip(matches, _type_and_costs(system, price, detailed), strict=True)
     ]
     head = f'{{"success": true, "message": "{SUCCESS}", "data": ['
     return f'{head}{", ".join(items)}], "metadata": {_metadata(price, detailed)}}}'.encode()
@@ -102,10 +102,18 @@ def failure(error: str, message: str) -> bytes:
     return _written({"success": False, "error": error, "message": message})
 
 
+@lru_cache(KNOWN_TEXTS)
+def _code_and_title(code: str, title: str) -> str:
+    """Return the beginning of a match, up to its confidence."""
+    written = f'"code": {WRITER.encode(code)}, "title": {WRITER.encode(title)}'
+    return f'{{{written}, "confidence": '
+
+
 @cache  # there are a few hundred prices
-def _costs(price: Price, detailed: bool) -> tuple[str, ...]:
-    """Return what an answer says of the cost of each match."""
-    return tuple(f', "cost": {share}' if detailed else "" for share in price.shares)
+def _type_and_costs(system: System, price: Price, detailed: bool) -> tuple[str, ...]:
+    """Return the end of each match, after its confidence."""
+    costs = [f', "cost": {share}' if detailed else "" for share in price.shares]
+    return tuple(f', "codeType": "{system}"{cost}}}' for cost in costs)
 
 
 @cache
@@ -141,7 +149,7 @@ def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE)
     """
     try:
         # Some programs send a byte order mark.
-        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+        text = content if isinstance(content, str) else content.removeprefix(BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         raise ValidationError(f"The {what} is not UTF-8. Send JSON in UTF-8.") from error
     try:
@@ -175,8 +183,6 @@ JSON = json.JSONDecoder(object_pairs_hook=_once, parse_int=float, parse_constant
 """Integers are read as floats, as Python limits integers to 4,300 digits. No number is used."""
 
 WRITER = simplejson.JSONEncoder(ensure_ascii=False, use_decimal=True)
-
-_quoted: Final = lru_cache(KNOWN_TEXTS)(WRITER.encode)
 
 KINDS = {
     type(None): "null",

@@ -49,8 +49,13 @@ async def read_at_most(request: Request, size: int) -> bytes | None:
         ClientDisconnect: the client closed the connection before the end.
     """
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
         if len(body) > size:
             return None
     return bytes(body)
