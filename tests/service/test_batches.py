@@ -101,3 +101,36 @@ async def test_who_asks_again_at_once_is_in_one_batch_with_those_who_waited() ->
     work.let.set()
     await asyncio.gather(twice, *more)
     assert work.batches == [(1,), (2, 3)]
+
+
+async def test_a_batch_waits_for_those_just_answered_and_no_longer() -> None:
+    work = Doubling()
+    work.let.set()
+    batches = Batches(work, most=100, pause=1_000_000.0)
+
+    async def asks_twice(item: int, later: float) -> None:
+        await batches.result(item)
+        await asyncio.sleep(later)
+        await batches.result(item + 2)
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(asks_twice(1, 0.0), asks_twice(2, 0.05))
+    assert work.batches == [(1, 2), (3, 4)]
+
+
+async def test_who_asks_one_thing_after_another_never_waits_for_others() -> None:
+    work = Doubling()
+    work.let.set()
+    batches = Batches(work, most=100, pause=1_000_000.0)
+    async with asyncio.timeout(10):
+        assert [await batches.result(item) for item in (1, 2, 3)] == [2, 4, 6]
+
+
+async def test_who_does_not_ask_again_is_not_waited_for_long() -> None:
+    work = Doubling()
+    work.let.set()
+    batches = Batches(work, most=100, pause=0.5)
+    tasks = await _waiting(batches, [1, 2])
+    await asyncio.gather(*tasks)
+    async with asyncio.timeout(10):
+        assert await batches.result(3) == 6

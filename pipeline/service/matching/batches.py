@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 __all__ = ["Batches"]
@@ -20,12 +21,13 @@ class Batches(Generic[Item, Result]):
     callers share costs that do not grow with the items.
 
     Callers who ask again as soon as they are answered would stay in two groups that take turns, so
-    a batch had half of them. A pause before the next batch lets both groups into it.
+    a batch had half of them. So the next batch waits until as many items are there as were just
+    answered, besides those that waited already, but not for long: a caller may not ask again.
 
     Args:
         work: takes items and returns their results, in the same order.
         most: the maximum size of a batch.
-        pause: how long to pause after a batch if items wait, as a share of its time.
+        pause: how long the next batch waits for them at most, as a share of the time of the last.
     """
 
     def __init__(
@@ -39,6 +41,8 @@ class Batches(Generic[Item, Result]):
         self._pause = pause
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._working: asyncio.Task[None] | None = None
+        self._expected = 0
+        self._all_there = asyncio.Event()
 
     async def result(self, item: Item) -> Result:
         """Return the result of an item, or raise the error of its batch."""
@@ -46,6 +50,8 @@ class Batches(Generic[Item, Result]):
         self._waiting.append((item, future))
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work_off())
+        elif len(self._waiting) >= self._expected:
+            self._all_there.set()
         return await future
 
     async def _work_off(self) -> None:
@@ -63,5 +69,14 @@ class Batches(Generic[Item, Result]):
                 for future in futures:
                     if not future.done():
                         future.set_exception(error)
-            if self._pause and self._waiting:
-                await asyncio.sleep(self._pause * (loop.time() - started))
+            if self._pause:
+                await self._wait_for(count, self._pause * (loop.time() - started))
+
+    async def _wait_for(self, more: int, seconds: float) -> None:
+        """Wait until so many more items are there, or a batch is full, or a time is over."""
+        self._expected = min(self._most, len(self._waiting) + more)
+        self._all_there.clear()
+        if len(self._waiting) < self._expected:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._all_there.wait()
