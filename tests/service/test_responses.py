@@ -19,7 +19,12 @@ Headers = list[tuple[bytes, bytes]]
 
 
 async def _written(
-    kind: type[RequestResponseCycle], status: int, headers: Headers, method: str, keep: bool
+    kind: type[RequestResponseCycle],
+    status: int,
+    headers: Headers,
+    method: str,
+    keep: bool,
+    cut: bool,
 ) -> bytes:
     """Return the response as a cycle writes it."""
     written = bytearray()
@@ -36,13 +41,17 @@ async def _written(
         keep_alive=keep,
         on_response=lambda: written.extend(b"complete"),
     )
+    middle = len(BODY) // 2 if cut else len(BODY)
     start: Any = {"type": "http.response.start", "status": status, "headers": headers}
     await cycle.send(start)
     body = b"" if status == 204 else BODY
-    await cycle.send({"type": "http.response.body", "body": body, "more_body": False})
+    await cycle.send({"type": "http.response.body", "body": body[:middle], "more_body": cut})
+    if cut:
+        await cycle.send({"type": "http.response.body", "body": body[middle:], "more_body": False})
     return bytes(written)
 
 
+@pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("keep", [True, False])
 @pytest.mark.parametrize("method", ["POST", "HEAD"])
 @pytest.mark.parametrize(
@@ -57,10 +66,10 @@ async def _written(
     ],
 )
 async def test_every_response_is_written_as_uvicorn_writes_it(
-    status: int, headers: Headers, method: str, keep: bool
+    status: int, headers: Headers, method: str, keep: bool, cut: bool
 ) -> None:
     ours, theirs = [
-        await _written(kind, status, headers, method, keep)
+        await _written(kind, status, headers, method, keep, cut)
         for kind in (Cycle, RequestResponseCycle)
     ]
     assert ours == theirs
@@ -71,4 +80,4 @@ async def test_a_header_that_would_split_the_response_is_refused(
     header: tuple[bytes, bytes],
 ) -> None:
     with pytest.raises(RuntimeError, match="Invalid HTTP header"):
-        await _written(Cycle, 200, [LENGTH, header], "POST", True)
+        await _written(Cycle, 200, [LENGTH, header], "POST", True, False)

@@ -1,4 +1,4 @@
-"""Writes the heads of usual responses from known lines: uvicorn checks every header each time."""
+"""Writes usual responses in one piece, with heads of known lines: uvicorn checks every header."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 if TYPE_CHECKING:
-    from uvicorn._types import ASGISendEvent
+    from uvicorn._types import ASGISendEvent, HTTPResponseBodyEvent
 
 __all__ = ["Cycle"]
 
@@ -25,7 +25,9 @@ KNOWN_LINES = 1_000
 
 
 class Cycle(RequestResponseCycle):
-    """A request and its response."""
+    """A request and its response, which is written in one piece if it comes so."""
+
+    _head = b""  # until the body comes
 
     async def send(self, message: ASGISendEvent) -> None:
         """Send a part of the response."""
@@ -36,14 +38,29 @@ class Cycle(RequestResponseCycle):
                 self.response_started, self.chunked_encoding = True, False
                 self.expected_content_length = int(stated[b"content-length"])
                 lines = [_line(name, value) for name, value in headers]
-                self.transport.write(b"".join([STATUS_LINE[message["status"]], *lines, b"\r\n"]))
+                self._head = b"".join([STATUS_LINE[message["status"]], *lines, b"\r\n"])
                 return
+        if self._head and not self.disconnected:
+            head, self._head = self._head, b""
+            if message["type"] == "http.response.body" and self._is_whole(message):
+                self.transport.write(head + message["body"])
+                self.response_complete = True
+                self.message_event.set()
+                self.on_response()
+                return
+            self.transport.write(head)
         await super().send(message)
 
     def _is_ready(self) -> bool:
         """Return whether a response may begin, on a connection that is kept."""
         waits = self.response_started or self.disconnected or self.flow.write_paused
         return self.keep_alive and not waits
+
+    def _is_whole(self, message: HTTPResponseBodyEvent) -> bool:
+        """Return whether a part is the whole body, and may be written at once."""
+        is_stated = len(message.get("body", b"")) == self.expected_content_length
+        is_whole = is_stated and not message.get("more_body") and self.scope["method"] != "HEAD"
+        return is_whole and self.keep_alive and not self.flow.write_paused
 
 
 @lru_cache(KNOWN_LINES)
