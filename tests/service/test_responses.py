@@ -58,6 +58,7 @@ async def _written(
     ("status", "headers"),
     [
         (200, [LENGTH, TYPE, (b"set-cookie", b"a=1"), (b"set-cookie", b"b=2")]),
+        (200, [LENGTH, TYPE]),
         (503, [LENGTH, TYPE, (b"connection", b"close")]),
         (200, [TYPE, (b"transfer-encoding", b"chunked")]),
         (200, [TYPE]),

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cycle"]
 
-UNUSUAL = frozenset({b"connection", b"transfer-encoding"})
-"""Headers of responses that are left to uvicorn."""
+UNUSUAL = frozenset({b"connection", b"set-cookie", b"transfer-encoding"})
+"""Headers of responses that are left to uvicorn; what a cookie has is kept nowhere."""
 
 KNOWN_LINES = 1_000
 """Most responses have the same headers, but for an id and a length."""
@@ -43,7 +43,7 @@ class Cycle(RequestResponseCycle):
         if self._head and not self.disconnected:
             head, self._head = self._head, b""
             if message["type"] == "http.response.body" and self._is_whole(message):
-                self.transport.write(head + message["body"])
+                self.transport.write(head + message.get("body", b""))
                 self.response_complete = True
                 self.message_event.set()
                 self.on_response()
