@@ -24,7 +24,7 @@ SYSTEM_OF: dict[str, System] = {
 }
 """The system of each route whose requests can be charged."""
 
-ENCODED_SLASH = re.compile(rb"%(?=2[Ff])")
+ENCODED_SLASH = re.compile(r"%(?=2[Ff])")
 
 
 class EncodedSlashes:
@@ -46,6 +46,6 @@ class EncodedSlashes:
 
 def path_of(scope: Scope) -> str:
     """Return the path of a request, decoded except for encoded slashes."""
-    raw: bytes = scope.get("raw_path") or b""
-    marked = ENCODED_SLASH.sub(b"%25", raw)
-    return str(scope["path"]) if marked == raw else unquote(marked.decode("ascii", "replace"))
+    raw = (scope.get("raw_path") or b"").decode("ascii", "replace")
+    marked = ENCODED_SLASH.sub("%25", raw)
+    return str(scope["path"]) if marked == raw else unquote(marked)
