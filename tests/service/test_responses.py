@@ -29,7 +29,7 @@ async def _written(
     """Return the response as a cycle writes it."""
     written = bytearray()
     cycle = kind(
-        scope={"method": method},  # type: ignore[arg-type, typeddict-item]  # all that it reads
+        scope={"method": method},  # type: ignore[typeddict-item]  # all that it reads
         transport=SimpleNamespace(write=written.extend, close=lambda: written.extend(b"closed")),  # type: ignore[arg-type]
         flow=SimpleNamespace(write_paused=False),  # type: ignore[arg-type]
         logger=None,  # type: ignore[arg-type]
