@@ -1,0 +1,36 @@
+"""The page of an evaluation in a real browser, on narrow screens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from pipeline.evaluation.page import page as page_of
+from tests.evaluation.labels import evaluation
+from tests.evaluation.test_page import ONE, TWO
+from tests.service.browser.conftest import watched
+from tests.service.browser.test_accessibility import complaints
+
+
+@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
+@pytest.mark.parametrize("width", [320, 390])
+def test_no_table_scrolls_sideways_on_a_phone(
+    browser: Browser, tmp_path: Path, width: int, subjects: list[tuple[str, object]]
+) -> None:
+    file = tmp_path / "evaluation.html"
+    file.write_text(page_of(evaluation(*subjects)), "utf-8")  # type: ignore[arg-type]
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = watched(context)
+    page.goto(file.as_uri())
+    page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
+    wide = page.locator(".scroll:has(table)").evaluate_all(
+        "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
+    )
+    assert not wide
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not [*complaints(page)]
+    for name in ("right", "answered", "off by"):  # what the hidden header row says on wide screens
+        assert page.locator(f"td[data-name='{name}']").first.is_visible()
+    context.close()
