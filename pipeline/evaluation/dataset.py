@@ -150,9 +150,9 @@ def check_columns(names: Sequence[str], settings: EvaluationSettings, name: str)
     Raises:
         InputError: a column of the settings is missing or exists twice.
     """
-    with naming_all(settings.needed_columns):
+    with naming_all(settings.needed_columns, settings.system):
         for option, column in settings.needed_columns:
-            find_column(names, column, name, option)
+            find_column(names, column, name, option, settings.system)
 
 
 def _has_sources(schema: pa.Schema) -> bool:

@@ -162,7 +162,7 @@ def _opened(
     data: Data, settings: EvaluationSettings, csv: CsvOptions | None, excel: ExcelOptions | None
 ) -> Iterator[Reader]:
     data = arrow_if_polars(data, settings.text_columns[0])
-    with naming_all(settings.needed_columns):
+    with naming_all(settings.needed_columns, settings.system):
         if isinstance(data, pd.DataFrame):
             check_no_file(csv, excel)
             yield _frame_reader(data, settings)

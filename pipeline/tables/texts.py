@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -19,6 +20,8 @@ __all__ = [
     "join_texts",
     "naming_all",
 ]
+
+CODE_COLUMN = "--code-column"
 
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
@@ -76,7 +79,9 @@ def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str)
         return [find_column(names, name, table, option) for option, name in asked]
 
 
-def find_column(names: Sequence[str], wanted: str, table: Path | str, option: str) -> int:
+def find_column(
+    names: Sequence[str], wanted: str, table: Path | str, option: str, system: str = ""
+) -> int:
     """Return the position of a column.
 
     Args:
@@ -84,6 +89,7 @@ def find_column(names: Sequence[str], wanted: str, table: Path | str, option: st
         wanted: the name to find.
         table: the table's name in errors.
         option: the option that names the column, such as ``--text-column``.
+        system: the system of the codes, which the name of their column often has in it.
 
     Raises:
         InputError: the column is missing, or several have its name.
@@ -98,23 +104,24 @@ def find_column(names: Sequence[str], wanted: str, table: Path | str, option: st
         )
     raise InputError(
         f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
-        _suggestion(names, wanted, option),
+        _suggestion(names, wanted, option, system),
     ) from _MissingError(names, [wanted])
 
 
 @contextmanager
-def naming_all(columns: Iterable[tuple[str, str]]) -> Iterator[None]:
+def naming_all(columns: Iterable[tuple[str, str]], system: str = "") -> Iterator[None]:
     """Let the error about a missing column name the other ones that are missing, too.
 
     Args:
         columns: the option and the name of each column that is needed.
+        system: see `find_column`.
     """
     try:
         yield
     except InputError as error:
         if isinstance(missing := error.__cause__, _MissingError):
             for option, name in columns:
-                missing.add(name, option, error)
+                missing.add(name, option, error, system)
         raise
 
 
@@ -131,7 +138,7 @@ class _MissingError(LookupError):
         self._there = there
         self._missing = missing
 
-    def add(self, wanted: str, option: str, error: InputError) -> None:
+    def add(self, wanted: str, option: str, error: InputError, system: str) -> None:
         """Let the error name one more column, if it is missing."""
         if wanted in self._there or wanted in self._missing:
             return
@@ -139,14 +146,23 @@ class _MissingError(LookupError):
         columns = ". Its columns: "
         one_more = f" and no column {quoted(wanted)}{columns}"
         error.message = error.message.replace(columns, one_more, 1)  # its beginning may be reworded
-        suggestion = _suggestion(self._there, wanted, option)
+        suggestion = _suggestion(self._there, wanted, option, system)
         error.hint = f"{error.hint} {suggestion.replace('Choose one of them', 'Choose another')}"
 
 
-def _suggestion(names: Sequence[str], wanted: str, option: str) -> str:
+def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> str:
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     close = get_close_matches(wanted.casefold(), folded, n=1, cutoff=ALIKE)
+    if option == CODE_COLUMN and (codes := _with_codes(folded, system)):
+        close = codes
     if not close:
         return f"Choose one of them: {option} NAME."
     return f"Did you mean {folded[close[0]]!r}? Use {option} {folded[close[0]]!r}."
+
+
+def _with_codes(folded: Iterable[str], system: str) -> list[str]:
+    """Return the names with a system in them, those of codes first: cpv_code before cpv_title."""
+    named = re.compile(f"(?<!uns){system}")  # psc is in unspsc, too
+    found = [name for name in folded if system and named.search(name)]
+    return sorted(found, key=lambda name: (name != system, "code" not in name))

@@ -105,13 +105,18 @@ def train(
     system = checked_system(system, data, reviewed)
     settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)
-    with _opened(data, texts, code_column, csv, excel) as (reader, name):
+    with _opened(data, texts, settings.system, code_column, csv, excel) as (reader, name):
         return from_history(reader, name, settings, shown, _ignore, reviewed)
 
 
 @contextmanager
 def _opened(
-    data: Data | None, text_columns: Any, code_column: str, csv: Any, excel: ExcelOptions | None
+    data: Data | None,
+    text_columns: Any,
+    system: System,
+    code_column: str,
+    csv: Any,
+    excel: ExcelOptions | None,
 ) -> Iterator[tuple[Reader | None, str | None]]:
     """Open the history; yield its reader and its name, or nothing without a history."""
     if data is None:
@@ -120,12 +125,12 @@ def _opened(
     name = str(data) if isinstance(data, str | PathLike) else "The table"
     asked = Settings(text_columns=text_columns)
     data = arrow_if_polars(data, asked.text_columns[0])
-    with naming_all([("--code-column", code_column)]):
+    with naming_all([("--code-column", code_column)], system):
         if isinstance(data, pd.DataFrame):
             check_no_file(csv, excel)
             names = [*map(str, data.columns)]
             find_columns(names, asked.text_columns, "The frame")
-            find_column(names, code_column, "The frame", "--code-column")
+            find_column(names, code_column, "The frame", "--code-column", system)
             yield frame_reader(data, asked.text_columns, [code_column]), name
             return
         with open_table(data, asked, csv=csv, excel=excel) as (source, _):

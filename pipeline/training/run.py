@@ -201,7 +201,8 @@ def _dataset(
 ) -> Dataset:
     dataset = Dataset(load(settings.system), retirements(settings.system))
     if reader is not None:
-        place = find_column(reader.schema.names, settings.code_column, name, "--code-column")
+        names, column = reader.schema.names, settings.code_column
+        place = find_column(names, column, name, "--code-column", settings.system)
         for batch in reader.batches():
             codes = labels(batch.to_arrow(), place, "--code-column")
             dataset.read(batch.texts, decided.corrected(batch.texts, codes))

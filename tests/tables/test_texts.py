@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.tables.texts import find_columns, join_texts, naming_all
+from pipeline.tables.texts import find_column, find_columns, join_texts, naming_all
 
 NAMES = ["id", "Title ", "description", "Preis"]
 
@@ -78,6 +78,27 @@ def test_all_columns_that_are_missing_are_named_at_once() -> None:
         "Choose one of them: --text-column NAME. "
         "Did you mean 'Preis'? Use --text-column 'Preis'. Choose another: --code-column NAME."
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "system", "likeliest"),
+    [
+        (["id", "source", "cpv"], "cpv", "cpv"),  # the first name is more like "code"
+        (["cpv_title", "CPV-Code", "source"], "cpv", "CPV-Code"),
+        (["accepted_unspsc", "accepted_psc"], "psc", "accepted_psc"),
+        (["id", "kode", "cpv"], "psc", "kode"),
+    ],
+)
+def test_the_column_with_the_system_in_its_name_is_the_likeliest_for_codes(
+    names: list[str], system: str, likeliest: str
+) -> None:
+    hint = f"Did you mean {likeliest!r}? Use --code-column {likeliest!r}."
+    with pytest.raises(InputError) as caught:
+        find_column(names, "code", "The table", "--code-column", system)
+    assert caught.value.hint == hint
+    with pytest.raises(InputError) as both, naming_all([("--code-column", "code")], system):
+        find_columns(names, ["zzz"], "The table")
+    assert both.value.hint.endswith(hint)
 
 
 def test_of_names_that_differ_in_case_alone_the_first_is_the_likeliest() -> None:

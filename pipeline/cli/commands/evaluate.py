@@ -225,7 +225,7 @@ def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Read
     if options.decisions:
         table = label_table(decisions_in(options.decisions, warn), settings.system)
         return ArrowReader(table, settings.text_columns)
-    with naming_all(settings.needed_columns):
+    with naming_all(settings.needed_columns, settings.system):
         return open_reader(
             path, settings.text_columns, options.csv, options.input_format, options.excel
         )

@@ -126,7 +126,7 @@ def _trained(options: _Options) -> TrainedModel:
     check_output(options.output, options.overwrite)
     path, reader = options.history, None
     if path is not None:
-        with naming_all([("--code-column", options.code_column)]):
+        with naming_all([("--code-column", options.code_column)], settings.system):
             reader = open_reader(
                 path, options.text_columns, options.csv, options.input_format, options.excel
             )
