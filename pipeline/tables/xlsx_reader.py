@@ -97,6 +97,7 @@ class XlsxReader:
             self._sheet = layout.sheet
             self.sheet, self.header_row = layout.sheet.name, layout.header_row
             self.above, self.header = layout.above, layout.header
+            others = [sheet.name for sheet in self._sheets(book, options) if sheet != layout.sheet]
             self._kinds, self._last_row = self._scan(book)
         self.end = max(self._kinds) + 1
         names = [self._name(column) for column in self._kinds]
@@ -106,7 +107,8 @@ class XlsxReader:
         )
         where = f"{path}, sheet {quoted(self.sheet)}"
         columns = list(self._kinds)
-        self._text_at = [columns[place] for place in find_columns(names, text_columns, where)]
+        with _naming_other(others):
+            self._text_at = [columns[place] for place in find_columns(names, text_columns, where)]
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the file's bytes."""
@@ -166,7 +168,8 @@ class XlsxReader:
             if wanted <= self._names(layout.header):
                 return layout
         if layouts:
-            return layouts[0]
+            # A cover has few cells; the error is about the sheet that most likely has the table.
+            return max(layouts, key=lambda found: len(self._names(found.header)))
         raise InputError(
             f"{self._path} has no table: {listed([sheet.name for sheet in sheets])} "
             f"{'is' if len(sheets) == 1 else 'are'} empty"
@@ -251,6 +254,17 @@ class XlsxReader:
                 f"{self._path} cannot be read as an Excel workbook: {reason}.",
                 "Check that it is complete, or save it again as .xlsx or .csv.",
             ) from error
+
+
+@contextmanager
+def _naming_other(sheets: Sequence[str]) -> Iterator[None]:
+    """Let the error about a missing column name the other sheets."""
+    try:
+        yield
+    except InputError as error:
+        if sheets:
+            error.hint = f"{error.hint} Or name another sheet, --sheet NAME: {listed(sheets)}."
+        raise
 
 
 def _texts(row: Row) -> int:

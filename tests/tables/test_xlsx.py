@@ -283,6 +283,21 @@ def test_a_sheet_that_is_not_there_is_an_error(
     assert hint in caught.value.hint
 
 
+def test_the_error_about_a_missing_column_is_about_the_sheet_with_the_table(tmp_path: Path) -> None:
+    with Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet("Info").write_column(0, 0, ["Tenders of 2025", "made on 1 March"])
+        book.add_worksheet("Przetargi").write_row(3, 0, ["Nr", "Tytuł", "Opis"])
+    with pytest.raises(InputError) as caught:
+        open_reader(tmp_path / "t.xlsx", ["Tytul"])
+    assert caught.value.message.endswith(
+        "sheet 'Przetargi' has no column 'Tytul'. Its columns: 'Nr', 'Tytuł', 'Opis'."
+    )
+    assert caught.value.hint == (
+        "Did you mean 'Tytuł'? Use --text-column 'Tytuł'. "
+        "Or name another sheet, --sheet NAME: 'Info'."
+    )
+
+
 @pytest.mark.parametrize(
     "cell", ["<c r='AB7'><f>A1</f></c>", "<c r='AB7'><f>A1</f><v></v></c>"], ids=["none", "empty"]
 )
