@@ -16,7 +16,7 @@ from pipeline.classification.cloud_sink import CloudSink, sink_at
 from pipeline.classification.file_options import check_no_file, checked_csv, checked_excel
 from pipeline.classification.manifest import Files
 from pipeline.classification.sink import FileSink, MemorySink
-from pipeline.classification.text_columns import first_rows
+from pipeline.classification.text_columns import first_rows, open_suggesting, suggesting
 from pipeline.classification.text_lists import MAY_BE, listed_texts, texts_in
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.cloud import Storage
@@ -30,7 +30,6 @@ from pipeline.tables import (
     Reader,
     format_of,
     local_table,
-    open_reader,
     output_format_of,
 )
 
@@ -184,7 +183,8 @@ def open_table(
             "Write the result yourself: result.table or result.to_pandas().",
         )
     frame, table = _in_memory(data, settings)
-    reader = ArrowReader(table, settings.text_columns)
+    with suggesting(lambda: first_rows(ArrowReader(table, ()))):
+        reader = ArrowReader(table, settings.text_columns)
     return nullcontext((Source(reader, frame=frame), MemorySink(keeps_partial=partial)))
 
 
@@ -201,7 +201,7 @@ def _opened_file(
 ) -> Iterator[tuple[Source, FileSink | CloudSink | MemorySink]]:
     storage = Storage()
     with local_table(given, storage) as (path, version):
-        reader = open_reader(path, settings.text_columns, csv, excel=excel)
+        reader = open_suggesting(path, settings.text_columns, csv, None, excel)
         if output is None:
             yield Source(reader, given, version=version), MemorySink(keeps_partial=partial)
             return
@@ -253,7 +253,8 @@ def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
     elif is_polars(data):
         frame = polars_of(data, lambda: _only_column(settings))
     if frame is not None:
-        return frame, frame.texts(settings)
+        with suggesting(frame.sample):
+            return frame, frame.texts(settings)
     if (texts := texts_in(data)) is not None:
         return None, pa.table({_only_column(settings): listed_texts(texts)})
     if not hasattr(data, "__arrow_c_stream__"):

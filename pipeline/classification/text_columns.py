@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import compress
+from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.tables import Reader
+from pipeline.settings import CsvOptions, ExcelOptions, Format
+from pipeline.tables import Reader, open_reader
+from pipeline.tables.texts import no_guess
 
-__all__ = ["few_words", "first_rows", "have_words", "likeliest"]
+__all__ = [
+    "few_words",
+    "first_rows",
+    "have_words",
+    "likeliest",
+    "open_suggesting",
+    "suggesting",
+]
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +81,36 @@ def first_rows(reader: Reader) -> pa.RecordBatch:
     except InputError:
         log.debug("no other text column is suggested: Arrow cannot hold the first rows")
     return pa.RecordBatch.from_pydict({})
+
+
+def open_suggesting(
+    path: Path,
+    text_columns: Sequence[str],
+    csv: CsvOptions,
+    input_format: Format | None,
+    excel: ExcelOptions,
+) -> Reader:
+    """Open a table file; see `open_reader` and `suggesting`."""
+    with suggesting(lambda: first_rows(open_reader(path, (), csv, input_format, excel))):
+        return open_reader(path, text_columns, csv, input_format, excel)
+
+
+@contextmanager
+def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
+    """Let the error about a missing text column suggest one by its words, if no name is like it.
+
+    Args:
+        sample: returns the table's first rows with all columns.
+    """
+    try:
+        yield
+    except InputError as error:
+        unknown = no_guess("--text-column")
+        name = likeliest(sample(), ()) if unknown in error.hint else None
+        if name is not None and repr(name) in error.message:  # else it is in another sheet
+            known = f"Did you mean {name!r}? Use --text-column {name!r}."
+            error.hint = error.hint.replace(unknown, known)
+        raise
 
 
 def likeliest(sample: pa.RecordBatch, but: Sequence[str]) -> str | None:

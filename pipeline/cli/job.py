@@ -20,6 +20,7 @@ from pipeline.classification.plan import Plan
 from pipeline.classification.sink import FileSink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
+from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.metrics import Finished
@@ -34,7 +35,7 @@ from pipeline.files.paths import CloudPath
 from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS, Progress
 from pipeline.settings import Format, Settings, parse_systems
-from pipeline.tables import format_of, local_table, open_reader, output_format_of
+from pipeline.tables import format_of, local_table, output_format_of
 
 if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
     from pipeline.cli.output.report import RunReport
@@ -159,7 +160,7 @@ def opened_job(options: RunOptions, terms: Terms) -> Iterator[Job]:
     is_stream = str(given) == "-"
     table = from_standard_input() if is_stream else local_table(given, terms.storage)
     with table as (path, version):
-        reader = open_reader(
+        reader = open_suggesting(
             path, terms.settings.text_columns, options.csv, options.input_format, options.excel
         )
         input_format = format_of(path, options.input_format)

@@ -19,6 +19,7 @@ __all__ = [
     "find_columns",
     "join_texts",
     "naming_all",
+    "no_guess",
 ]
 
 CODE_COLUMN = "--code-column"
@@ -150,6 +151,11 @@ class _MissingError(LookupError):
         error.hint = f"{error.hint} {suggestion.replace('Choose one of them', 'Choose another')}"
 
 
+def no_guess(option: str) -> str:
+    """Return what to do about a missing column if no other has a name like it."""
+    return f"Choose one of them: {option} NAME."
+
+
 def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> str:
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
@@ -157,7 +163,7 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
     if option == CODE_COLUMN and (codes := _with_codes(folded, system)):
         close = codes
     if not close:
-        return f"Choose one of them: {option} NAME."
+        return no_guess(option)
     return f"Did you mean {folded[close[0]]!r}? Use {option} {folded[close[0]]!r}."
 
 

@@ -103,3 +103,20 @@ def test_as_many_as_are_allowed_raise_nothing() -> None:
         pipeline.classify(
             pd.DataFrame(TABLE), text_columns="id", systems="cpv", fail_if_no_match=1.0
         )
+
+
+@pytest.mark.parametrize("kind", ["frame", "arrow", "csv"])
+def test_the_column_with_the_words_is_suggested_if_no_name_is_like_the_missing_one(
+    tmp_path: Path, kind: str
+) -> None:
+    frame = pd.DataFrame({"id": ["1", "2"], "was": ["Winterdienst auf Gehwegen", "Road marking"]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    data = {"frame": frame, "arrow": pa.table(frame), "csv": tmp_path / "t.csv"}[kind]
+    with pytest.raises(pipeline.InputError) as caught:
+        pipeline.classify(data)
+    assert caught.value.hint == "Did you mean 'was'? Use text_columns=[\"was\"]."
+
+
+def test_a_table_without_words_has_no_column_to_suggest() -> None:
+    with pytest.raises(pipeline.InputError, match="Choose one of them"):
+        pipeline.classify(pd.DataFrame({"id": ["1", "2"]}))

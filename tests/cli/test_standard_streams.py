@@ -135,6 +135,7 @@ def test_what_fails_in_the_middle_of_writing_sends_nothing(
 def test_an_error_calls_standard_input_by_its_name(tmp_path: Path) -> None:
     _, _, err = shell(f"{RUN} - <<< $'text\\nroads'", tmp_path)
     assert " ERROR Standard input has no column 'description'." in err
+    assert "Did you mean 'text'?" in err, "it has the words"
     assert "tender-pipeline-" not in err
 
 
