@@ -23,6 +23,7 @@ __all__ = [
     "holds_full_table",
     "is_full_table",
     "manifest_path",
+    "other_input",
     "parsed_manifest",
     "part_of",
     "read_manifest",
@@ -86,6 +87,16 @@ def is_full_table(manifest: Mapping[str, Any]) -> bool:
     """Tell whether a manifest is of an output without ``--limit-rows``."""
     settings = manifest.get("settings")
     return isinstance(settings, dict) and settings.get("limit_rows") is None
+
+
+def other_input(place: AnyPath | None, given: AnyPath) -> str | None:
+    """Return the input that an output file was made from, if it is another one than ``given``."""
+    if not isinstance(place, Path):
+        return None
+    path = part_of(read_manifest(place), "input").get("path")
+    if not isinstance(path, str) or path == str(given):
+        return None
+    return None if isinstance(given, Path) and Path(path).resolve() == given.resolve() else path
 
 
 def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> None:

@@ -17,6 +17,7 @@ from pipeline.classification.cloud_sink import CloudSink, existing, sink_at
 from pipeline.classification.free import Free
 from pipeline.classification.manifest import Files
 from pipeline.classification.plan import Plan
+from pipeline.classification.provenance import other_input
 from pipeline.classification.sink import FileSink, default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
@@ -215,6 +216,9 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
     log.info("%s", words, extra={FIELDS: started})
     if titles := _title_languages(terms.settings):
         log.info("%s", titles)
+    place, given = this.sink.path, this.options.input_paths[0]
+    if this.options.output is None and (other := other_input(place, given)) is not None:
+        log.warning("%s, made from %s, is replaced. Keep both: --output PATH.", place, other)
     for system, model in terms.models.items():
         log.info("%s: learned model %s", system, model.path)
     page = _page(this)

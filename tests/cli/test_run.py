@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,6 +132,23 @@ def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, ta
     assert command("run", table) == 0
     assert Path("outputs/tenders.classified.csv").is_file()
     assert Path("outputs/tenders.classified.csv.manifest.json").is_file()
+
+
+def test_it_is_told_if_an_output_without_a_name_replaces_that_of_another_table(
+    command: Command, table: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = table.parent / "2024" / table.name
+    other.parent.mkdir()
+    shutil.copy(table, other)
+    named = Path("outputs") / "tenders.classified.csv"
+    told = f"{named}, made from {table}, is replaced. Keep both: --output PATH."
+    for path, replaces in ((table, False), (table, False), (other, True), (other, False)):
+        caplog.clear()
+        assert command("run", path, "--systems", "psc") == 0
+        assert (told in caplog.messages) == replaces
+    caplog.clear()
+    assert command("run", table, "--systems", "psc", "--output", named) == 0
+    assert "is replaced" not in caplog.text, "its name was typed"
 
 
 def test_the_summary_goes_to_standard_output_and_the_rest_to_standard_error(
