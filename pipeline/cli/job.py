@@ -218,7 +218,7 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
         log.info("%s", titles)
     place, given = this.sink.path, this.options.input_paths[0]
     if this.options.output is None and (other := other_input(place, given)) is not None:
-        log.warning("%s, made from %s, is replaced. Keep both: --output PATH.", place, other)
+        warn(f"{place}, made from {other}, is replaced. Keep both: --output PATH.")
     for system, model in terms.models.items():
         log.info("%s: learned model %s", system, model.path)
     page = _page(this)

@@ -2,5 +2,6 @@
 
 from pipeline.engine.engine import Engine, embedded
 from pipeline.engine.rankers import Ranker, ranker
+from pipeline.engine.search import searched
 
-__all__ = ["Engine", "Ranker", "embedded", "ranker"]
+__all__ = ["Engine", "Ranker", "embedded", "ranker", "searched"]

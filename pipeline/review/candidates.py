@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.answers import Match, System
+from pipeline.answers import System
 from pipeline.codes import CodeTable, find_code, load
 from pipeline.codes.levels import stem
-from pipeline.engine import Ranker, ranker
+from pipeline.engine import Ranker, ranker, searched
 from pipeline.engine.model.ranker import REPEATED
 from pipeline.review.queue import Item
 from pipeline.review.table import EnrichedTable
@@ -80,7 +80,7 @@ class Candidates:
         return [] if why == REPEATED else [word for word in why.split(", ") if word]
 
     def search(self, system: System, words: str) -> list[Candidate]:
-        """Search the titles, in every language of the table; a code finds itself and those below.
+        """Search the codes as `searched` does; a code finds itself and those below.
 
         Args:
             system: whose codes to search.
@@ -93,8 +93,7 @@ class Candidates:
             return [_candidate(codes, each, None) for each in found if codes.assignable(each)][
                 :MOST
             ]
-        matches: tuple[Match, ...]
-        (matches,) = ranker(system, "lexical").rank([words], MOST)
+        matches = searched(system, words, MOST)
         return [_candidate(codes, match.code, None) for match in matches]
 
     def _ranker(self, system: System) -> Ranker:

@@ -135,20 +135,18 @@ def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, ta
 
 
 def test_it_is_told_if_an_output_without_a_name_replaces_that_of_another_table(
-    command: Command, table: Path, caplog: pytest.LogCaptureFixture
+    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = table.parent / "2024" / table.name
     other.parent.mkdir()
     shutil.copy(table, other)
     named = Path("outputs") / "tenders.classified.csv"
-    told = f"{named}, made from {table}, is replaced. Keep both: --output PATH."
+    told = f"Warning: {named}, made from {table}, is replaced. Keep both: --output PATH."
     for path, replaces in ((table, False), (table, False), (other, True), (other, False)):
-        caplog.clear()
         assert command("run", path, "--systems", "psc") == 0
-        assert (told in caplog.messages) == replaces
-    caplog.clear()
+        assert (told in capsys.readouterr().err) == replaces
     assert command("run", table, "--systems", "psc", "--output", named) == 0
-    assert "is replaced" not in caplog.text, "its name was typed"
+    assert "is replaced" not in capsys.readouterr().err, "its name was typed"
 
 
 def test_the_summary_goes_to_standard_output_and_the_rest_to_standard_error(
@@ -514,6 +512,14 @@ def test_codes_search_finds_titles_in_other_languages(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert lines[0].split()[1].startswith("349")
+
+
+def test_codes_search_finds_codes_by_words_that_no_title_has(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, system, code in (("laptop", "cpv", "30213100"), ("Reinigung", "unspsc", "76110000")):
+        assert command("codes", "search", words, "--systems", system) == 0
+        assert capsys.readouterr().out.split()[1] == code
 
 
 def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(

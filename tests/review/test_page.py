@@ -129,6 +129,8 @@ async def test_search_finds_codes_by_the_words_of_their_titles(sit: Open, tmp_pa
     await sitting.go("/?q=snow+removal")
     assert sitting.codes[0] == "S218"
     assert "codesfor“snowremoval”" in sitting.words
+    await sitting.go("/?q=laptop")
+    assert sitting.codes[0] == "7E20", "no title has the word"
     await sitting.go("/?q=%3Cscript%3E--")
     assert "<script>--" not in sitting.response.text
 

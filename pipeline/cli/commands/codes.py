@@ -29,8 +29,8 @@ from pipeline.settings import parse_systems
 __all__ = ["codes"]
 
 ALIKE = 0.3
-"""The lowest confidence of a title that is shown, as a share of the best one's. Others share
-only some letters with the words."""
+"""The lowest confidence of a code that is shown, as a share of the best one's. Others share only
+some letters with the words."""
 
 of_titles = click.option(
     "--language",
@@ -82,13 +82,13 @@ def show(code: str, languages: bool, language: str) -> None:
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")
 @of_titles
 def search(words: tuple[str, ...], systems: str, top: int, language: str) -> None:
-    """Search all titles for WORDS, in every language of a table."""
-    from pipeline.engine import ranker
+    """Find codes by WORDS of their titles in any language, or by what the engine learned."""
+    from pipeline.engine import searched
 
     text, found = " ".join(words), False
     for system in parse_systems(systems):
         titles = _in_language(load(system), language).titles
-        (matches,) = ranker(system, "lexical").rank([text], top)
+        matches = searched(system, text, top)
         for match in matches:
             if match.confidence >= ALIKE * matches[0].confidence:
                 say(f"{system:<7}{match.code:<10}{titles[match.code]}")
