@@ -17,7 +17,9 @@ def percent(share: float) -> str:
 
 
 def within(share: Share) -> str:
-    """Write the interval of a share: ``34.4 to 47.9 %``."""
+    """Write the interval of a share: ``34.4 to 47.9 %``; ``-`` for no rows."""
+    if not share.rows:
+        return "-"
     low, high = share.interval
     return f"{100 * low:.1f} to {percent(high)}"
 

@@ -50,7 +50,7 @@ def codes(context: click.Context) -> None:
             say("\n".join(_about(table)))
 
 
-@codes.command()
+@codes.command(short_help="Show a CODE, the codes around it, or its replacement.")
 @click.argument("code")
 @click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
 @of_titles
@@ -82,7 +82,7 @@ def show(code: str, languages: bool, language: str) -> None:
 @click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")
 @of_titles
 def search(words: tuple[str, ...], systems: str, top: int, language: str) -> None:
-    """Find codes by WORDS of their titles in any language, or by what the engine learned."""
+    """Find codes by WORDS, in any language."""
     from pipeline.engine import searched
 
     text, found = " ".join(words), False
@@ -97,7 +97,7 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
         raise CodeTableError(f"No title is like {quoted(text)}.", "Try other words.")
 
 
-@codes.command("add")
+@codes.command("add", short_help="Use the official UNSPSC table for all your runs.")
 @click.argument("system", type=click.Choice(["unspsc"]))
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is the only one
