@@ -20,7 +20,7 @@ import pyarrow as pa
 from pipeline import api
 from pipeline.answers import SYSTEMS
 from pipeline.checks import same_argument
-from pipeline.classification.classifier import Classifier, text_batches, text_places
+from pipeline.classification.classifier import Classifier, text_batches, text_columns_of
 from pipeline.classification.columns import check_free, new_fields
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.service import PaidService
@@ -143,7 +143,7 @@ def _check_columns(frame: DataFrame, settings: Settings) -> None:
             f"Spark cannot pass a column of this frame to Python: {error}",
             "Cast that column, or drop it first and join it again.",
         ) from error
-    text_places(schema, settings)
+    text_columns_of(schema, settings)
     folded = {field.name.casefold(): field.name for field in new_fields(settings)}
     # Spark does not distinguish case in names, so CPV_CODE and cpv_code would be ambiguous.
     check_free([folded.get(name.casefold(), name) for name in schema.names], settings)

@@ -24,12 +24,12 @@ from pipeline.python_messages import answering_names, in_python
 from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 from pipeline.tables import ArrowBatch, ArrowReader
 from pipeline.tables.arrow import appended, with_columns
-from pipeline.tables.arrow_batches import bounded, check_text_types
+from pipeline.tables.arrow_batches import bounded
+from pipeline.tables.arrow_texts import TextColumn, find_text_columns
 from pipeline.tables.table import BATCH_ROWS
-from pipeline.tables.texts import find_columns
 from pipeline.versions import VERSIONS
 
-__all__ = ["Classifier", "text_batches", "text_places", "with_models"]
+__all__ = ["Classifier", "text_batches", "text_columns_of", "with_models"]
 
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 
@@ -129,7 +129,7 @@ class Classifier:
             InputError: it lacks a text column, or one of them does not hold text.
         """
         try:
-            text_places(input_schema, self.settings)
+            text_columns_of(input_schema, self.settings)
         except PipelineError as error:
             raise in_python(error) from None
         return with_columns(input_schema, new_fields(self.settings))
@@ -176,7 +176,7 @@ class Classifier:
 
     def _classified(self, data: Any) -> Any:
         table = _table(data)
-        text_places(table.schema, self.settings)
+        text_columns_of(table.schema, self.settings)
         reader = ArrowReader(table, self.settings.text_columns)
         fields, made = pa.schema(new_fields(self.settings)), Columns(self.settings)
         new = pa.Table.from_batches(
@@ -232,34 +232,32 @@ def with_models(settings: Settings, models: Any) -> tuple[Settings, dict[System,
     return replace(settings, models=hashes), folders
 
 
-def text_places(schema: pa.Schema, settings: Settings) -> list[int]:
-    """Return the positions of the text columns of a table that can be classified.
+def text_columns_of(schema: pa.Schema, settings: Settings) -> list[TextColumn]:
+    """Return the text columns of a table that can be classified.
 
     Raises:
         SettingsError: the table already has columns with the names of the new ones.
         InputError: it lacks a text column, or one of them does not hold text.
     """
     check_free(schema.names, settings)
-    places = find_columns(schema.names, settings.text_columns, "The table")
-    check_text_types(schema, places)
-    return places
+    return find_text_columns(schema, settings.text_columns, "The table")
 
 
 def text_batches(batches: Iterable[pa.RecordBatch], settings: Settings) -> Iterator[ArrowBatch]:
     """Cut a stream of batches with one schema into small ones, with the text of each row.
 
     Raises:
-        SettingsError, InputError: see `text_places`; or a value is not text.
+        SettingsError, InputError: see `text_columns_of`; or a value is not text.
     """
     waiting = iter(batches)
     for first in waiting:
-        places = text_places(first.schema, settings)
+        columns = text_columns_of(first.schema, settings)
         pieces = (
             batch.slice(start, BATCH_ROWS)
             for batch in chain([first], waiting)
             for start in range(0, batch.num_rows, BATCH_ROWS)
         )
-        yield from bounded(pieces, first.schema, places)
+        yield from bounded(pieces, first.schema, columns)
 
 
 def _made_with(settings: Settings) -> dict[str, str]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from pipeline.tables.arrow_batches import ArrowBatch, bounded, check_text_types
+from pipeline.tables.arrow_batches import ArrowBatch, bounded
+from pipeline.tables.arrow_texts import find_text_columns
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn
-from pipeline.tables.texts import find_columns
 
 __all__ = ["ArrowReader", "ArrowWriter", "appended", "with_columns", "with_metadata"]
 
@@ -24,8 +24,7 @@ class ArrowReader:
 
     def __init__(self, table: pa.Table, text_columns: Sequence[str]) -> None:
         self._table = table
-        self._text_at = find_columns(table.column_names, text_columns, "The table")
-        check_text_types(table.schema, self._text_at)
+        self._text_columns = find_text_columns(table.schema, text_columns, "The table")
 
     @property
     def schema(self) -> pa.Schema:
@@ -34,7 +33,7 @@ class ArrowReader:
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
-        return bounded(self._chunks(), self.schema, self._text_at)
+        return bounded(self._chunks(), self.schema, self._text_columns)
 
     def fingerprint(self) -> str:
         """Return "": a table in memory does not change."""

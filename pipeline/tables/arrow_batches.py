@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.quoting import cut, quoted
-from pipeline.tables.cells import is_binary
+from pipeline.quoting import quoted
+from pipeline.tables.arrow_texts import TextColumn, text_values
 from pipeline.tables.table import BATCH_CHARS
 from pipeline.tables.texts import join_texts
 
-__all__ = ["ArrowBatch", "bounded", "check_text_types", "column_texts"]
+__all__ = ["ArrowBatch", "bounded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ArrowBatch:
 
 
 def bounded(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, text_at: Sequence[int]
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, columns: Sequence[TextColumn]
 ) -> Iterator[ArrowBatch]:
     """Yield batches of bounded size, with the text of each row.
 
@@ -46,7 +46,7 @@ def bounded(
     row = 1
     for batch in batches:
         for piece in _cut(batch, dictionaries):
-            yield ArrowBatch(_texts(piece, text_at, row), piece)
+            yield ArrowBatch(_texts(piece, columns, row), piece)
             row += piece.num_rows
 
 
@@ -87,67 +87,21 @@ def _has_length(kind: pa.DataType) -> bool:
     )
 
 
-def _texts(batch: pa.RecordBatch, text_at: Sequence[int], row: int) -> list[str]:
+def _texts(batch: pa.RecordBatch, columns: Sequence[TextColumn], row: int) -> list[str]:
     """Return the text of every row of a batch; all "" without text columns."""
-    if not text_at:
+    if not columns:
         return [""] * batch.num_rows
-    columns = [_column_texts(batch, place, row) for place in text_at]
-    return [join_texts(values) for values in zip(*columns, strict=True)]
+    found = [_column_texts(batch, column, row) for column in columns]
+    return [join_texts(values) for values in zip(*found, strict=True)]
 
 
-def _column_texts(batch: pa.RecordBatch, place: int, row: int) -> list[str | None]:
+def _column_texts(batch: pa.RecordBatch, column: TextColumn, row: int) -> Sequence[str | None]:
     try:
-        return column_texts(batch.column(place))
+        return text_values(batch, column)
     except (UnicodeDecodeError, pa.ArrowInvalid) as error:
-        name, reason = quoted(batch.schema.names[place]), str(error).splitlines()[0].rstrip(".")
+        name, reason = quoted(column.name), str(error).splitlines()[0].rstrip(".")
         raise InputError(
             f"The column {name} has a value that is not UTF-8 text, "
             f"in one of the rows {row:,} to {row + batch.num_rows - 1:,}: {reason}.",
             "Fix the table, or choose another column: --text-column NAME.",
         ) from error
-
-
-def column_texts(column: pa.Array) -> list[str | None]:
-    """Return a column's values as text, None for null; bytes are decoded as UTF-8.
-
-    Raises:
-        UnicodeDecodeError: a text is not UTF-8.
-        pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
-    """
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    texts: list[str | None] = column.cast(pa.string()).to_pylist()
-    return texts
-
-
-def check_text_types(schema: pa.Schema, text_at: Sequence[int]) -> None:
-    """Refuse text columns whose values cannot be read as text.
-
-    Bytes may be text: older Parquet writers do not mark text columns.
-
-    Raises:
-        InputError: a text column is nested, or of another type that has no text form.
-    """
-    for place in text_at:
-        field = schema.field(place)
-        if not _has_text(field.type):
-            raise InputError(
-                f"The column {quoted(field.name)} has the type {cut(str(field.type))}, not text.",
-                "Choose a column with text: --text-column NAME.",
-            )
-
-
-def _has_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        return _has_text(kind.value_type)
-    if isinstance(kind, pa.BaseExtensionType):
-        return _has_text(kind.storage_type)
-    if is_binary(kind):
-        return not pa.types.is_fixed_size_binary(kind)
-    try:
-        column_texts(pa.nulls(1, kind))
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return False
-    return True

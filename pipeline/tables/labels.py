@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
-from pipeline.tables.arrow_batches import column_texts
+from pipeline.tables.arrow_texts import column_texts
 
 __all__ = ["labels"]
 

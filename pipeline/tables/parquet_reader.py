@@ -12,12 +12,12 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
-from pipeline.tables.arrow_batches import ArrowBatch, bounded, check_text_types
+from pipeline.tables.arrow_batches import ArrowBatch, bounded
+from pipeline.tables.arrow_texts import find_text_columns
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.int96 import Unit, exact_unit, int96_columns
 from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import find_columns
 
 __all__ = ["ARROW_SCHEMA", "ParquetReader"]
 
@@ -50,8 +50,7 @@ class ParquetReader:
             self._unit = exact_unit(path, partial(_opened, path), old_timestamps, self._batch_rows)
             with _opened(path, self._unit) as file:
                 self.schema = _schema(file)
-        self._text_at = find_columns(self.schema.names, text_columns, path)
-        check_text_types(self.schema, self._text_at)
+        self._text_columns = find_text_columns(self.schema, text_columns, path)
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the file's bytes."""
@@ -61,7 +60,7 @@ class ParquetReader:
         """Read the file from its beginning; see `Reader.batches`."""
         with _opened(self._path, self._unit) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
-            yield from bounded(stream, self.schema, self._text_at)
+            yield from bounded(stream, self.schema, self._text_columns)
 
 
 @contextmanager

@@ -174,7 +174,6 @@ def test_the_texts_of_text_columns_are_joined(tmp_path: Path) -> None:
     "values",
     [
         pa.array([["x"]]),
-        pa.array([{"x": "y"}]),
         pa.array([[("x", "y")]], pa.map_(pa.string(), pa.string())),
         pa.array([b"x"], pa.binary(1)),
     ],

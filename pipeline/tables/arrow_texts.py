@@ -1,0 +1,153 @@
+"""Finds the text columns of an Arrow table, which may be fields of nested ones; reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.errors import InputError
+from pipeline.quoting import cut, quoted
+from pipeline.tables.cells import is_binary
+from pipeline.tables.texts import find_columns, join_texts
+
+__all__ = ["TextColumn", "column_texts", "find_text_columns", "text_values"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column with text, or a field of a nested one.
+
+    Attributes:
+        name: its name; that of a field has dots, such as ``tender.title``.
+        place: the position of the column in the table.
+        fields: the positions of the field and of those around it, from the outside.
+    """
+
+    name: str
+    place: int
+    fields: tuple[int, ...] = ()
+
+
+def find_text_columns(
+    schema: pa.Schema, wanted: Sequence[str], table: Path | str
+) -> list[TextColumn]:
+    """Return the text columns. A list on the way to a field stands for all its items.
+
+    Bytes may be text: older Parquet writers do not mark text columns.
+
+    Raises:
+        InputError: a column is missing, exists twice, or holds no text.
+    """
+    columns = [TextColumn(name, place) for place, name in enumerate(schema.names)]
+    nested = {column.name: column for column in _nested(schema)}
+    columns += [column for name, column in nested.items() if name not in schema.names]
+    places = find_columns([column.name for column in columns], wanted, table)
+    found = [columns[place] for place in places]
+    for column in found:
+        kind = schema.field(column.place).type
+        if not (column.fields or _has_text(kind)):
+            within = [name for name, each in nested.items() if each.place == column.place]
+            raise InputError(
+                f"The column {quoted(column.name)} has the type {cut(str(kind))}, not text.",
+                f"Name a field in it with a dot: --text-column {within[0]!r}."
+                if within
+                else "Choose a column with text: --text-column NAME.",
+            )
+    return found
+
+
+def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | None]:
+    """Return a text column's values; the items of a list are joined.
+
+    Raises:
+        UnicodeDecodeError: a text is not UTF-8.
+        pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
+    """
+    values = batch.column(column.place)
+    if not column.fields:
+        return column_texts(values)
+    import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
+
+    rows, fields = pa.array(range(len(values)), pa.int64()), list(column.fields)
+    while fields or _is_list(values.type):
+        if isinstance(values.type, pa.BaseExtensionType):
+            values = values.storage
+        elif _is_list(values.type):
+            rows = rows.take(pc.list_parent_indices(values))
+            values = pc.list_flatten(values)
+        else:
+            values = pc.struct_field(values, [fields.pop(0)])
+    parts: list[list[str | None]] = [[] for _ in range(batch.num_rows)]
+    for row, text in zip(rows.to_pylist(), column_texts(values), strict=True):
+        parts[row].append(text)
+    return [join_texts(texts) for texts in parts]
+
+
+def column_texts(column: pa.Array) -> list[str | None]:
+    """Return a column's values as text, None for null; bytes are decoded as UTF-8.
+
+    Raises:
+        UnicodeDecodeError: a text is not UTF-8.
+        pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
+    """
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    texts: list[str | None] = column.cast(pa.string()).to_pylist()
+    return texts
+
+
+def _nested(schema: pa.Schema) -> Iterator[TextColumn]:
+    """Yield the fields with text in the nested columns of a table, strings before numbers."""
+    for place, field in enumerate(schema):
+        found = [each for each in _fields(field.type) if _has_text(each[2])]
+        for name, fields, _ in sorted(found, key=lambda each: not pa.types.is_string(each[2])):
+            yield TextColumn(f"{field.name}.{name}", place, fields)
+
+
+def _fields(kind: pa.DataType) -> Iterator[tuple[str, tuple[int, ...], pa.DataType]]:
+    """Yield the name, the positions and the type of each innermost field of a type."""
+    kind = _without_lists(kind)
+    if not pa.types.is_struct(kind):
+        return
+    for place in range(kind.num_fields):
+        field = kind.field(place)
+        inner = _without_lists(field.type)
+        if not pa.types.is_struct(inner):
+            yield field.name, (place,), inner
+        for name, fields, leaf in _fields(inner):
+            yield f"{field.name}.{name}", (place, *fields), leaf
+
+
+def _without_lists(kind: pa.DataType) -> pa.DataType:
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif _is_list(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    )
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _has_text(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _has_text(kind.storage_type)
+    if is_binary(kind):
+        return not pa.types.is_fixed_size_binary(kind)
+    try:
+        column_texts(pa.nulls(1, kind))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True

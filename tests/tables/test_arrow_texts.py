@@ -1,0 +1,82 @@
+"""A text column may be a field of a nested column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.tables import ArrowReader, open_reader
+
+LOT = pa.struct([("title", pa.string()), ("value", pa.float64())])
+TENDER = pa.struct(
+    [("title", pa.string()), ("lots", pa.list_(LOT)), ("keywords", pa.large_list(pa.string()))]
+)
+ROWS = [
+    {"title": "Roads", "lots": [{"title": "North"}, {"title": None}, {"title": "South"}]},
+    None,
+    {"title": None, "lots": [], "keywords": ["bus", None, "tram"]},
+    {"title": "Desks", "lots": None, "keywords": []},
+    {"title": "Milk", "lots": [None, {"title": " fresh\n milk "}], "keywords": None},
+]
+TABLE = pa.table({"id": range(5), "tender": pa.array(ROWS, TENDER)})
+
+
+def texts(table: pa.Table, *columns: str) -> list[str]:
+    return [text for batch in ArrowReader(table, columns).batches() for text in batch.texts]
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ("tender.title", ["Roads", "", "", "Desks", "Milk"]),
+        ("tender.lots.title", ["North. South", "", "", "", "fresh milk"]),
+        ("tender.keywords", ["", "", "bus. tram", "", ""]),
+    ],
+)
+def test_the_texts_of_a_field_are_those_of_its_row(
+    tmp_path: Path, column: str, expected: list[str]
+) -> None:
+    assert texts(TABLE, column) == expected
+    assert texts(TABLE.slice(1, 3), column) == expected[1:4]
+    assert texts(pa.concat_tables([TABLE.slice(3), TABLE]), column) == expected[3:] + expected
+    pq.write_table(TABLE, tmp_path / "t.parquet", row_group_size=2)
+    reader = open_reader(tmp_path / "t.parquet", [column])
+    assert [text for batch in reader.batches() for text in batch.texts] == expected
+    assert pa.Table.from_batches([batch.to_arrow() for batch in reader.batches()]).equals(TABLE)
+
+
+def test_fields_are_joined_with_columns() -> None:
+    assert texts(TABLE, "tender.title", "id")[:3] == ["Roads. 0", "1", "2"]
+
+
+def test_lists_of_a_fixed_length_and_lists_of_lists_stand_for_their_items() -> None:
+    lots = pa.list_(pa.list_(LOT, 2))
+    row = [[{"title": "a"}, {"title": "b"}], None, [{"title": "c"}, None]]
+    column = pa.array([None, row, [], row], lots)
+    assert texts(pa.table({"lots": column}), "lots.title") == ["", "a. b. c", "", "a. b. c"]
+
+
+def test_a_column_with_a_dot_in_its_name_comes_before_a_field() -> None:
+    table = pa.table({"a": [{"b": "field"}], "a.b": ["column"]})
+    assert texts(table, "a.b") == ["column"]
+
+
+def test_the_error_about_a_missing_field_names_the_fields() -> None:
+    with pytest.raises(InputError) as caught:
+        ArrowReader(TABLE, ["tender.titel"])
+    assert caught.value.message.endswith(
+        "Its columns: 'id', 'tender', 'tender.title', 'tender.lots.title', 'tender.keywords', "
+        "'tender.lots.value'."
+    )
+    assert caught.value.hint == "Did you mean 'tender.title'? Use --text-column 'tender.title'."
+
+
+def test_a_nested_column_is_not_text_but_has_fields() -> None:
+    with pytest.raises(InputError) as caught:
+        ArrowReader(TABLE, ["tender"])
+    assert caught.value.message.startswith("The column 'tender' has the type struct<")
+    assert caught.value.hint == "Name a field in it with a dot: --text-column 'tender.title'."
