@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ __all__ = [
     "parsed_manifest",
     "part_of",
     "read_manifest",
+    "texts_of_output",
     "written_by_us",
 ]
 
@@ -35,6 +36,9 @@ TOOL = "tender-pipeline"
 
 MANIFEST = ".manifest.json"
 """What a manifest's name has after the name of its output."""
+
+OCDS_TEXT = "text"
+"""The column with the texts of releases in other formats than OCDS."""
 
 PathType = TypeVar("PathType", Path, CloudPath)
 
@@ -121,6 +125,14 @@ def check_replaceable(path: AnyPath, is_ours: bool, full_by_sample: bool) -> Non
         raise OutputError(
             f"{path} holds a full table, and this run writes a sample (--limit-rows).", hint
         )
+
+
+def texts_of_output(
+    text_columns: Sequence[str], input_format: str | None, output_format: str | None
+) -> Sequence[str]:
+    """Return the columns of an output that hold the texts of the text columns of its input."""
+    is_table_of_releases = input_format == "ocds" != output_format
+    return (OCDS_TEXT,) if is_table_of_releases else text_columns
 
 
 def read_manifest(place: Path) -> dict[str, Any]:

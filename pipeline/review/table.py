@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.classification.provenance import TOOL, part_of, read_manifest
+from pipeline.classification.provenance import TOOL, part_of, read_manifest, texts_of_output
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
 from pipeline.settings import ENGINES, CsvOptions, EngineName, ExcelOptions
@@ -99,8 +99,12 @@ def open_enriched(
     settings = part_of(manifest, "settings")
     if prefix is None:
         prefix = str(settings.get("column_prefix", ""))
+    files = part_of(manifest, "files")
     texts = _text_columns(path, text_columns, settings)
-    reader = _opened(path, texts, part_of(manifest, "files"))
+    if not text_columns:
+        formats = files.get("input_format"), files.get("output_format")
+        texts = texts_of_output(texts, *formats)
+    reader = _opened(path, texts, files)
     systems = _systems(path, reader.schema.names, prefix)
     models = _models(settings, systems)
     engine = settings.get("engine")
@@ -146,10 +150,16 @@ def _opened(path: Path, text_columns: Sequence[str], files: Mapping[str, Any]) -
     """Open the file in the dialect that the run read its input with, if it wrote the same."""
     output_format = files.get("output_format")
     csv, excel = CsvOptions(), ExcelOptions()
-    if output_format and output_format == files.get("input_format"):
+    is_like_input = output_format == files.get("input_format")
+    if output_format and is_like_input:
         csv = CsvOptions(**part_of(files, "csv"))
         excel = ExcelOptions(header_row=part_of(files, "excel").get("header_row"))
-    return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
+    try:
+        return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
+    except InputError as error:
+        if not is_like_input and any("." in name for name in text_columns):
+            error.hint = "For a field of a nested value, review an output in the input's format."
+        raise
 
 
 def _models(settings: Mapping[str, Any], systems: Sequence[System]) -> Mapping[System, ModelFolder]:

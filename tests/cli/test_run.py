@@ -796,6 +796,15 @@ def test_a_report_is_written_and_compares_with_the_run_before(
     assert "The rows are not compared" in Path("r.html").read_text("utf-8")
 
 
+def test_a_report_compares_the_tables_of_ocds_releases(command: Command) -> None:
+    for titles in (["road works"], ["road works", "school bus"]):
+        releases = [{"ocid": title, "id": "1", "tender": {"title": title}} for title in titles]
+        Path("t.json").write_text(json.dumps({"releases": releases}))
+        options = ("--systems", "cpv", "--output", "o.csv", "--report", "r.html")
+        assert command("run", "t.json", *options) == 0
+    assert "<dt>New rows</dt><dd>1</dd>" in Path("r.html").read_text("utf-8")
+
+
 def test_a_report_replaces_no_file_of_somebody_else_and_is_a_page(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:

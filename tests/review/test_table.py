@@ -32,6 +32,24 @@ def test_every_format_with_columns_can_be_reviewed(tmp_path: Path, suffix: str) 
     queue.close()
 
 
+def test_a_table_of_ocds_releases_has_their_texts_in_one_column(tmp_path: Path) -> None:
+    tender = {"title": "Road marking", "items": [{"description": "paint"}]}
+    source, output = tmp_path / "in.json", tmp_path / "out.csv"
+    source.write_text(json.dumps({"releases": [{"ocid": "o", "id": "1", "tender": tender}]}))
+    pipeline.classify(source, output=output, systems="cpv")
+    (row,) = open_enriched(output).rows()
+    assert row[0] == "Road marking. paint"
+
+
+def test_the_texts_of_fields_are_not_in_another_format(tmp_path: Path) -> None:
+    source, output = tmp_path / "in.jsonl", tmp_path / "out.csv"
+    source.write_text('{"tender": {"title": "Road marking"}}')
+    pipeline.classify(source, output=output, systems="cpv", text_columns="tender.title")
+    with pytest.raises(InputError, match=r"has no column 'tender\.title'") as caught:
+        open_enriched(output)
+    assert caught.value.hint.endswith("review an output in the input's format.")
+
+
 def test_a_table_without_a_manifest_needs_its_text_column(tmp_path: Path) -> None:
     output = enriched(tmp_path)
     Path(f"{output}.manifest.json").unlink()

@@ -15,7 +15,7 @@ LOT = pa.struct([("title", pa.string()), ("value", pa.float64())])
 TENDER = pa.struct(
     [("title", pa.string()), ("lots", pa.list_(LOT)), ("keywords", pa.large_list(pa.string()))]
 )
-ROWS = [
+ROWS: list[dict[str, object] | None] = [
     {"title": "Roads", "lots": [{"title": "North"}, {"title": None}, {"title": "South"}]},
     None,
     {"title": None, "lots": [], "keywords": ["bus", None, "tram"]},

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.answers import BatchAnswers
 from pipeline.classification.cloud_sink import ExistingObject
 from pipeline.classification.manifest import Files
-from pipeline.classification.provenance import ExistingFile, written_by_us
+from pipeline.classification.provenance import ExistingFile, texts_of_output, written_by_us
 from pipeline.classification.summary import Summary
 from pipeline.errors import PipelineError
 from pipeline.report import Changes, Collected, page, page_file
@@ -87,7 +87,8 @@ def _changes(
         if not place.is_file() or not written_by_us(place):
             return None
         csv, excel = files.to_read_output
-        reader = open_reader(place, settings.text_columns, csv, files.output_format, excel)
+        texts = texts_of_output(settings.text_columns, files.input_format, files.output_format)
+        reader = open_reader(place, texts, csv, files.output_format, excel)
         return Changes(reader, settings)
     except (PipelineError, OSError) as error:
         log.info("The report does not compare rows with the last run: %s", error)
