@@ -11,7 +11,7 @@ from shlex import quote
 from typing import Any
 
 from pipeline.answers import System
-from pipeline.bands import BANDS, Band
+from pipeline.bands import BANDS, LIKELY, Band
 from pipeline.errors import NoMatchError
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
@@ -122,6 +122,12 @@ class Summary:
         if not self.to_check or self.parked or not isinstance(place, Path) or place.is_dir():
             return None
         return f"tender-pipeline review {quote(str(place))}"
+
+    @property
+    def doubtful_under(self) -> float | None:
+        """The confidence under which a code is doubtful in each system that has such codes."""
+        doubtful = [name for name, each in self.systems.items() if each.bands.get("doubtful")]
+        return max((LIKELY[name] for name in doubtful), default=None)
 
     def too_few_matches(self, share: float | None) -> NoMatchError | None:
         """Return an error if more than this share of a system's rows with text has no match."""

@@ -104,6 +104,7 @@ def page(
             systems=[_system(*each, calibrated) for each in collected.systems.items()],
             measured=MEASURED if calibrated and collected.settings.measured else {},
             likely=LIKELY,
+            unmarked=None if summary.to_check else summary.doubtful_under,
             settled=SETTLED,
             failures=list(_failures(collected)),
             changes=list(_changes(manifest, previous)) if previous else [],

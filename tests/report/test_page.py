@@ -44,8 +44,9 @@ def reported(
     parked: Parked | None = None,
     compared: Compared | None = None,
     copies: int = 1,
+    min_confidence: float = 0.5,
 ) -> str:
-    collected = Collected(Settings(systems=("cpv",), min_confidence=0.5))
+    collected = Collected(Settings(systems=("cpv",), min_confidence=min_confidence))
     for _ in range(copies):
         collected.add(list(answers), {"cpv": list(answers.values())})
     statuses = collected.systems["cpv"].statuses
@@ -132,9 +133,22 @@ def test_paid_answers_are_not_said_to_be_calibrated_and_their_cost_is_exact() ->
     assert "at most 0.00015 USD more" in text
 
 
+def test_without_marks_it_does_not_say_that_no_row_needs_a_look() -> None:
+    paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
+    text = reported({"road": matched(0.1)}, paid=paid, min_confidence=0)
+    assert "<h1>No row is marked for a look.</h1>" in text
+    assert "run again with <code>--min-confidence 0.3</code>: answers that you own" in text
+    assert "the rows below" not in text
+    assert "<h1>The only row needs no look.</h1>" in reported({"road": matched(0.9)})
+
+
 def test_a_run_that_stopped_says_why() -> None:
-    text = reported(SOME, parked=Parked(5, "The cost limit is reached.", "Raise --max-cost."))
+    parked = Parked(5, "The cost limit is reached.", "Raise --max-cost.")
+    text = reported(SOME, parked=parked)
     assert "The cost limit is reached. Raise --max-cost." in text
+    assert "<h1>17 of 32 rows need a look so far.</h1>" in text
+    text = reported({"road": matched(0.9)}, parked=parked)
+    assert "<h1>The run stopped before its end.</h1>" in text, "nobody knows of the other rows"
 
 
 @pytest.mark.parametrize(

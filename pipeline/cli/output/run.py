@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.bands import BANDS, LIKELY, MEASURED
+from pipeline.bands import BANDS, MEASURED
 from pipeline.classification.summary import Summary
 from pipeline.cli.output.complaints import columns, complain, wrapped
 from pipeline.cli.output.console import say
@@ -94,15 +94,9 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         yield f"next: {summary.review_command}"
     elif summary.to_check and isinstance(summary.output, Path):
         yield f"next: tender-pipeline review FILE, for each file in {summary.output}"
-    elif summary.paid and not summary.to_check and (under := _doubtful_under(summary)):
+    elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
         yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
         yield "(answers that you own are not bought again)"
-
-
-def _doubtful_under(summary: Summary) -> float | None:
-    """Return the confidence under which a code is doubtful in each system that has such codes."""
-    doubtful = [name for name, each in summary.systems.items() if each.bands.get("doubtful")]
-    return max((LIKELY[name] for name in doubtful), default=None)
 
 
 def exit_code(summary: Summary, settings: Settings) -> int:
