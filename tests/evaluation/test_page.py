@@ -37,6 +37,19 @@ def test_the_page_says_what_was_found() -> None:
     assert "No answer from embedded engine: 20.0 % (no_match 1, VALIDATION_ERROR 1)" in text
 
 
+@pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
+def test_the_page_says_how_many_sure_likely_and_doubtful_codes_are_right(
+    subjects: list[tuple[str, object]],
+) -> None:
+    text = page(evaluation(*subjects))  # type: ignore[arg-type]
+    table = text.split("<h3>Sure, likely and doubtful codes</h3>")[1].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>(?:<b>)?([^<]*)", row) for row in table.split("<tr>")[2:]]
+    assert [row[0] for row in rows] == ["sure", "likely", "doubtful"]
+    assert [row[1:3] for row in rows] == [["2", "50.0 %"], ["5", "60.0 %"], ["1", "0.0 %"]]
+    if len(subjects) == 2:
+        assert [row[4:6] for row in rows] == [["10", "40.0 %"], ["0", "-"], ["0", "-"]]
+
+
 def test_every_drawing_has_a_title_and_its_figures_in_words() -> None:
     found = drawings(page(evaluation(ONE)))
     assert len(found) == 3
