@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +27,9 @@ NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/-]*\s*")
 """A number, a date or a time."""
 
 NO_HEADER = "If these are values of a row, use --no-header: the columns are then 1, 2, ..."
+
+TITLES = 20
+"""Records among which column names are looked for that are not the first, as below a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,9 @@ class CsvReader:
         try:
             self._text_at = find_columns(self._names, text_columns, path)
         except InputError as error:
-            if self.dialect.header and _is_row(names):
+            if hint := self._header_below({*text_columns}):
+                error.hint = hint
+            elif self.dialect.header and _is_row(names):
                 error.hint = f"{error.hint} {NO_HEADER}"
             raise
         self._collapsed = Remembered(collapsed)
@@ -124,6 +131,19 @@ class CsvReader:
                 texts = encodable([join_texts([row[place] for place in places]) for row in rows])
         return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)
 
+    def _header_below(self, wanted: set[str]) -> str:
+        """Return what to do if there are other lines above the column names; else ""."""
+        if not self.dialect.header or wanted <= {*self._names}:
+            return ""
+        with suppress(InputError):
+            records = islice(read_records(self._path, self.dialect), 1, 2)
+            below = next(records, Records()).take(TITLES)
+            for raw, end in zip(below.raws, below.ends, strict=True):
+                # The delimiter was detected in the first line, which may be a title without any.
+                if any(wanted <= {*_cells(raw, delimiter)} for delimiter in ",;\t|"):
+                    return f"The column names are in line {end}: delete the lines above it."
+        return ""
+
     def _check_widths(self, records: Records) -> None:
         width = len(self._names)
         if {*map(len, records.fields)} <= {width}:
@@ -139,3 +159,8 @@ class CsvReader:
 def _is_row(names: Sequence[str]) -> bool:
     """Tell whether column names look like the values of a row: one is a number or a long text."""
     return any(len(name) > LONGEST or NUMBER.fullmatch(name) for name in names)
+
+
+def _cells(line: str, delimiter: str) -> Iterator[str]:
+    """Split a line with column names, which seldom have a delimiter or a quote in them."""
+    return (cell.strip().strip('"') for cell in line.split(delimiter))

@@ -227,6 +227,15 @@ def test_a_first_record_that_looks_like_a_row_may_be_one(
     assert "--no-header" not in caught.value.hint
 
 
+@pytest.mark.parametrize("title", [b"Tenders 2025;;\nas of 1 March;;\n", b"Tenders 2025\n\n"])
+def test_lines_above_the_column_names_are_told(path: Path, title: bytes) -> None:
+    with pytest.raises(InputError) as caught:
+        opened(path, title + b"Nr;Gegenstand;Wert\n1;Strassenbau;2\n", "Gegenstand")
+    assert caught.value.hint == "The column names are in line 3: delete the lines above it."
+    with pytest.raises(InputError, match="Choose one of them"):
+        opened(path, b"a,b\n1,x\n", "zzz")
+
+
 def test_a_text_column_that_stands_twice_is_refused(path: Path) -> None:
     with pytest.raises(InputError, match=r"has 2 columns named 'a'\. Rename all but one"):
         opened(path, b"a,b,a\n", "a")
