@@ -32,7 +32,7 @@ from benchmarks.everyday import (
 from pipeline.answers import SYSTEMS, System
 from pipeline.bands import LIKELY
 from pipeline.codes import cpv_titles
-from pipeline.engine.model import shipped_models
+from pipeline.engine.model import shipped_model
 
 __all__: list[str] = []
 
@@ -52,10 +52,10 @@ def main() -> None:
 
 
 def _cards() -> None:
-    about = json.loads((shipped_models().path / "model.json").read_text("utf-8"))["about"]
     print("system: specific code first, among 5, among 10, as stated, general, ok from, ok, error")
-    for system, its in about.items():
-        held = its["held_back"]
+    for system in SYSTEMS:
+        about = json.loads((shipped_model(system).path / "model.json").read_text("utf-8"))["about"]
+        held = about[system]["held_back"]
         specific = [held[f"specific_{top}"] for top in (1, 5, 10)]
         others = (held["stated"], held["general"], held["ok"]["confidence"], held["ok"]["rows"])
         shares = (*specific, *others, held["calibration_error"])

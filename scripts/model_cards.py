@@ -13,7 +13,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipeline.engine.model import shipped_models
+from pipeline.answers import SYSTEMS, System
+from pipeline.engine.model import general_model, shipped_model
 
 __all__: list[str] = []
 
@@ -67,6 +68,11 @@ LIMITS = {
   package. For others, add the official table (`tender-pipeline codes add unspsc FILE`).""",
 }
 
+SECOND = """A second network ({dimensions} dimensions) learned the labelled texts, titles and
+phrases below, and no text of CPV. It has up to {weight} of the weight in an answer: a gate lowers
+that for texts which are worded like CPV notices rather than like the labelled texts.
+"""
+
 CARD = """# The model for {name}
 
 <!-- Written by scripts/model_cards.py from what the model says of itself. -->
@@ -75,7 +81,7 @@ Answers `tender-pipeline run` for {name} where no service and no other model is 
 
 A low-rank softmax on hashed words, pairs of words and parts of words ({dimensions} dimensions,
 shared by the four systems), with weights in {bits} bits each{memory}.
-Nothing else is kept of the texts.
+{second}Nothing else is kept of the texts.
 
 ## What it learned
 
@@ -92,7 +98,8 @@ It can answer with {codes:,} codes.
 {sources}
 
 Repeat it with such data: `tender-pipeline train --recipe recipe.toml --output MODELS --jobs 2`
-(the recipe stands beside this card). A source with many texts weighs no more than the recipe says.
+(the recipe stands beside this card{beside}).
+A source with many texts weighs no more than the recipe says.
 
 ## How good it is
 
@@ -132,27 +139,44 @@ The settings were chosen on these rows, so texts of other publishers and years w
 
 def main() -> None:
     """Write the cards."""
-    folder = shipped_models().path
-    said = json.loads((folder / "model.json").read_text("utf-8"))
-    recipe = tomllib.loads((folder / "recipe.toml").read_text("utf-8"))
-    for system, about in said["about"].items():
-        (folder / f"{system}.md").write_text(_card(system, about, recipe), "utf-8")
+    general = general_model().path
+    for system in SYSTEMS:
+        own = shipped_model(system).path
+        said = json.loads((own / "model.json").read_text("utf-8"))
+        recipes = [
+            tomllib.loads((folder / "recipe.toml").read_text("utf-8")) for folder in (general, own)
+        ]
+        card = _card(system, said["about"][system], *recipes)
+        (general / f"{system}.md").write_text(card, "utf-8")
 
 
-def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
+def _card(
+    system: System, about: Mapping[str, Any], recipe: Mapping[str, Any], second: Mapping[str, Any]
+) -> str:
+    """Return the card of a system.
+
+    Args:
+        system: whose codes the model gives.
+        about: what the model that answers says of itself.
+        recipe: the recipe of the general model.
+        second: the recipe of the model that answers.
+    """
     remembers = recipe["systems"][system].get("remembers", True)
+    has_second = "blended_with_general" in second
     held = about["held_back"]
     return CARD.format(
         name=NAMES[system],
         dimensions=recipe["model"]["width"],
         bits=8 // recipe["model"]["columns"],
         memory=", and\ntypical vectors of each code's texts" if remembers else "",
+        second=_second(about, second) if has_second else "",
         learned=about["learned_rows"],
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
         codes=about["codes"],
         languages=LANGUAGES if recipe["systems"][system].get("learns_from_cpv") else "",
         data=DATA[system],
+        beside=", that of the second network in a folder beside it" if has_second else "",
         sources="\n".join(
             f"| {name} | {rows:,} |" for name, rows in about["learned_by_source"].items()
         ),
@@ -176,6 +200,11 @@ def _card(system: str, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> s
         ),
         limits=LIMITS[system],
     )
+
+
+def _second(about: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
+    weight = _share(about["weight_of_the_history"])
+    return SECOND.format(dimensions=recipe["model"]["width"], weight=weight)
 
 
 def _sources(by_source: Mapping[str, Mapping[str, float]]) -> Iterator[str]:

@@ -264,7 +264,8 @@ def _made_with(settings: Settings) -> dict[str, str]:
     """Return what the answers depend on beside the settings: versions and checksums."""
     found = {"version of tender-pipeline": VERSIONS["tender-pipeline"]}
     if settings.engine == "learned":
-        found["checksum of the package's models"] = shipped_models().sha256
+        models = shipped_models(settings.systems)
+        found["checksum of the package's models"] = " ".join(each.sha256 for each in models)
     tables = {f"{system} code table": added_digest(system) for system in settings.systems}
     return found | {name: digest or "the package's" for name, digest in tables.items()}
 

@@ -163,7 +163,8 @@ def _folder(name: str, folder: Path, needed: bool = True) -> Finding:
 def _models(systems: Sequence[System], models: Sequence[str]) -> Finding:
     from pipeline.engine.model import check_arrays, opened, shipped_models
 
-    check_arrays(shipped_models())
+    for folder in shipped_models():
+        check_arrays(folder)
     own = opened(models, systems)
     found = ["the models of the package are undamaged", *(f"{s}: {m.path}" for s, m in own.items())]
     return Finding("models", "ok", "; ".join(found))

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pipeline.answers import Match, System
 from pipeline.codes import load
-from pipeline.engine.model import ModelFolder, load_model, shipped_models
+from pipeline.engine.model import ModelFolder, load_model, shipped_model
 from pipeline.engine.model.ranker import LearnedRanker
 from pipeline.settings import EngineName
 
@@ -48,5 +48,5 @@ def ranker(
         from pipeline.engine.lexical.ranker import LexicalRanker
 
         return LexicalRanker(table, kept_index(table))
-    learned = load_model(model or shipped_models(), system)
+    learned = load_model(model or shipped_model(system), system)
     return LearnedRanker(learned, table, partial(ranker, system, "lexical"))

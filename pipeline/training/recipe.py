@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_language
+from pipeline.engine.model import general_model, load_model
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.training import (
     Dataset,
@@ -98,6 +99,9 @@ class Prepared:
 def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
     """Read a recipe and all the files it names.
 
+    With files of other texts, the models are blended with the package's general model, and a gate
+    learns to tell those texts from the labelled ones.
+
     Returns:
         The settings of the networks, and the systems to train.
 
@@ -113,6 +117,7 @@ def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
         languages = OtherLanguages(**text.get("other_languages", {}))
         recipe = Recipe(seeded, **text["model"], other_languages=languages)
         _check(systems, recipe)
+        others = _other_files(text)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
             f"{path} is not a valid recipe: {error}.",
@@ -124,7 +129,8 @@ def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
             f"{path} names an unknown system, {min(unknown)}.",
             f"Choose from {', '.join(SYSTEMS)}.",
         )
-    return recipe, [_prepared(path.parent, system, each) for system, each in systems.items()]
+    prepared = [_prepared(path.parent, system, each) for system, each in systems.items()]
+    return recipe, _blended_with_general(prepared, path.parent, others) if others else prepared
 
 
 def _alike(values: Mapping[str, Any]) -> list[NetworkSettings]:
@@ -172,6 +178,31 @@ def _check_numbers(part: Recipe | OtherLanguages | NetworkSettings) -> None:
             raise ValueError(f"{each.name} is not a whole number")
         if not isinstance(value, int | float):
             raise ValueError(f"{each.name} is not a number")
+
+
+def _other_files(recipe: Mapping[str, Any]) -> list[str]:
+    """Return the files of texts for the gate; none if the general model is not blended in."""
+    files = recipe.get("blended_with_general", {"others": []})["others"]
+    if not isinstance(files, list):
+        raise ValueError("others is not a list of files")
+    return files
+
+
+def _blended_with_general(
+    prepared: Sequence[Prepared], folder: Path, files: Sequence[str]
+) -> list[Prepared]:
+    """Return the systems with the general model beside their own, and with texts for the gate."""
+    batches = (batch for name in files for batch in _batches(folder / name, ["text"], ()))
+    texts = [text for some, _ in batches for text in some]
+    others = Examples.of(texts, [""] * len(texts))
+    general = general_model()
+    return [
+        replace(
+            each,
+            task=replace(each.task, beside=load_model(general, each.task.system), others=others),
+        )
+        for each in prepared
+    ]
 
 
 def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepared:

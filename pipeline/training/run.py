@@ -12,7 +12,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.codes import load, retirements
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
-from pipeline.engine.model import check_free, load_model, save, shipped_models
+from pipeline.engine.model import check_free, general_model, load_model, save, shipped_model
 from pipeline.engine.training import (
     Dataset,
     Recipe,
@@ -155,7 +155,7 @@ def from_history(
         warn(line)
     _check_enough(dataset, name, reader is None)
     examples = dataset.examples()
-    package = load_model(shipped_models(), system)
+    package = load_model(shipped_model(system), system)
     task = history_task(system, examples, None if settings.only_history else package)
     (trained,) = _trained([task], history_recipe(len(examples)), settings.jobs, shown)
     about = about_model(dataset, task, trained, package)
@@ -187,9 +187,9 @@ def from_recipe(
 def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
     """Return the figures of one system of a recipe."""
     system = read.task.system
-    package = load_model(shipped_models(), system)
+    previous = load_model(general_model(), system)
     return {
-        **about_model(read.dataset, read.task, trained, package),
+        **about_model(read.dataset, read.task, trained, previous),
         "learned_by_source": dict(read.learned.most_common()),
         "by_source": by_source(trained, read.sources),
         "by_level": by_level(trained, system),

@@ -1,6 +1,12 @@
 """The learned engine: a low-rank softmax on hashed features, with memory and calibration."""
 
-from pipeline.engine.model.folder import ModelFolder, model_folder, shipped_models
+from pipeline.engine.model.folder import (
+    ModelFolder,
+    general_model,
+    model_folder,
+    shipped_model,
+    shipped_models,
+)
 from pipeline.engine.model.loading import check_arrays, load_model, opened
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.saving import check_free, save
@@ -10,9 +16,11 @@ __all__ = [
     "ModelFolder",
     "check_arrays",
     "check_free",
+    "general_model",
     "load_model",
     "model_folder",
     "opened",
     "save",
+    "shipped_model",
     "shipped_models",
 ]

@@ -8,7 +8,16 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats
 
-__all__ = ["BINS", "Calibration", "calibrate", "calibration_error", "evidence", "fitted_spread"]
+__all__ = [
+    "BINS",
+    "Calibration",
+    "calibrate",
+    "calibration_error",
+    "evidence",
+    "fitted_spread",
+    "logistic",
+    "probability",
+]
 
 BINS = 10
 """Number of confidence bins in the calibration error."""
@@ -41,7 +50,7 @@ class Calibration:
 
     def confidence(self, evidence: Floats) -> Floats:
         """Return how likely each text's first code is right."""
-        return _logistic(self.weights[0] + evidence @ self.weights[1:])
+        return probability(self.weights[0] + evidence @ self.weights[1:])
 
     def others(self, best: Floats, first: Floats) -> Floats:
         """Return how likely the codes after the first are right.
@@ -71,9 +80,9 @@ def calibrate(evidence: Floats, right: Bools, start: Calibration | None = None) 
     """
     towards = np.zeros(evidence.shape[1] + 1) if start is None else start.weights
     strength = SHRINKAGE if start is None else SHRINKAGE_TO_START
-    weights = _fitted(evidence, right, towards, strength)
+    weights = logistic(evidence, right, strength, towards)
     if weights[-1] < 0:
-        weights = np.append(_fitted(evidence[:, :-1], right, towards[:-1], strength), 0.0)
+        weights = np.append(logistic(evidence[:, :-1], right, strength, towards[:-1]), 0.0)
     return Calibration(weights)
 
 
@@ -104,17 +113,29 @@ def _others(best: Floats, first: Floats, spread: float) -> Floats:
     return others
 
 
-def _fitted(evidence: Floats, right: Bools, towards: Floats, strength: float) -> Floats:
-    columns = np.column_stack([np.ones(len(evidence)), evidence]).astype(np.float64)
+def logistic(
+    inputs: Floats, right: Bools, strength: float, towards: Floats | None = None
+) -> Floats:
+    """Return the coefficients of a logistic regression, by Newton's method; intercept first.
+
+    Args:
+        inputs: rows x inputs.
+        right: the outcome of each row.
+        strength: how strongly the coefficients are kept near ``towards``.
+        towards: the coefficients to shrink towards; zeros if None.
+    """
+    columns = np.column_stack([np.ones(len(inputs)), inputs]).astype(np.float64)
     weights = np.zeros(columns.shape[1])
+    start = weights if towards is None else towards
     for _ in range(30):
-        share = _logistic(columns @ weights)
-        slope = columns.T @ (right - share) - strength * (weights - towards)
+        share = probability(columns @ weights)
+        slope = columns.T @ (right - share) - strength * (weights - start)
         bend = (columns * (share * (1 - share))[:, None]).T @ columns
-        weights += np.linalg.solve(bend + strength * np.eye(len(weights)), slope)
+        weights = weights + np.linalg.solve(bend + strength * np.eye(len(weights)), slope)
     return weights
 
 
-def _logistic(odds: Floats) -> Floats:
+def probability(odds: Floats) -> Floats:
+    """Return the probabilities of log odds."""
     chance: Floats = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
     return chance

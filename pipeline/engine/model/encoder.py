@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from pipeline.engine.evidence import shares_known
 from pipeline.engine.model.arrays import Bools, Floats
@@ -14,7 +15,7 @@ from pipeline.engine.model.sparse_rows import distinct, weighted_sums
 from pipeline.engine.model.vocabulary import Vocabulary
 from pipeline.engine.text.ngrams import Hashes
 
-__all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
+__all__ = ["AT_ONCE", "Encoder", "Read", "encoded", "portions", "words_known"]
 
 AT_ONCE = 512
 """Number of texts scored in one matrix, which limits memory use."""
@@ -45,22 +46,26 @@ class Encoder:
         return self.vocabulary.knows(hashed_features(hashes, 2 if are_parts else 0))
 
 
+Read: TypeAlias = Callable[[Encoder], tuple[Floats, Floats]]
+"""Encodes texts with the given encoder; see `Encoder.hidden`."""
+
+ENCODERS = 4
+"""How many encoders read a text at most: the shipped models' three, and one of a history."""
+
+
 @lru_cache(maxsize=1)
 def counted(texts: tuple[str, ...]) -> Counts:
     """Count the features of texts once for all models."""
     return count(texts)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=ENCODERS)
 def encoded(encoder: Encoder, texts: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Return `Encoder.hidden` of texts, computed once for all systems.
-
-    The cache holds two results: one for the shipped model and one for a model of a history.
-    """
+    """Return `Encoder.hidden` of texts, computed once for all systems."""
     return encoder.hidden(counted(texts))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=ENCODERS)
 def words_known(encoder: Encoder, texts: tuple[str, ...]) -> Floats:
     """Return the share of each text's words that is known, computed once for all systems."""
     return shares_known(texts, encoder.knows)

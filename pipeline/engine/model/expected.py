@@ -57,6 +57,9 @@ MEMORY: Mapping[str, tuple[str, ...]] = {
 }
 """The same for a system's own arrays; a model has all of the memory arrays or none."""
 
+GATE: Mapping[str, tuple[str, ...]] = {"gate": ("f4", "width of the gate")}
+"""The same for the gate of a shipped model."""
+
 LONGEST = {
     "features": BLOCKS << BITS,
     "parts": 1_024,
@@ -79,7 +82,7 @@ CALIBRATION = 4
 
 def array_names(systems: Sequence[str]) -> set[str]:
     """Return the allowed array names for a model of these systems."""
-    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY)}
+    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY, *GATE)}
     return own | {f"encoder.{name}" for name in ENCODER}
 
 
@@ -117,6 +120,8 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
     wanted = OWN if part in SYSTEMS else ENCODER
     if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
         wanted = {**wanted, **MEMORY}
+    if "gate" in arrays:
+        wanted = {**wanted, **GATE}
     for name, (kinds, *sides) in wanted.items():
         if name not in arrays:
             raise ValueError(f"it has no array {part}.{name}")
@@ -178,6 +183,7 @@ def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
         "memory_scales": (0, LARGEST),
         "memory_labels": (0, sizes["codes"] - 1),
         "memory_texts": (0, 1e9),
+        "gate": (-LARGEST, LARGEST),
     }
 
 

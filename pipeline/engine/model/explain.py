@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats, Ints
-from pipeline.engine.model.encoder import AT_ONCE
+from pipeline.engine.model.encoder import AT_ONCE, encoded
 from pipeline.engine.model.features import count, parts, tokens
 from pipeline.engine.model.products import softmax
 from pipeline.engine.model.scorer import Blend, Scorer, Scores
@@ -35,19 +35,13 @@ def explain(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> lis
     found: list[Reasons] = []
     for at in range(0, len(texts), AT_ONCE):
         some = texts[at : at + AT_ONCE], places[at : at + AT_ONCE]
-        found += _of_blend(scores, *some) if isinstance(scores, Blend) else _of(scores, *some)
+        found += _of(scores, *some)
     return found
 
 
-def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
-    """Explain each text by the history's model; fall back to the other if that gives no words."""
-    own = [each[each < len(blend.own.codes)] for each in places]
-    other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
-    answers = zip(_of(blend.own, texts, own), _of(blend.other, texts, other), strict=True)
-    return [by_own or by_other for by_own, by_other in answers]
-
-
 def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    if isinstance(scores, Blend):
+        return _of_blend(scores, texts, places)
     if not isinstance(scores, Scorer):
         return [()] * len(texts)
     vectors = scores.encoder.vocabulary.vectors(count(texts))
@@ -57,6 +51,23 @@ def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Re
         strongest(text, parts(text), some, pull, tokens)
         for text, some, pull in zip(texts, features, pulls, strict=True)
     ]
+
+
+def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
+    """Explain each text by the model that adds more to its code, or by the other if that fails."""
+    own = [each[each < len(blend.own.codes)] for each in places]
+    other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
+    from_own, from_other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(texts)))
+    found = []
+    for row, by_own, by_other in zip(
+        range(len(texts)),
+        _of(blend.own, texts, own),
+        _of(blend.other, texts, other),
+        strict=True,
+    ):
+        by_more = from_own[row, own[row]].sum() >= from_other[row, other[row]].sum()
+        found.append(by_own or by_other if by_more else by_other or by_own)
+    return found
 
 
 def _pulls(scorer: Scorer, vectors: SparseRows, places: Sequence[Ints]) -> Iterator[Floats]:

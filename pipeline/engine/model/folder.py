@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -22,15 +22,18 @@ __all__ = [
     "ABOUT",
     "FORM",
     "KIND",
+    "PUBLISHERS",
     "SHARED",
     "SHIPPED",
     "About",
     "ModelFolder",
     "checksum",
     "damaged",
+    "general_model",
     "is_model",
     "model_folder",
     "read_about",
+    "shipped_model",
     "shipped_models",
 ]
 
@@ -47,7 +50,17 @@ SHARED = "encoder"
 """Name prefix of the arrays that all systems of a model share."""
 
 SHIPPED = Path(__file__).parent.parent / "shipped"
-"""The models that come with the package."""
+"""The models that come with the package: the general one, and in folders below it others."""
+
+PUBLISHERS: Mapping[System, Path] = {
+    "psc": SHIPPED / "publishers_us",
+    "naics": SHIPPED / "publishers_us",
+    "unspsc": SHIPPED / "publishers_unspsc",
+}
+"""Models that learned nothing but labelled texts of a system, its titles and its phrases.
+
+For texts that are worded like those of their publishers they are better than the general model,
+which learned the texts of CPV in all languages, too. They answer together with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +187,20 @@ def _checked(content: Mapping[str, Any]) -> tuple[dict[System, Any], dict[str, s
 
 
 @cache
-def shipped_models() -> ModelFolder:
-    """Return the models that come with the package."""
+def general_model() -> ModelFolder:
+    """Return the model that comes with the package and knows all systems."""
     return model_folder(SHIPPED)
+
+
+@cache
+def shipped_model(system: System) -> ModelFolder:
+    """Return the model that answers for a system unless another one is given."""
+    return model_folder(PUBLISHERS.get(system, SHIPPED))
+
+
+def shipped_models(systems: Iterable[System] = SYSTEMS) -> list[ModelFolder]:
+    """Return all the models that answer for some systems, the general one first."""
+    return list(dict.fromkeys([general_model(), *map(shipped_model, systems)]))
 
 
 def checksum(array: npt.NDArray[Any]) -> str:

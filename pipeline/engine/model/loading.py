@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pipeline.answers import System
 from pipeline.engine.model import stored
@@ -14,15 +13,17 @@ from pipeline.engine.model.array_file import mapped
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.expected import Sizes, check_encoder, check_shapes, check_system
 from pipeline.engine.model.folder import (
+    PUBLISHERS,
     SHARED,
     SHIPPED,
     About,
     ModelFolder,
     checksum,
     damaged,
+    general_model,
     model_folder,
     read_about,
-    shipped_models,
+    shipped_model,
 )
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.scorer import Scores
@@ -83,7 +84,11 @@ def load_model(folder: ModelFolder, system: System) -> Model:
         arrays = _own(folder, about, system, encoder.weights.width)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
-    return stored.model(system, arrays, values, encoder, _beside(folder, system, values))
+    beside = _beside(folder, about, system)
+    try:
+        return stored.model(system, arrays, values, encoder, beside)
+    except ValueError as error:
+        raise damaged(folder.path, str(error)) from error
 
 
 def check_arrays(folder: ModelFolder) -> None:
@@ -101,12 +106,13 @@ def check_arrays(folder: ModelFolder) -> None:
             raise damaged(folder.path, f"{name}.npy is not as it was written")
 
 
-def _beside(folder: ModelFolder, system: System, values: Mapping[str, Any]) -> Scores | None:
-    """Return the shipped model's scores if the model is blended with them, else None."""
-    if values["weight"] is None:
+def _beside(folder: ModelFolder, about: About, system: System) -> Scores | None:
+    """Return the scores of the shipped model that the model is blended with, if it is."""
+    if about.values[system]["weight"] is None:
         return None
-    shipped = shipped_models()
-    if values.get("beside") != shipped.sha256:
+    has_gate = f"{system}.gate" in about.checksums
+    shipped = general_model() if has_gate else shipped_model(system)
+    if about.values[system].get("beside") != shipped.sha256:
         log.warning(
             "the model %s was trained beside other models of the package than this version's: "
             "its confidence may be off, until it is trained again",
@@ -120,7 +126,7 @@ def _encoder(folder: ModelFolder) -> Encoder:
     """Return the encoder that all systems of a model share."""
     sizes: Sizes = {}
     arrays = _read(folder, read_about(folder.path), SHARED, sizes)
-    if folder.path != SHIPPED:
+    if not _is_shipped(folder):
         check_encoder(arrays, sizes)
     return stored.encoder(arrays)
 
@@ -129,7 +135,7 @@ def _own(folder: ModelFolder, about: About, system: System, width: int) -> Array
     """Return the arrays that belong to one system."""
     sizes = {"width": width, "packed width": (width + 1) // 2}
     arrays = _read(folder, about, system, sizes)
-    if folder.path != SHIPPED:
+    if not _is_shipped(folder):
         check_system(system, arrays, sizes)
     return arrays
 
@@ -138,7 +144,7 @@ def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
     """Map the arrays of a system, or the shared ones, and compare them with their checksums.
 
     The checksums and the values of the shipped model are not checked here: tests do that, and
-    reading 51 MB first would take longer than most runs.
+    reading 60 MB first would take longer than most runs.
     """
     arrays = {
         name.partition(".")[2]: mapped(folder.path / f"{name}.npy")
@@ -147,6 +153,10 @@ def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
     }
     check_shapes(arrays, part, sizes)
     for name, array in arrays.items():
-        if folder.path != SHIPPED and checksum(array) != about.checksums[f"{part}.{name}"]:
+        if not _is_shipped(folder) and checksum(array) != about.checksums[f"{part}.{name}"]:
             raise ValueError(f"{part}.{name}.npy is not as it was written")
     return arrays
+
+
+def _is_shipped(folder: ModelFolder) -> bool:
+    return folder.path == SHIPPED or folder.path in PUBLISHERS.values()

@@ -10,11 +10,11 @@ import numpy as np
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
-from pipeline.engine.model.encoder import encoded, portions
+from pipeline.engine.model.encoder import Read, encoded, portions
 from pipeline.engine.model.exact_matches import Repeats, hashed
 from pipeline.engine.model.general_codes import fields, made_specific
 from pipeline.engine.model.largest import largest
-from pipeline.engine.model.scorer import Blend, Read, Scores, familiarity
+from pipeline.engine.model.scorer import Blend, Scores, familiarity
 
 __all__ = ["Model", "highest"]
 

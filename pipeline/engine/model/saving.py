@@ -20,10 +20,12 @@ from pipeline.engine.model.folder import (
     KIND,
     SHARED,
     checksum,
+    general_model,
     is_model,
-    shipped_models,
+    shipped_model,
 )
 from pipeline.engine.model.model import Model
+from pipeline.engine.model.scorer import Blend
 from pipeline.errors import OutputError
 from pipeline.files.atomic import sync, translated
 
@@ -121,4 +123,7 @@ def _keep(array: npt.NDArray[Any], path: Path) -> None:
 
 def _values(model: Model) -> dict[str, Any]:
     values = stored.model_values(model)
-    return values | {"beside": shipped_models().sha256} if values["weight"] is not None else values
+    if not isinstance(model.scores, Blend):
+        return values
+    beside = shipped_model(model.system) if model.scores.gate is None else general_model()
+    return values | {"beside": beside.sha256}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints, Texts
-from pipeline.engine.model.encoder import Encoder, words_known
+from pipeline.engine.model.encoder import Encoder, Read, words_known
+from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.products import blocks, products, softmax
 from pipeline.engine.model.prototypes import Memory
 
-__all__ = ["Blend", "Read", "Scorer", "Scores", "blend", "familiarity", "places"]
+__all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
 
 FROM_MEMORY = 0.3
 """Weight of the prototypes in the scores; the rest is the network's."""
@@ -22,9 +22,6 @@ STRANGE, FAMILIAR = 0.1, 0.5
 """If the known share of a text's features is below FAMILIAR, its scores count less, down to zero at
 STRANGE: because features are hashed, about that share is known by chance in any script. No labelled
 row shows this, so the values are a rule and not measured."""
-
-Read: TypeAlias = Callable[[Encoder], tuple[Floats, Floats]]
-"""Encodes texts with the given encoder; see `Encoder.hidden`."""
 
 
 class Scores(Protocol):
@@ -80,35 +77,52 @@ class Scorer:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """The weighted mean of the history model's scores and the shipped model's.
+    """The weighted mean of the scores of two models, such as a history's and the shipped one's.
 
     Attributes:
-        own: the scores of the history model.
-        other: the scores of the shipped model.
+        own: the scores of the model that was trained on fewer texts.
+        other: the scores of the model beside it, which knows more wordings.
         weight: the weight of ``own``, from 0 to 1; it is reduced for unfamiliar texts.
+        gate: reduces the weight of ``own`` for texts that are not worded like its examples, if any.
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
+        same_codes: whether both models have the same codes in the same order.
     """
 
     own: Scorer
     other: Scores
     weight: float
+    gate: Gate | None
     codes: Texts
     places: Ints
+    same_codes: bool
 
     def shares(self, read: Read) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
+        own, other, known = self.parts(read)
+        if self.same_codes:
+            own += other
+            return own, known
+        shares = np.zeros((len(own), len(self.codes)), np.float32)
+        shares[:, : own.shape[1]] = own
+        shares[:, self.places] += other
+        return shares, known
+
+    def parts(self, read: Read) -> tuple[Floats, Floats, Floats]:
+        """Return what each model adds to the shares of its codes, and the larger known shares."""
         own, known = self.own.shares(read)
         other, known_to_other = self.other.shares(read)
-        weight = (self.weight * familiarity(known))[:, None].astype(np.float32)
-        shares = np.zeros((len(own), len(self.codes)), np.float32)
-        shares[:, : own.shape[1]] = weight * own
-        shares[:, self.places] += (1 - weight) * other
-        return shares, np.maximum(known, known_to_other)
+        weight = self.weight * familiarity(known)
+        if self.gate is not None:
+            weight *= self.gate.openness(read)
+        own *= weight[:, None].astype(np.float32)
+        other *= (1 - weight)[:, None].astype(np.float32)
+        return own, other, np.maximum(known, known_to_other)
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
         """Return the larger of the two models' known shares of words; see `Scores`."""
-        return np.maximum(self.own.words_known(texts), self.other.words_known(texts))
+        known = self.other.words_known(texts)
+        return known if self.gate else np.maximum(self.own.words_known(texts), known)
 
 
 def familiarity(known: Floats) -> Floats:
@@ -117,10 +131,11 @@ def familiarity(known: Floats) -> Floats:
     return trusted
 
 
-def blend(own: Scorer, other: Scores, weight: float) -> Blend:
+def blend(own: Scorer, other: Scores, weight: float, gate: Gate | None = None) -> Blend:
     """Return the blend of both models' scores."""
     codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
-    return Blend(own, other, weight, codes, places(codes, other.codes))
+    same = np.array_equal(own.codes, other.codes)
+    return Blend(own, other, weight, gate, codes, places(codes, other.codes), same)
 
 
 def places(codes: Texts, wanted: Texts) -> Ints:

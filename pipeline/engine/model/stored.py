@@ -13,6 +13,7 @@ from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.exact_matches import Repeats
+from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.int4 import pack, unpack
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import Codebook
@@ -75,7 +76,8 @@ def model_arrays(model: Model) -> Arrays:
             "memory_labels": scorer.memory.labels.astype(np.uint32),
             "memory_texts": scorer.memory.texts.astype(np.float32),
         }
-    return arrays
+    gate = model.scores.gate if isinstance(model.scores, Blend) else None
+    return arrays if gate is None else arrays | {"gate": gate.weights.astype(np.float32)}
 
 
 def model_values(model: Model) -> dict[str, Any]:
@@ -107,6 +109,9 @@ def model(
         values: see `model_values`.
         encoder: encodes texts as vectors.
         beside: the shipped model's scores, if the model is blended with them.
+
+    Raises:
+        ValueError: the model has a gate that does not fit the model beside it.
     """
     scales = arrays["direction_scales"].astype(np.float32)
     directions = np.multiply(arrays["directions"], scales[:, None], dtype=np.float32)
@@ -117,7 +122,9 @@ def model(
         np.asarray(arrays["prior"]),
         _memory(arrays, directions.shape[1]) if "memory" in arrays else None,
     )
-    scores = scorer if beside is None else blend(scorer, beside, float(values["weight"]))
+    scores: Scores = scorer
+    if beside is not None:
+        scores = blend(scorer, beside, float(values["weight"]), _gate(arrays, beside))
     return Model(
         system,
         scores,
@@ -126,6 +133,14 @@ def model(
         Calibration(np.array(values["calibration"], np.float64), float(values["spread"])),
         float(values["unseen"]),
     )
+
+
+def _gate(arrays: Arrays, beside: Scores) -> Gate | None:
+    if "gate" not in arrays:
+        return None
+    if not isinstance(beside, Scorer) or len(arrays["gate"]) != 1 + beside.directions.shape[1]:
+        raise ValueError("its gate does not fit the model beside it")
+    return Gate(beside.encoder, np.asarray(arrays["gate"]))
 
 
 def _memory(arrays: Arrays, width: int) -> Memory:

@@ -45,6 +45,8 @@ class Task:
             time.
         beside: an existing model to blend with the trained one, if any. Its calibration is the
             starting point, which a few held-out examples change little.
+        others: texts that are not worded like the examples, if any. The trained model's weight in
+            the blend is reduced for texts like these; see `pipeline.engine.model.gate`.
     """
 
     system: System
@@ -60,6 +62,7 @@ class Task:
     recognises: bool = True
     learns_held_back: bool = True
     beside: Model | None = None
+    others: Examples = field(default_factory=lambda: Examples.of([], []))
 
     def examples(self, whole: bool) -> Examples:
         """Return the training examples of the finished (``whole``) or the first model."""

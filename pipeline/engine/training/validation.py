@@ -14,12 +14,15 @@ from pipeline.engine.model.calibration import (
     evidence,
     fitted_spread,
 )
+from pipeline.engine.model.encoder import Read
 from pipeline.engine.model.exact_matches import Repeats, gather
 from pipeline.engine.model.features import Counts
+from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.model import Model, highest
-from pipeline.engine.model.scorer import Read, Scorer, Scores, blend, familiarity, places
+from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiarity, places
 from pipeline.engine.training.examples import Examples
+from pipeline.engine.training.gate import learned_gate
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
@@ -81,7 +84,8 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
         scorer: the scorer that was trained on all of it.
         trial: the calibrated model that was trained without the held-out examples.
     """
-    scores = _beside(task, scorer, trial.weight)
+    gate = trial.scores.gate if isinstance(trial.scores, Blend) else None
+    scores = _beside(task, scorer, trial.weight, gate)
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
@@ -93,7 +97,8 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         task: the training data and the held-out examples.
         scorer: the scorer that was trained without the held-out examples.
     """
-    scores = _beside(task, scorer, _weight(task, scorer))
+    gate = _gate(task)
+    scores = _beside(task, scorer, _weight(task, scorer, gate), gate)
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
     known_again = (model.codes[usual] == task.held_back.codes) & found
@@ -128,11 +133,19 @@ def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
     return np.pad(best, missing), np.pad(hits, missing), known
 
 
-def _beside(task: Task, scorer: Scorer, weight: float) -> Scores:
-    return scorer if task.beside is None else blend(scorer, task.beside.scores, weight)
+def _beside(task: Task, scorer: Scorer, weight: float, gate: Gate | None) -> Scores:
+    return scorer if task.beside is None else blend(scorer, task.beside.scores, weight, gate)
 
 
-def _weight(task: Task, scorer: Scorer) -> float:
+def _gate(task: Task) -> Gate | None:
+    if task.beside is None or not len(task.others):
+        return None
+    if not isinstance(task.beside.scores, Scorer):
+        raise TypeError("a gate reads the vectors of one network")
+    return learned_gate(task.beside.scores.encoder, task.taught, task.others)
+
+
+def _weight(task: Task, scorer: Scorer, gate: Gate | None) -> float:
     """Return the blend weight that maximises the held-out likelihood; see `CAUTION`."""
     if task.beside is None:
         return 1.0
@@ -141,6 +154,8 @@ def _weight(task: Task, scorer: Scorer) -> float:
         own, known = _share_of_truth(task.system, scorer, each)
         other, _ = _share_of_truth(task.system, task.beside.scores, each)
         weights = WEIGHTS[:, None] * familiarity(known)
+        if gate is not None:
+            weights *= gate.openness(_reader(each.parts[0]))
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
 
