@@ -26,7 +26,6 @@ from pipeline.engine.model.folder import (
     shipped_model,
 )
 from pipeline.engine.model.model import Model
-from pipeline.engine.model.scorer import Scores
 from pipeline.engine.model.stored import Arrays
 from pipeline.errors import SettingsError
 
@@ -106,8 +105,8 @@ def check_arrays(folder: ModelFolder) -> None:
             raise damaged(folder.path, f"{name}.npy is not as it was written")
 
 
-def _beside(folder: ModelFolder, about: About, system: System) -> Scores | None:
-    """Return the scores of the shipped model that the model is blended with, if it is."""
+def _beside(folder: ModelFolder, about: About, system: System) -> Model | None:
+    """Return the shipped model that the model is blended with, if it is."""
     if about.values[system]["weight"] is None:
         return None
     has_gate = f"{system}.gate" in about.checksums
@@ -118,7 +117,7 @@ def _beside(folder: ModelFolder, about: About, system: System) -> Scores | None:
             "its confidence may be off, until it is trained again",
             folder.path,
         )
-    return load_model(shipped, system).scores
+    return load_model(shipped, system)
 
 
 @cache

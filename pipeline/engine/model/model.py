@@ -37,6 +37,9 @@ class Model:
         repeats: hashes of the training texts, to recognise exact repeats.
         only_history: whether the model was trained on the examples alone.
         calibration: None during training.
+        behind_gate: the calibration of the general model, which answers the texts that the gate
+            stops; None without a gate. Its examples opened the gate, so ``calibration`` knows
+            little of other texts.
         unseen: the share of held-out examples whose code the model does not know.
     """
 
@@ -45,6 +48,7 @@ class Model:
     repeats: Repeats
     only_history: bool
     calibration: Calibration | None = None
+    behind_gate: Calibration | None = None
     unseen: float = 0.0
 
     @property
@@ -82,11 +86,20 @@ class Model:
         places, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
-            first = self.calibration.confidence(evidence(best[:, 0], second, known))
+            first = self._sure(self.calibration, read, evidence(best[:, 0], second, known))
             first *= familiarity(known)  # no known features: confidence 0, which means no match
             best = np.column_stack([first, self.calibration.others(best, first)])
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
+
+    def _sure(self, calibration: Calibration, read: Read, evidence: Floats) -> Floats:
+        """Return how likely the first codes are right."""
+        first = calibration.confidence(evidence)
+        gate = self.scores.gate if isinstance(self.scores, Blend) else None
+        if gate is None or self.behind_gate is None:
+            return first
+        openness = gate.openness(read)
+        return openness * first + (1 - openness) * self.behind_gate.confidence(evidence)
 
     def _hashed(self, texts: tuple[str, ...]) -> Ints:
         """Return the texts' hashes; a model without texts, as the shipped ones, needs none."""

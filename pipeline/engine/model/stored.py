@@ -99,7 +99,7 @@ def model(
     arrays: Arrays,
     values: Mapping[str, Any],
     encoder: Encoder,
-    beside: Scores | None,
+    beside: Model | None,
 ) -> Model:
     """Return a model from its arrays and values; only its head and prototypes are unpacked.
 
@@ -108,7 +108,7 @@ def model(
         arrays: see `model_arrays`.
         values: see `model_values`.
         encoder: encodes texts as vectors.
-        beside: the shipped model's scores, if the model is blended with them.
+        beside: the shipped model, if the model is blended with it.
 
     Raises:
         ValueError: the model has a gate that does not fit the model beside it.
@@ -123,14 +123,17 @@ def model(
         _memory(arrays, directions.shape[1]) if "memory" in arrays else None,
     )
     scores: Scores = scorer
+    gate = None
     if beside is not None:
-        scores = blend(scorer, beside, float(values["weight"]), _gate(arrays, beside))
+        gate = _gate(arrays, beside.scores)
+        scores = blend(scorer, beside.scores, float(values["weight"]), gate)
     return Model(
         system,
         scores,
         _repeats(arrays, scores, float(values["trust"])),
         bool(values["only_history"]),
         Calibration(np.array(values["calibration"], np.float64), float(values["spread"])),
+        None if beside is None or gate is None else beside.calibration,
         float(values["unseen"]),
     )
 

@@ -18,23 +18,13 @@ SHRINKAGE = 1.0
 
 
 def learned_gate(encoder: Encoder, examples: Examples, others: Examples) -> Gate:
-    """Return a gate that opens for texts worded like the examples, and not for the others.
-
-    As many texts of both kinds are used, so an open gate is no more likely than a closed one.
-    """
-    random = np.random.default_rng(0)
-    count = min(len(examples), len(others))
-    both = [_directions(encoder, each, count, random) for each in (examples, others)]
-    is_own = np.repeat([True, False], count)
+    """Return a gate that opens for texts worded like the examples, and not for the others."""
+    both = [_directions(encoder, each) for each in (examples, others)]
+    is_own = np.repeat([True, False], [len(examples), len(others)])
     weights = logistic(np.concatenate(both), is_own, SHRINKAGE)
     return Gate(encoder, weights.astype(np.float32))
 
 
-def _directions(
-    encoder: Encoder, examples: Examples, count: int, random: np.random.Generator
-) -> Floats:
-    """Return the vectors of some random texts, scaled to unit length."""
-    chosen = np.zeros(len(examples), np.bool_)
-    chosen[random.permutation(len(examples))[:count]] = True
-    portions = examples.where(chosen).portions()
-    return np.concatenate([unit(encoder.hidden(each.parts[0])[0]) for each in portions])
+def _directions(encoder: Encoder, examples: Examples) -> Floats:
+    """Return the text vectors, scaled to unit length."""
+    return np.concatenate([unit(encoder.hidden(each.parts[0])[0]) for each in examples.portions()])

@@ -113,6 +113,7 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         model,
         calibration=replace(calibration, spread=fitted_spread(best, first, hits)),
         repeats=replace(model.repeats, trust=trust),
+        behind_gate=start if gate is not None else None,
         unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
     ranks = [

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.encoder import encoded
 from pipeline.engine.model.explain import explain
 from pipeline.engine.model.gate import Gate
@@ -27,7 +28,7 @@ WORDED_OTHERWISE = ["wheat and seeds", "asphalt for a road", "cleaning of window
 def general() -> Model:
     """A model that knows the words of publishers, with codes of its own for them, and others."""
     texts, codes = history(200)
-    mixed = [*texts, *["polder dyke", "weir sluice"] * 30], [*codes, *["45233140"] * 60]
+    mixed = [*texts, *["polder dyke", "weir sluice"] * 30], [*codes, *["34512000", "37310000"] * 30]
     (trained,) = train(
         [history_task("cpv", Examples.of(*mixed), None)], history_recipe(260), ignored
     )
@@ -55,7 +56,7 @@ def openness(texts: list[str]) -> list[float]:
 
 def test_it_opens_for_texts_worded_like_the_examples_and_for_no_others() -> None:
     assert min(openness(WORDED_ALIKE)) > 0.7
-    assert max(openness(WORDED_OTHERWISE)) < 0.1
+    assert max(openness(WORDED_OTHERWISE)) < 0.2
 
 
 def test_a_text_opens_it_as_far_alone_as_among_others() -> None:
@@ -111,3 +112,12 @@ def test_it_is_kept_with_the_model() -> None:
     gate = gated().gate
     assert isinstance(gate, Gate)
     assert model_arrays(model)["gate"].tobytes() == gate.weights.tobytes()
+
+
+def test_a_text_behind_it_is_as_sure_as_the_general_model_is() -> None:
+    apart = Calibration(np.array([3.0, 0, 0, 0])), Calibration(np.array([-3.0, 0, 0, 0]))
+    model = replace(general(), scores=gated(), calibration=apart[0], behind_gate=apart[1])
+    _, like_its_examples = model.predict(["polder dyke"], 1)
+    _, otherwise = model.predict(WORDED_OTHERWISE, 1)
+    assert like_its_examples.min() > 0.8
+    assert otherwise.max() < 0.2
