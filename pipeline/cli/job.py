@@ -69,10 +69,8 @@ def plan_job(options: RunOptions, terms: Terms) -> int:
     """Print what the job would do and cost."""
     with opened_job(options, terms) as this:
         found = planned(this)
-        if options.as_json:
-            say(json.dumps(found.to_dict()))
-        else:
-            say(wrapped(f"{found.rows_line}\n{_offer(terms.service, found)}", sys.stdout))
+        words = wrapped(f"{found.rows_line}\n{_offer(terms.service, found)}", sys.stdout)
+        say(json.dumps(found.to_dict()) if options.as_json else words)
     return COMPLETE
 
 
