@@ -57,7 +57,9 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
     """Explain each text by the model that adds more to its code, or by the other if that fails."""
     own = [each[each < len(blend.own.codes)] for each in places]
     other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
-    from_own, from_other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(texts)))
+    asked, part, from_other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(texts)))
+    from_own = np.zeros((len(texts), part.shape[1]), np.float32)
+    from_own[asked] = part
     found = []
     for row, by_own, by_other in zip(
         range(len(texts)),

@@ -15,6 +15,9 @@ from pipeline.engine.model.prototypes import Memory
 
 __all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
 
+LEAST = 0.01
+"""A gated model with a smaller weight for a text is not asked, which saves most of its time."""
+
 FROM_MEMORY = 0.3
 """Weight of the prototypes in the scores; the rest is the network's."""
 
@@ -99,30 +102,50 @@ class Blend:
 
     def shares(self, read: Read) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
-        own, other, known = self.parts(read)
+        asked, own, other, known = self.parts(read)
         if self.same_codes:
-            own += other
-            return own, known
-        shares = np.zeros((len(own), len(self.codes)), np.float32)
-        shares[:, : own.shape[1]] = own
-        shares[:, self.places] += other
+            other[asked] += own
+            return other, known
+        shares = np.zeros((len(other), len(self.codes)), np.float32)
+        shares[:, self.places] = other
+        shares[asked, : own.shape[1]] += own
         return shares, known
 
-    def parts(self, read: Read) -> tuple[Floats, Floats, Floats]:
-        """Return what each model adds to the shares of its codes, and the larger known shares."""
-        own, known = self.own.shares(read)
-        other, known_to_other = self.other.shares(read)
-        weight = self.weight * familiarity(known)
+    def parts(self, read: Read) -> tuple[Ints, Floats, Floats, Floats]:
+        """Return what each model adds to the shares of its codes.
+
+        Returns:
+            The texts that ``own`` is asked about, what it adds for them, what ``other`` adds for
+            all texts, and the larger of the two known shares.
+        """
+        other, known = self.other.shares(read)
+        likely = np.full(len(other), self.weight)
         if self.gate is not None:
-            weight *= self.gate.openness(read)
-        own *= weight[:, None].astype(np.float32)
+            likely *= self.gate.openness(read)
+        asked = np.flatnonzero(likely >= LEAST)
+        own, known_to_own = self.own.shares(_only(read, asked))
+        weight = np.zeros(len(other))
+        weight[asked] = likely[asked] * familiarity(known_to_own)
+        own *= weight[asked, None].astype(np.float32)
         other *= (1 - weight)[:, None].astype(np.float32)
-        return own, other, np.maximum(known, known_to_other)
+        known = known.copy()
+        known[asked] = np.maximum(known[asked], known_to_own)
+        return asked, own, other, known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
         """Return the larger of the two models' known shares of words; see `Scores`."""
         known = self.other.words_known(texts)
         return known if self.gate else np.maximum(self.own.words_known(texts), known)
+
+
+def _only(read: Read, rows: Ints) -> Read:
+    """Return what encodes some of the texts."""
+
+    def read_some(encoder: Encoder) -> tuple[Floats, Floats]:
+        hidden, known = read(encoder)
+        return hidden[rows], known[rows]
+
+    return read_some
 
 
 def familiarity(known: Floats) -> Floats:

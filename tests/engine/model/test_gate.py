@@ -67,9 +67,9 @@ def test_a_text_opens_it_as_far_alone_as_among_others() -> None:
 
 def test_behind_a_closed_gate_the_general_model_answers_alone() -> None:
     blend = gated()
-    own, other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(WORDED_OTHERWISE)))
-    assert own.sum(axis=1).max() < 0.1 * other.sum(axis=1).min()
-    own, other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(WORDED_ALIKE)))
+    _, own, other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(WORDED_OTHERWISE)))
+    assert own.sum() < 0.1 * other.sum()
+    _, own, other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(WORDED_ALIKE)))
     assert own.sum(axis=1).min() > other.sum(axis=1).max()
     shares, _ = blend.shares(lambda encoder: encoded(encoder, tuple(WORDED_ALIKE)))
     assert blend.codes[shares.argmax(axis=1)].tolist() == ["45240000", "45248000"]
@@ -121,3 +121,17 @@ def test_a_text_behind_it_is_as_sure_as_the_general_model_is() -> None:
     _, otherwise = model.predict(WORDED_OTHERWISE, 1)
     assert like_its_examples.min() > 0.8
     assert otherwise.max() < 0.2
+
+
+def test_the_model_is_not_asked_about_texts_that_its_gate_stops() -> None:
+    blend = gated()
+    assert blend.gate is not None
+    shut = np.zeros_like(blend.gate.weights)
+    shut[0] = -10
+    stopped = replace(blend, gate=Gate(blend.gate.encoder, shut))
+    texts = tuple(WORDED_ALIKE)
+    asked, own, other, _ = stopped.parts(lambda encoder: encoded(encoder, texts))
+    assert (len(asked), len(own)) == (0, 0)
+    alone, _ = general().scores.shares(lambda encoder: encoded(encoder, texts))
+    assert other.tobytes() == alone.tobytes()
+    assert stopped.shares(lambda encoder: encoded(encoder, texts))[0].sum() == pytest.approx(2)
