@@ -145,8 +145,8 @@ class Throttle:
     @property
     def next_slot(self) -> float:
         """How many seconds the limit holds back the next attempt, apart from pauses."""
-        held_until = self._busy_until[0] if self._busy_until else 0.0
-        return max(0.0, (self._paced_until if self.free else held_until) - self._loop.time())
+        until = self._paced_until if self.free else min(self._busy_until, default=0.0)
+        return max(0.0, until - self._loop.time())
 
     @property
     def pause_left(self) -> float:

@@ -808,3 +808,13 @@ def test_an_estimate_at_a_high_limit_takes_little_work_and_is_nearly_as_good(
     assert steps <= 2_000
     monkeypatch.setattr(module, "MOST_SIMULATED", 7_000)
     assert estimate == pytest.approx(run(main()), rel=0.01, abs=8)
+
+
+def test_a_slot_that_has_become_free_does_not_hide_how_long_the_next_one_is_held() -> None:
+    async def main() -> float:
+        now = asyncio.get_running_loop().time()
+        throttle = Throttle(Rate(1, 60), busy_until=[now + 1, now + 50])
+        await asyncio.sleep(2)
+        return throttle.next_slot
+
+    assert run(main()) == pytest.approx(48)
