@@ -36,7 +36,7 @@ class Estimate:
         high_usd: their cost at the highest price so far, or the typical one if that is higher. A
             cost limit of this much is enough, unless prices rise or answers are lost.
         seconds: how long they take at the limit, including the pause.
-        held: calls that are not bought again because their answers were lost.
+        held: calls that are not bought again because their answers were lost, or errors were paid.
         pause: for how many seconds nothing is sent at first, because the service asked to wait.
         left: what the cost limits leave, US dollars: those of the day and the month to all jobs
             with the key, that of the job to this one.
@@ -61,7 +61,7 @@ class Estimate:
         """The calls, what they cost and how long they take, in words."""
         if not self.distinct:
             return "nothing to buy: 0 USD"
-        held = f"{self.held:,} held because their answers were lost, " if self.held else ""
+        held = f"{self.held:,} held, lost or paid without an answer, " if self.held else ""
         low, high = plain(self.low_usd), plain(self.high_usd)
         cost = f"{high} USD" if low == high else f"{low} to {high} USD"
         known = f"{how_many(self.distinct, 'distinct call')}, {self.owned:,} owned, {held}"

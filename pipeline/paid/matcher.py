@@ -125,16 +125,18 @@ class LedgerMatcher:
             digest: _lasting(*response) for digest, response in owned.items()
         }
         if open_calls := [digest for digest in digests if digest not in owned]:
-            errors = self._errors(system, open_calls)
-            answers |= {digest: _passing(errors.get(digest)) for digest in open_calls}
+            answers |= self._unanswered(system, open_calls)
         kept.add(answers, sum([len(body) for _, body in owned.values()]))
         return answers, costs
 
-    def _errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
-        """Return why calls have no answer: an error of this job, or answers lost earlier."""
+    def _unanswered(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Answer]:
+        """Say why calls have no answer: an error of this job, or answers lost in any."""
         lost = self._job.unconfirmed(system, digests)
-        held = {each: INTERRUPTED for each in digests if lost.get(each, 0) >= self._most_lost}
-        return held | self._job.errors(system, digests)
+        errors = self._job.errors(system, digests)
+        return {
+            digest: _passing(errors.get(digest), held=lost.get(digest, 0) >= self._most_lost)
+            for digest in digests
+        }
 
 
 @dataclass(slots=True)
@@ -186,7 +188,7 @@ def _price(owned: Owned) -> Decimal | None:
             return None
 
 
-def _passing(error: str | None) -> Answer:
-    if error is None or error in OF_THE_RUN:
+def _passing(error: str | None, *, held: bool) -> Answer:
+    if not held and (error is None or error in OF_THE_RUN):
         return Pending()
-    return Failed("UNCONFIRMED" if error == INTERRUPTED else error)
+    return Failed("UNCONFIRMED" if error in (None, INTERRUPTED) else error)

@@ -71,6 +71,11 @@ class Judgement(msgspec.Struct, frozen=True):
             case CallOpen(cost_usd=cost):
                 return cost
 
+    @property
+    def is_at_risk(self) -> bool:
+        """Whether the attempt was billed, perhaps."""
+        return self.settlement.state != "free"
+
     def is_answered_for(self, most: Decimal) -> bool:
         """Return whether the call is answered, at a known price of at most so many US dollars."""
         price = self.cost_usd

@@ -153,7 +153,10 @@ class Pool:
             if judgement is None:
                 return
             self._note(judgement)
+            lost += judgement.is_at_risk
             match judgement.next:
+                case _ if lost >= order.losses:
+                    break
                 case "limited":
                     refused, since = refused + 1, since or datetime.now().astimezone()
                     if refused == MOST_REFUSALS:
@@ -163,8 +166,8 @@ class Pool:
                         await self.back_offs.wait(refused - 1)
                 case "again" if (again := again + 1) < TRIES:
                     await self.back_offs.wait(again, judgement.wait)
-                case "lost" if (lost := lost + 1) < order.losses:
-                    await self.back_offs.wait(lost)
+                case "lost":
+                    await self.back_offs.wait(lost, judgement.wait)
                 case "credentials" | "money":
                     return
                 case _:
@@ -239,10 +242,7 @@ class Pool:
     def _end_later(
         self, order: Order, judgement: Judgement, reserved: Decimal, written: asyncio.Future[None]
     ) -> None:
-        """Count an answered call once that is on the disk.
-
-        Meanwhile its worker goes on, so that its next attempt is written in the same commit.
-        """
+        """Count an answered call once that is on the disk; its worker goes on meanwhile."""
 
         def end(written: asyncio.Future[None]) -> None:
             self._under_way -= 1
@@ -271,8 +271,7 @@ class Pool:
             await asyncio.wait(self._unwritten)
 
     def _to_spread(self) -> int:
-        """Return how many calls the throttle should spread over time; see `Throttle.slot`."""
-        # A run that does not wait only uses free slots, so there is nothing to spread.
+        """Return how many calls to spread; a run that does not wait only uses free slots."""
         return self.to_send if self._wait else 1
 
     def _note(self, judgement: Judgement) -> None:
@@ -294,6 +293,6 @@ class Pool:
         elif judgement.next == "limited" and not self._wait:
             self.park(parking.LIMIT_USED_UP)
         elif (pause := max(self._throttle.pause_left, judgement.wait or 0.0)) > self._longest_pause:
-            self.park(parking.asked_to_wait(pause, down=judgement.next == "again"))
+            self.park(parking.asked_to_wait(pause, down=judgement.next in ("again", "lost")))
         elif bought.failures >= FAILURES_IN_A_ROW:
             self.park(parking.service_down(bought.failures, bought.detail))

@@ -138,7 +138,7 @@ def test_calls_held_back_are_told_apart_until_they_are_settled(
         assert user.run().parked
         estimate = user.plan()
         assert (estimate.distinct, estimate.owned, estimate.held, estimate.to_buy) == (4, 2, 1, 1)
-        assert "2 owned, 1 held because their answers were lost, 1 to buy" in described(
+        assert "2 owned, 1 held, lost or paid without an answer, 1 to buy" in described(
             user.service, estimate
         )
         assert estimate.to_dict()["calls_held"] == 1

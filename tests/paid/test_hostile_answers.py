@@ -250,25 +250,32 @@ def test_a_service_that_is_not_understood_from_the_first_answer_is_asked_once(
     assert not user.output.exists()
 
 
+@pytest.mark.parametrize(
+    ("status", "error"), [(500, "INTERNAL_ERROR"), (429, "RATE_LIMIT_EXCEEDED")]
+)
 def test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most(
-    tmp_path: Path,
+    tmp_path: Path, status: int, error: str
 ) -> None:
-    billed = failure("INTERNAL_ERROR").body[:-1] + b', "metadata": {"cost": {"apiCost": 0.0002}}}'
+    billed = failure(error).body[:-1] + b', "metadata": {"cost": {"apiCost": 0.0002}}}'
     asked: list[str] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         text = json.loads((await receive())["body"])["description"]
         asked.append(text)
-        status, body = (500, billed) if text == "down" else (200, GOOD.body)
-        length = (b"content-length", str(len(body)).encode())
-        await send({"type": "http.response.start", "status": status, "headers": [length]})
+        code, body = (status, billed) if text == "down" else (200, GOOD.body)
+        headers = [(b"content-length", str(len(body)).encode()), (b"retry-after", b"0")]
+        await send({"type": "http.response.start", "status": code, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
     with serving(app) as address:
         user = replace(buyer(tmp_path, address, KEY), settings=Settings(systems=("cpv",)))
         user.write(["good", "down"])
         summary = user.run()
-    assert sorted(asked) == ["down", "down", "good"]
-    assert summary.paid is not None
-    assert summary.paid.confirmed_usd == user.row_costs() == Decimal("0.0004") + Decimal(PRICE)
-    assert user.rows()[1]["cpv_status"] == "INTERNAL_ERROR"
+        assert summary.paid is not None
+        assert summary.paid.confirmed_usd == user.row_costs() == Decimal("0.0004") + Decimal(PRICE)
+        assert user.rows()[1]["cpv_status"] == error
+        assert user.plan().held == 1
+        user.run()
+        assert sorted(asked) == ["down", "down", "good"]
+        user.but(on_unconfirmed="hold", retry_failed=True).run()
+        assert sorted(asked) == ["down", "down", "down", "good"]

@@ -38,6 +38,7 @@ PRICE = Decimal("0.00010499999999999999")
 ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}
 BILLED = {"detailed", "compact", "silent", "unreadable", "lost", "gateway"}
 OUTCOMES = [*sorted(ENDED), "limited", "wait 5", "internal", "503", "lost", "gateway", "not sent"]
+FAILURES = {"internal": (500, "INTERNAL_ERROR"), "refused": (400, "VALIDATION_ERROR")}
 STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
 
 
@@ -93,16 +94,18 @@ def _reply(what: str, price: Decimal) -> Reply:
             return Received(502, {}, b"<html>")
         case "503" | "503 for 90" | "503 for 9999":
             return Received(503, {"retry-after": what[len("503 for ") :]}, b"<html>")
+        case "billed 503 for 90" | "billed 503 for 9999":
+            priced = b'{"success": false, "metadata": {"cost": {"apiCost": 0.0001}}}'
+            return Received(503, {"retry-after": what[len("billed 503 for ") :]}, priced)
         case "limited":
             return Received(429, {}, b"")
         case "wait 0" | "wait 5" | "wait 9999":
             return Received(429, {"retry-after": what.removeprefix("wait ")}, b"")
         case "unreadable":
             return Received(200, {}, b"{")
-        case "internal":
-            return Received(500, {}, _failure("INTERNAL_ERROR"))
-        case "refused":
-            return Received(400, {}, _failure("VALIDATION_ERROR"))
+        case "internal" | "refused":
+            status, error = FAILURES[what]
+            return Received(status, {}, _failure(error))
     metadata = {
         "compact": f'{{"cost": {{"apiCost": {price}}}}}',
         "silent": "{}",
@@ -433,6 +436,17 @@ def test_a_service_that_says_to_wait_no_time_is_not_pressed(
     assert pool.parked.exit_code == 7
     asking = 0.1 * MOST_REFUSALS + 5 * MOST_REFUSALS
     assert server.ended_after > asking + 30
+
+
+@pytest.mark.parametrize("asked", [90, 9999])
+def test_a_service_that_charges_for_being_down_is_given_the_time_that_it_asks_for(
+    job: Job, asked: int
+) -> None:
+    server = ModelServer(["detailed", f"billed 503 for {asked}"])
+    pool = buy(server, job, numbered(2), longest_pause=3600)
+    assert (pool.parked is None) == (asked == 90)
+    assert pool.parked is None or pool.parked.message.startswith("The service is down")
+    assert (server.ended_after > 90) == (asked == 90)
 
 
 def test_what_a_refusal_taught_is_written_down(job: Job) -> None:

@@ -23,10 +23,11 @@ COUNTS = """
 """Whether an attempt, joined with its job, answers a call; see `Job._counting`."""
 
 LOST = """
-    endpoint = ? AND state IN ('sent', 'unconfirmed')
+    endpoint = ? AND (state IN ('sent', 'unconfirmed') OR state = 'billed' AND resolved_at IS NULL)
     AND (attempts.job_id = ? OR coalesce(settled_at, sent_at) > ?)
 """
-"""Whether an attempt, joined with its job, counts as a lost answer; see `Job._lost`."""
+"""Whether an attempt, joined with its job, counts as a lost answer: it was billed, perhaps, and
+nobody has settled it by hand. See `Job._lost`."""
 
 ROWS_AT_ONCE = 20_000
 """Rows deleted in one transaction, for which other processes' writes wait."""
@@ -105,7 +106,7 @@ ATTEMPT_ID = itemgetter(0)
 
 PRICES = """
     SELECT DISTINCT cost_usd FROM attempts
-    WHERE job_id = ? AND cost_usd IS NOT NULL AND state != 'billed'
+    WHERE job_id = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL
 """
 
 

@@ -8,6 +8,7 @@ from pipeline.errors import SettingsError
 from pipeline.paid.ledger import (
     Call,
     CallCount,
+    CallOpen,
     Cost,
     Job,
     Journal,
@@ -111,3 +112,12 @@ def test_an_amount_that_no_output_could_hold_is_refused(
         ledger.settle({attempt: Decimal(amount)})
     assert "0.000105" in caught.value.hint
     ledger.settle({attempt: Decimal("99999999999999.000000000000000000000001")})
+
+
+def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not(
+    ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    lost = buy(journal, LOST)
+    buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, BILLED))
+    ledger.settle({lost: BILLED * 2})
+    assert job.highest_price() == BILLED
