@@ -63,7 +63,7 @@ class Database:
 
     Raises:
         LedgerError: the file is damaged, locked, of another kind, cannot be written, or was there
-            and is gone. Every method may raise it.
+            and is gone or empty. Every method may raise it.
     """
 
     def __init__(self, path: Path) -> None:

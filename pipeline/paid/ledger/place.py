@@ -24,19 +24,24 @@ def folder_of_locks(ledger: Path) -> Path:
 
 
 def check_not_gone(path: Path) -> None:
-    """Check that no ledger was moved or deleted since a run used it: a new one would be empty.
+    """Check that no ledger was moved, deleted or emptied since a run used it.
 
     Raises:
-        LedgerError: there is no file, but the folder of its locks.
+        LedgerError: there is no file, or an empty one, but the folder of its locks.
     """
     locks = folder_of_locks(path)
-    if locks.is_dir() and not path.exists():  # in this order: another run may be making both
+    if locks.is_dir() and not _size(path):  # in this order: another run may be making both
+        state = "empty" if path.exists() else "gone"
         raise LedgerError(
-            f"The ledger {path} is gone: the folder {locks.name} beside it shows that there was "
+            f"The ledger {path} is {state}: the folder {locks.name} beside it shows that there was "
             "one. With a new one, a run would buy every answer again.",
             "Move it back, or name the place where it is now: --ledger PATH. To begin a new one "
             f"and buy everything again, remove that folder: rm -r {quote(str(locks))}",
         )
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 class Place:

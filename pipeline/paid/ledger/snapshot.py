@@ -50,8 +50,8 @@ class Snapshot:
                 f"The ledger {path} cannot be read: {error.strerror}.",
                 "Check the permissions of the folders above it, or name another: --ledger PATH.",
             ) from error
+        check_not_gone(path)
         if not exists:
-            check_not_gone(path)
             raise LedgerError(
                 f"There is no ledger {path}.",
                 "The first paid run creates it; name the right one with --ledger PATH.",
