@@ -277,6 +277,27 @@ PROTECTIONS = (
         "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
     ),
     Protection(
+        "a part of 0 does not explain a price by its rounding",
+        "if amount and isinstance(exponent, int) else ZERO",
+        "if isinstance(exponent, int) else ZERO",
+        "tests/paid/client/test_responses.py::"
+        "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
+    ),
+    Protection(
+        "a call whose errors were paid is held in later jobs",
+        " OR state = 'billed' AND resolved_at IS NULL)",
+        ")",
+        "tests/paid/test_hostile_answers.py::"
+        "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
+    ),
+    Protection(
+        "a refusal that was paid is paid once more at most",
+        "                case _ if lost >= order.losses:\n                    break\n",
+        '                case "lost" if lost >= order.losses:\n                    break\n',
+        "tests/paid/test_hostile_answers.py::"
+        "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
+    ),
+    Protection(
         "an answer that is whole is not bought again because its connection broke",
         "if isinstance(error, BrokenResponseError) or not is_whole(bytes(content)):",
         "if True:",

@@ -127,9 +127,12 @@ def _are_rounded(final: Decimal, base: Decimal, markup: Decimal) -> bool:
 
 
 def _rounding(amount: Decimal) -> Decimal:
-    """Return by how much an amount may be off if it was rounded to the digits that it has."""
+    """Return by how much an amount may be off if it was rounded to the digits that it has.
+
+    Zero has none: a markup of 0 would explain half a dollar.
+    """
     exponent = amount.as_tuple().exponent
-    return ROUGHLY.scaleb(HALF, exponent) if isinstance(exponent, int) else ZERO
+    return ROUGHLY.scaleb(HALF, exponent) if amount and isinstance(exponent, int) else ZERO
 
 
 def _alike(one: Decimal, other: Decimal | None) -> bool:
