@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import httpx
@@ -120,9 +121,11 @@ class Client:
         headers = [*self._headers, (b"Content-Length", b"%d" % len(body.content))]
         response = await self._transport.exchange("POST", address, headers, body)
         stream = response.stream
-        content = stream.content if isinstance(stream, Whole) else await self._read(stream)
-        if len(content) <= self._max_body and is_compressed(response.headers):
-            content = decompressed(content, self._max_body + 1)
+        plain = partial(self._plain, is_compressed(response.headers))
+        if isinstance(stream, Whole):
+            content = plain(stream.content)
+        else:
+            content = await self._read(stream, plain)
         content = self._redacted(content)[: self._max_body + 1]
         return Received(response.status, self._kept(response.headers), content)
 
@@ -134,7 +137,12 @@ class Client:
             if (lower := name.lower()) in KEPT_HEADERS
         }
 
-    async def _read(self, stream: httpx.AsyncByteStream) -> bytes:
+    def _plain(self, compressed: bool, content: bytes) -> bytes:
+        if compressed and len(content) <= self._max_body:
+            return decompressed(content, self._max_body + 1)
+        return content
+
+    async def _read(self, stream: httpx.AsyncByteStream, plain: Callable[[bytes], bytes]) -> bytes:
         """Read a body; one that is whole counts even if the connection breaks before its end.
 
         Otherwise a paid answer would be lost with the last chunk, which is empty.
@@ -146,11 +154,11 @@ class Client:
                 if len(content) > self._max_body:
                     break
         except (httpx.HTTPError, OSError) as error:
-            if isinstance(error, BrokenResponseError) or not is_whole(bytes(content)):
+            if isinstance(error, BrokenResponseError) or not is_whole(plain(bytes(content))):
                 raise
         finally:
             await stream.aclose()
-        return bytes(content)
+        return plain(bytes(content))
 
 
 def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:

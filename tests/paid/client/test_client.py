@@ -363,17 +363,26 @@ async def test_a_connection_that_breaks_after_sending_loses_the_answer(script: S
     ],
 )
 @pytest.mark.parametrize("transport", [None, httpx.AsyncHTTPTransport])
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [(b"", OK), (b"Content-Encoding: gzip\r\n", gzip.compress(OK))],
+    ids=["plain", "gzip"],
+)
 async def test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end(
-    head: bytes, transport: Callable[[], httpx.AsyncBaseTransport] | None
+    head: bytes,
+    coding: bytes,
+    body: bytes,
+    transport: Callable[[], httpx.AsyncBaseTransport] | None,
 ) -> None:
-    values: tuple[object, ...] = (len(OK), OK) if b"%x" in head else (OK,)
+    values: tuple[object, ...] = (len(body), body) if b"%x" in head else (body,)
+    head = head.replace(b"OK\r\n", b"OK\r\n" + coding)
     async with serving(says(head % values)) as server:
         reply = await attempt(server.base, transport=transport and transport())
         part = await attempt(server.base, transport=transport and transport(), max_body=9)
     assert isinstance(reply, Received)
     assert (reply.status, reply.body) == (200, OK)
     assert isinstance(part, Received)
-    assert part.body == OK[:10]
+    assert part.body == body[:10]
 
 
 async def test_a_reason_phrase_that_is_no_utf8_does_not_matter() -> None:
