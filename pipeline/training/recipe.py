@@ -30,6 +30,9 @@ from pipeline.tables import open_reader
 
 __all__ = ["Prepared", "read_recipe"]
 
+TABLES = {"networks", "model", "systems", "other_languages", "blended_with_general"}
+"""The tables that a recipe may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -117,6 +120,8 @@ def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
         languages = OtherLanguages(**text.get("other_languages", {}))
         recipe = Recipe(seeded, **text["model"], other_languages=languages)
         _check(systems, recipe)
+        if unknown_tables := text.keys() - TABLES:
+            raise ValueError(f"it has an unknown table, {min(unknown_tables)}")
         others = _other_files(text)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
@@ -182,9 +187,11 @@ def _check_numbers(part: Recipe | OtherLanguages | NetworkSettings) -> None:
 
 def _other_files(recipe: Mapping[str, Any]) -> list[str]:
     """Return the files of texts for the gate; none if the general model is not blended in."""
-    files = recipe.get("blended_with_general", {"others": []})["others"]
-    if not isinstance(files, list):
-        raise ValueError("others is not a list of files")
+    if "blended_with_general" not in recipe:
+        return []
+    files = recipe["blended_with_general"]["others"]
+    if not (isinstance(files, list) and files):
+        raise ValueError("blended_with_general needs files in the list others")
     return files
 
 

@@ -12,7 +12,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, option_name, whole_number
 from pipeline.codes import load, retirements
 from pipeline.decisions import NO_DECISIONS, DecidedLabels, Decisions
-from pipeline.engine.model import check_free, general_model, load_model, save, shipped_model
+from pipeline.engine.model import check_free, load_model, save, shipped_model
 from pipeline.engine.training import (
     Dataset,
     Recipe,
@@ -187,7 +187,7 @@ def from_recipe(
 def _about_system(read: Prepared, trained: Trained) -> dict[str, Any]:
     """Return the figures of one system of a recipe."""
     system = read.task.system
-    previous = load_model(general_model(), system)
+    previous = read.task.beside or load_model(shipped_model(system), system)
     return {
         **about_model(read.dataset, read.task, trained, previous),
         "learned_by_source": dict(read.learned.most_common()),

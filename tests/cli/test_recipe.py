@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pipeline.answers import System
 from pipeline.codes import phrases
-from pipeline.engine.model import load_model, model_folder
+from pipeline.engine.model import Model, general_model, load_model, model_folder, shipped_model
+from pipeline.engine.model.encoder import encoded
+from pipeline.engine.model.scorer import Blend
 from tests.cli.test_train import Command, command
 from tests.engine.model.training_data import history
 
@@ -110,6 +114,38 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
     assert about["held_back"]["rows"] == 30
 
 
+def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate(
+    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only_naics = RECIPE.partition("[systems.unspsc]")[0]
+    recipe.write_text(f'{only_naics}[blended_with_general]\nothers = ["others.csv"]\n')
+    (recipe.parent / "others.csv").write_text("text\n" + "Straßenreinigung und Winterdienst\n" * 60)
+    assert command("train", "--recipe", recipe, "--output", "model") == 0
+    capsys.readouterr()
+    scores = load_model(model_folder(Path("model")), "naics").scores
+    assert isinstance(scores, Blend)
+    assert scores.other is load_model(general_model(), "naics").scores
+    assert scores.gate is not None
+    texts = history(5)[0][0], "Straßenreinigung und Winterdienst"
+    like, unlike = scores.gate.openness(lambda encoder: encoded(encoder, texts))
+    assert like > 0.5 > unlike
+
+
+def test_models_are_compared_with_those_that_answer_without_them(
+    command: Command, recipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[Model] = []
+
+    def noted(*arguments: Any) -> dict[str, float]:
+        compared.append(arguments[2])
+        return {"changed": 0.0, "better": 0.0, "worse": 0.0}
+
+    monkeypatch.setattr("pipeline.training.figures.flips", noted)
+    assert command("train", "--recipe", recipe, "--output", "model") == 0
+    systems: list[System] = ["naics", "unspsc"]
+    assert compared == [load_model(shipped_model(system), system) for system in systems]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -127,6 +163,9 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
         ("remembers = false", "learns_from_cpv = 1.0", "unspsc learns from CPV"),
         ("notice_share = 0.5", 'notice_share = "often"', "notice_share is not a number"),
         ('["tried.csv"]', "[]", "in the lists taught and held_back"),
+        ("[other_languages]", "[other_language]", "it has an unknown table, other_language"),
+        ("[model]", "[blended_with_general]\nothers = []\n[model]", "files in the list others"),
+        ("[model]", '[blended_with_general]\nothers = "a.csv"\n[model]', "in the list others"),
         ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),
     ],
 )
