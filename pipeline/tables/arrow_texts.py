@@ -72,7 +72,7 @@ def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | Non
     import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
 
     rows, fields = pa.array(range(len(values)), pa.int64()), list(column.fields)
-    while fields or _is_list(values.type):
+    while fields or _without_lists(values.type) != values.type:
         if isinstance(values.type, pa.BaseExtensionType):
             values = values.storage
         elif _is_list(values.type):

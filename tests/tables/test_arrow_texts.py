@@ -60,6 +60,19 @@ def test_lists_of_a_fixed_length_and_lists_of_lists_stand_for_their_items() -> N
     assert texts(pa.table({"lots": column}), "lots.title") == ["", "a. b. c", "", "a. b. c"]
 
 
+def test_a_list_of_an_extension_type_stands_for_its_items() -> None:
+    class Words(pa.ExtensionType):
+        def __init__(self) -> None:
+            super().__init__(pa.list_(pa.string()), "tests.words")
+
+        def __arrow_ext_serialize__(self) -> bytes:
+            return b""
+
+    words = pa.ExtensionArray.from_storage(Words(), pa.array([["bus", "tram"], None]))
+    table = pa.table({"tender": pa.StructArray.from_arrays([words], names=["words"])})
+    assert texts(table, "tender.words") == ["bus. tram", ""]
+
+
 def test_a_column_with_a_dot_in_its_name_comes_before_a_field() -> None:
     table = pa.table({"a": [{"b": "field"}], "a.b": ["column"]})
     assert texts(table, "a.b") == ["column"]
