@@ -377,7 +377,7 @@ def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
         (["tenders.csv"], "To classify that: tender-pipeline run tenders.csv"),
         (["xyz"], "No such command 'xyz'.\n"),
         ([""], "No such command ''.\n"),
-        (["codes", "search", "qqxyzzy"], "No title is like 'qqxyzzy'."),
+        (["codes", "search", "qqxyzzy"], "No code fits 'qqxyzzy'."),
         (["run", "tenders.csv", "--sistems", "cpv"], "--systems"),
         (["codes", "show", "xyz"], "tender-pipeline codes search"),
     ],
@@ -514,7 +514,7 @@ def test_codes_search_finds_titles_in_other_languages(
     assert lines[0].split()[1].startswith("349")
 
 
-def test_codes_search_finds_codes_by_words_that_no_title_has(
+def test_codes_search_finds_codes_by_words_that_their_titles_lack(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words, system, code in (("laptop", "cpv", "30213100"), ("Reinigung", "unspsc", "76110000")):

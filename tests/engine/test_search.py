@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from pipeline.answers import System
+from pipeline.answers import Match, System
 from pipeline.engine import searched
 
 
@@ -23,5 +25,30 @@ def test_the_best_code_comes_first(words: str, system: System, code: str) -> Non
     assert sorted(found, key=lambda match: -match.confidence) == found
 
 
-def test_what_the_model_only_guesses_is_not_found() -> None:
+class Fixed:
+    """A ranker that always gives the same matches."""
+
+    def __init__(self, *matches: Match) -> None:
+        self._matches = matches
+
+    def rank(self, texts: Sequence[str], top: int) -> list[tuple[Match, ...]]:
+        return [self._matches[:top] for _ in texts]
+
+
+def test_what_both_find_comes_first_and_what_the_model_only_guesses_is_not_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rankers = {
+        "lexical": Fixed(Match("1", "one", 0.3), Match("2", "two", 0.2)),
+        "learned": Fixed(Match("2", "two", 0.25), Match("3", "three", 0.14)),
+    }
+    monkeypatch.setattr(
+        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
+    )
+    found = searched("cpv", "words", 5)
+    assert [(match.code, match.confidence) for match in found] == [("2", 0.45), ("1", 0.3)]
+    assert searched("cpv", "words", 1) == found[:1]
+
+
+def test_nothing_is_found_for_unknown_words() -> None:
     assert searched("cpv", "qqxyzzy", 5) == []

@@ -94,7 +94,7 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
                 say(f"{system:<7}{match.code:<10}{titles[match.code]}")
                 found = True
     if not found:
-        raise CodeTableError(f"No title is like {quoted(text)}.", "Try other words.")
+        raise CodeTableError(f"No code fits {quoted(text)}.", "Try other words.")
 
 
 @codes.command("add", short_help="Use the official UNSPSC table for all your runs.")
