@@ -35,10 +35,11 @@ texts: 85 to 93 % of the sure ones, 59 to 63 % of the likely, 26 to 31 % of the 
 
 
 LARGEST = 1e9
+"""The largest confidence in figures; see `bounded`."""
 
 
 def bounded(confidence: float) -> float:
-    """Return a confidence as figures add it up: a service may state any number that a float has."""
+    """Limit a confidence so that sums of it are finite: a service may state any float."""
     return max(-LARGEST, min(confidence, LARGEST))
 
 

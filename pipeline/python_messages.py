@@ -119,7 +119,7 @@ def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retur
 
 
 def answering_names(made: type[Made]) -> type[Made]:
-    """Decorate a public class: an argument that it lacks is answered with what to write."""
+    """Decorate a public class so that the error about an unknown argument says what to write."""
     init: Callable[..., None] = made.__init__
 
     @wraps(init)

@@ -33,7 +33,7 @@ class _Action:
 
     Attributes:
         about: the system and the text of each decision that has not been taken back.
-        batch: what the decisions file calls the decisions; "" for a single one.
+        batch: their identifier in the decisions file; "" for a single decision.
     """
 
     about: list[tuple[System, str]]

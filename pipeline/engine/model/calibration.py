@@ -136,6 +136,6 @@ def logistic(
 
 
 def probability(odds: Floats) -> Floats:
-    """Return the probabilities of log odds."""
+    """Return the probabilities with the given log odds."""
     chance: Floats = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
     return chance

@@ -54,7 +54,7 @@ def _of(scores: Scores, texts: Sequence[str], places: Sequence[Ints]) -> list[Re
 
 
 def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> list[Reasons]:
-    """Explain each text by the model that adds more to its code, or by the other if that fails."""
+    """Explain each text by the model that adds more to its code, or else by the other one."""
     own = [each[each < len(blend.own.codes)] for each in places]
     other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
     asked, part, from_other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(texts)))

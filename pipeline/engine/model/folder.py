@@ -57,10 +57,10 @@ PUBLISHERS: Mapping[System, Path] = {
     "naics": SHIPPED / "publishers_us",
     "unspsc": SHIPPED / "publishers_unspsc",
 }
-"""Models that learned nothing but labelled texts of a system, its titles and its phrases.
+"""Models that learned only the labelled texts, titles and phrases of their systems.
 
-For texts that are worded like those of their publishers they are better than the general model,
-which learned the texts of CPV in all languages, too. They answer together with it."""
+For texts worded like those of their publishers, they are better than the general model, which also
+learned the texts of CPV in all languages. They answer together with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ class Gate:
     """A logistic regression on the directions of text vectors.
 
     Attributes:
-        encoder: encodes texts as vectors; not the encoder of the model that the gate lets through,
-            which knows little of other texts.
+        encoder: the encoder of the general model, because that of the model which the gate lets
+            through knows little of other texts.
         weights: the coefficients of the regression; intercept first.
     """
 

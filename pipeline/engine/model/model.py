@@ -37,9 +37,8 @@ class Model:
         repeats: hashes of the training texts, to recognise exact repeats.
         only_history: whether the model was trained on the examples alone.
         calibration: None during training.
-        behind_gate: the calibration of the general model, which answers the texts that the gate
-            stops; None without a gate. Its examples opened the gate, so ``calibration`` knows
-            little of other texts.
+        behind_gate: the calibration of the general model, for the texts that the gate leaves to
+            it; None without a gate. ``calibration`` was fitted on texts that open the gate.
         unseen: the share of held-out examples whose code the model does not know.
     """
 

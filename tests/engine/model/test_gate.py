@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.calibration import Calibration
-from pipeline.engine.model.encoder import encoded
+from pipeline.engine.model.encoder import Read, encoded
 from pipeline.engine.model.explain import explain
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.model import Model
@@ -47,10 +48,14 @@ def gated() -> Blend:
     return trained.model.scores
 
 
+def reading(texts: Sequence[str]) -> Read:
+    return lambda encoder: encoded(encoder, tuple(texts))
+
+
 def openness(texts: list[str]) -> list[float]:
     gate = gated().gate
     assert gate is not None
-    found: list[float] = gate.openness(lambda encoder: encoded(encoder, tuple(texts))).tolist()
+    found: list[float] = gate.openness(reading(texts)).tolist()
     return found
 
 
@@ -67,11 +72,11 @@ def test_a_text_opens_it_as_far_alone_as_among_others() -> None:
 
 def test_behind_a_closed_gate_the_general_model_answers_alone() -> None:
     blend = gated()
-    _, own, other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(WORDED_OTHERWISE)))
+    _, own, other, _ = blend.parts(reading(WORDED_OTHERWISE))
     assert own.sum() < 0.1 * other.sum()
-    _, own, other, _ = blend.parts(lambda encoder: encoded(encoder, tuple(WORDED_ALIKE)))
+    _, own, other, _ = blend.parts(reading(WORDED_ALIKE))
     assert own.sum(axis=1).min() > other.sum(axis=1).max()
-    shares, _ = blend.shares(lambda encoder: encoded(encoder, tuple(WORDED_ALIKE)))
+    shares, _ = blend.shares(reading(WORDED_ALIKE))
     assert blend.codes[shares.argmax(axis=1)].tolist() == ["45240000", "45248000"]
 
 
@@ -87,7 +92,7 @@ def test_an_answer_is_explained_by_the_model_that_gave_it() -> None:
 def test_models_with_the_same_codes_are_mixed_alike_in_place() -> None:
     (own, other), weight = (taught(rows).model.scores for rows in (300, 200)), 0.4
     assert isinstance(own, Scorer)
-    read = lambda encoder: encoded(encoder, tuple(WORDED_OTHERWISE))  # noqa: E731
+    read = reading(WORDED_OTHERWISE)
     codes, places = own.codes, np.arange(len(own.codes))
     same, placed = (
         Blend(own, other, weight, None, codes, places, together).shares(read)[0]
@@ -97,13 +102,13 @@ def test_models_with_the_same_codes_are_mixed_alike_in_place() -> None:
     assert same.sum(axis=1) == pytest.approx(1, abs=1e-4)
 
 
-def test_a_gate_that_learned_from_few_examples_has_no_reason_to_open() -> None:
+def test_a_gate_between_texts_worded_alike_stays_half_open() -> None:
     scores = general().scores
     assert isinstance(scores, Scorer)
     texts, _ = history(60, seed=8)
     half = Examples.of(texts[:30], [""] * 30), Examples.of(texts[30:], [""] * 30)
     gate = learned_gate(scores.encoder, *half)
-    opened = gate.openness(lambda encoder: encoded(encoder, tuple(history(50, seed=6)[0])))
+    opened = gate.openness(reading(history(50, seed=6)[0]))
     assert 0.3 < opened.mean() < 0.7
 
 
@@ -130,8 +135,8 @@ def test_the_model_is_not_asked_about_texts_that_its_gate_stops() -> None:
     shut[0] = -10
     stopped = replace(blend, gate=Gate(blend.gate.encoder, shut))
     texts = tuple(WORDED_ALIKE)
-    asked, own, other, _ = stopped.parts(lambda encoder: encoded(encoder, texts))
+    asked, own, other, _ = stopped.parts(reading([*texts]))
     assert (len(asked), len(own)) == (0, 0)
-    alone, _ = general().scores.shares(lambda encoder: encoded(encoder, texts))
+    alone, _ = general().scores.shares(reading([*texts]))
     assert other.tobytes() == alone.tobytes()
-    assert stopped.shares(lambda encoder: encoded(encoder, texts))[0].sum() == pytest.approx(2)
+    assert stopped.shares(reading([*texts]))[0].sum() == pytest.approx(2)
