@@ -61,14 +61,8 @@ def test_lists_of_a_fixed_length_and_lists_of_lists_stand_for_their_items() -> N
 
 
 def test_a_list_of_an_extension_type_stands_for_its_items() -> None:
-    class Words(pa.ExtensionType):
-        def __init__(self) -> None:
-            super().__init__(pa.list_(pa.string()), "tests.words")
-
-        def __arrow_ext_serialize__(self) -> bytes:
-            return b""
-
-    words = pa.ExtensionArray.from_storage(Words(), pa.array([["bus", "tram"], None]))
+    kind = pa.opaque(pa.list_(pa.string()), "words", "tests")
+    words = pa.ExtensionArray.from_storage(kind, pa.array([["bus", "tram"], None]))
     table = pa.table({"tender": pa.StructArray.from_arrays([words], names=["words"])})
     assert texts(table, "tender.words") == ["bus. tram", ""]
 
