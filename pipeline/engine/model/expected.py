@@ -58,7 +58,7 @@ MEMORY: Mapping[str, tuple[str, ...]] = {
 """The same for a system's own arrays; a model has all of the memory arrays or none."""
 
 GATE: Mapping[str, tuple[str, ...]] = {"gate": ("f4", "width of the gate")}
-"""The same for the gate of a shipped model."""
+"""The same for the gate of a model that is blended with the general one."""
 
 LONGEST = {
     "features": BLOCKS << BITS,

@@ -142,7 +142,7 @@ def _own(folder: ModelFolder, about: About, system: System, width: int) -> Array
 def _read(folder: ModelFolder, about: About, part: str, sizes: Sizes) -> Arrays:
     """Map the arrays of a system, or the shared ones, and compare them with their checksums.
 
-    The checksums and the values of the shipped model are not checked here: tests do that, and
+    The checksums and the values of the shipped models are not checked here: tests do that, and
     reading 60 MB first would take longer than most runs.
     """
     arrays = {
