@@ -86,7 +86,8 @@ class Blend:
         own: the scores of the model that was trained on fewer texts.
         other: the scores of the model beside it, which knows more wordings.
         weight: the weight of ``own``, from 0 to 1; it is reduced for unfamiliar texts.
-        gate: reduces the weight of ``own`` for texts that are not worded like its examples, if any.
+        gate: reduces the weight of ``own`` for texts that are not worded like its examples, if the
+            other model is the general one.
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
         same_codes: whether both models have the same codes in the same order.
@@ -133,9 +134,15 @@ class Blend:
         return asked, own, other, known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
-        """Return the larger of the two models' known shares of words; see `Scores`."""
+        """Return the larger of the two models' known shares of words; see `Scores`.
+
+        With a gate, only the general model counts: it knows far more words, and asking both takes
+        time.
+        """
         known = self.other.words_known(texts)
-        return known if self.gate else np.maximum(self.own.words_known(texts), known)
+        if self.gate is not None:
+            return known
+        return np.maximum(self.own.words_known(texts), known)
 
 
 def _only(read: Read, rows: Ints) -> Read:
