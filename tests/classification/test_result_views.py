@@ -202,7 +202,12 @@ def test_rows_to_review_are_those_of_the_systems_asked_for() -> None:
 def test_what_a_person_decided_is_explained_as_such(tmp_path: Path, prefix: str) -> None:
     file = write(tmp_path / "d.jsonl", [chose(TEXTS[0], "03000000"), nothing_fits(TEXTS[3])])
     result = pipeline.classify(
-        TEXTS, systems=["cpv", "psc"], decisions=file, explain=True, column_prefix=prefix
+        TEXTS,
+        systems=["cpv", "psc"],
+        min_confidence=0,
+        decisions=file,
+        explain=True,
+        column_prefix=prefix,
     )
     chosen, other = result.explain(0).to_dict("records")
     assert (chosen["code"], chosen["status"]) == ("03000000", "decided")
