@@ -134,9 +134,9 @@ def test_the_model_is_not_asked_about_texts_that_its_gate_stops() -> None:
     shut = np.zeros_like(blend.gate.weights)
     shut[0] = -10
     stopped = replace(blend, gate=Gate(blend.gate.encoder, shut))
-    texts = tuple(WORDED_ALIKE)
-    asked, own, other, _ = stopped.parts(reading([*texts]))
+    texts = WORDED_ALIKE
+    asked, own, other, _ = stopped.parts(reading(texts))
     assert (len(asked), len(own)) == (0, 0)
-    alone, _ = general().scores.shares(reading([*texts]))
+    alone, _ = general().scores.shares(reading(texts))
     assert other.tobytes() == alone.tobytes()
-    assert stopped.shares(reading([*texts]))[0].sum() == pytest.approx(2)
+    assert stopped.shares(reading(texts))[0].sum() == pytest.approx(2)
