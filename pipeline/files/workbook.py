@@ -30,7 +30,7 @@ PROTECTED = "EncryptedPackage".encode("utf-16-le")
 DIRECTORY_BYTES = 2**22
 """Where to look for that name."""
 
-NO_WORKBOOK = "it is not a complete .xlsx workbook"
+NO_WORKBOOK = "it is not a complete .xlsx workbook; save it as .xlsx or .csv"
 
 WORKBOOK, LINKS, STRINGS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
 STYLES = "xl/styles.xml"

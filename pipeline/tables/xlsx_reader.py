@@ -252,7 +252,7 @@ class XlsxReader:
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else repr(error)
             raise InputError(
                 f"{self._path} cannot be read as an Excel workbook: {reason}.",
-                "Check that it is complete, or save it again as .xlsx or .csv.",
+                "Check that the file is complete, such as after a download.",
             ) from error
 
 

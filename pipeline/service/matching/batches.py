@@ -41,7 +41,7 @@ class Batches(Generic[Item, Result]):
         self._pause = pause
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._working: asyncio.Task[None] | None = None
-        self._expected = 0
+        self._expected, self._until = 0, 0.0
         self._all_there = asyncio.Event()
 
     async def result(self, item: Item) -> Result:
@@ -57,6 +57,7 @@ class Batches(Generic[Item, Result]):
     async def _work_off(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
+            await self._for_others(self._until - loop.time())
             started = loop.time()
             count = min(self._most, len(self._waiting))
             items, futures = zip(*(self._waiting.popleft() for _ in range(count)), strict=True)
@@ -69,14 +70,14 @@ class Batches(Generic[Item, Result]):
                 for future in futures:
                     if not future.done():
                         future.set_exception(error)
-            if self._pause:
-                await self._wait_for(count, self._pause * (loop.time() - started))
+            self._expected = min(self._most, len(self._waiting) + count)
+            self._until = loop.time() + self._pause * (loop.time() - started)
 
-    async def _wait_for(self, more: int, seconds: float) -> None:
-        """Wait until so many more items are there, or a batch is full, or a time is over."""
-        self._expected = min(self._most, len(self._waiting) + more)
-        self._all_there.clear()
-        if len(self._waiting) < self._expected:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._all_there.wait()
+    async def _for_others(self, seconds: float) -> None:
+        """Wait until as many items are there as expected, but no longer than some seconds."""
+        if seconds <= 0 or len(self._waiting) >= self._expected:
+            return
+        self._all_there = asyncio.Event()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._all_there.wait()
