@@ -134,7 +134,7 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "argument", "hint"),
+    ("call", "argument", "hint"),
     [
         ("classify", "encoding", "Write csv=pipeline.CsvOptions(encoding=...)."),
         ("plan", "sep", "Write csv=pipeline.CsvOptions(delimiter=...)."),
@@ -144,19 +144,6 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
         ("classify", "nrows", "Did you mean limit_rows?"),
         ("classify", "min_confidense", "Did you mean min_confidence?"),
         ("evaluate", "zzz", "help(pipeline.evaluate) lists its arguments."),
-    ],
-)
-def test_an_argument_that_a_function_lacks_is_answered_with_what_to_write(
-    function: str, argument: str, hint: str
-) -> None:
-    with pytest.raises(TypeError) as caught:
-        getattr(pipeline, function)(None, **{argument: "cp1252"})
-    assert str(caught.value) == f"{function}() has no argument '{argument}'. {hint}"
-
-
-@pytest.mark.parametrize(
-    ("made", "argument", "hint"),
-    [
         ("CsvOptions", "sep", "Did you mean delimiter?"),
         ("CsvOptions", "no_header", "Did you mean header?"),
         ("ExcelOptions", "sheets", "Did you mean sheet?"),
@@ -167,12 +154,12 @@ def test_an_argument_that_a_function_lacks_is_answered_with_what_to_write(
         ("spark.classify", "zzz", "help(pipeline.spark.classify) lists its arguments."),
     ],
 )
-def test_an_argument_that_a_class_or_spark_lacks_is_answered_as_well(
-    made: str, argument: str, hint: str
+def test_an_argument_that_a_call_lacks_is_answered_with_what_to_write(
+    call: str, argument: str, hint: str
 ) -> None:
     with pytest.raises(TypeError) as caught:
-        attrgetter(made)(pipeline)(**{argument: "x"})
-    assert str(caught.value) == f"{made}() has no argument '{argument}'. {hint}"
+        attrgetter(call)(pipeline)(**{argument: "cp1252"})
+    assert str(caught.value) == f"{call}() has no argument '{argument}'. {hint}"
 
 
 def test_a_key_in_the_clear_is_a_warning_about_the_users_line() -> None:

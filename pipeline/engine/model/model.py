@@ -91,14 +91,14 @@ class Model:
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
 
-    def _sure(self, calibration: Calibration, read: Read, evidence: Floats) -> Floats:
+    def _sure(self, calibration: Calibration, read: Read, seen: Floats) -> Floats:
         """Return how likely the first codes are right."""
-        first = calibration.confidence(evidence)
+        first = calibration.confidence(seen)
         gate = self.scores.gate if isinstance(self.scores, Blend) else None
         if gate is None or self.behind_gate is None:
             return first
         openness = gate.openness(read)
-        return openness * first + (1 - openness) * self.behind_gate.confidence(evidence)
+        return openness * first + (1 - openness) * self.behind_gate.confidence(seen)
 
     def _hashed(self, texts: tuple[str, ...]) -> Ints:
         """Return the texts' hashes; a model without texts, as the shipped ones, needs none."""
