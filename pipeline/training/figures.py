@@ -13,7 +13,7 @@ from pipeline.engine.model import Model
 from pipeline.engine.model.arrays import Bools
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.training import Dataset, Task, Trained
-from pipeline.training.held_out import flips, headline, ok_from
+from pipeline.training.held_out import bands, flips, headline, ok_from
 
 __all__ = ["about_model", "by_level", "by_source"]
 
@@ -46,6 +46,7 @@ def about_model(dataset: Dataset, task: Task, trained: Trained, previous: Model)
             "right": {str(top): round(trained.right(top), 4) for top in (1, 5, 10)},
             **headline(trained, task.system),
             "ok": ok_from(trained, task.system),
+            "bands": bands(trained, task.system),
             "calibration_error": round(trained.error, 4),
             "flips": flips(trained, task, previous),
         },

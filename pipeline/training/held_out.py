@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipeline.answers import System
+from pipeline.bands import BANDS, band
 from pipeline.codes import levels
 from pipeline.engine.model import Model
 from pipeline.engine.model.arrays import Bools, Texts
 from pipeline.engine.model.general_codes import is_general
+from pipeline.engine.model.reading import Reading
 from pipeline.engine.training import Examples, Task, Trained
 
-__all__ = ["flips", "headline", "ok_from"]
+__all__ = ["bands", "flips", "headline", "ok_from"]
 
 RIGHT = 2 / 3
 """Share of the codes with the status `ok` that are right as far as the buyer states a code."""
@@ -55,6 +57,21 @@ def ok_from(trained: Trained, system: System) -> dict[str, float]:
     }
 
 
+def bands(trained: Trained, system: System) -> dict[str, dict[str, float]]:
+    """Return what the first codes of each band of confidence are worth.
+
+    Returns:
+        For each band, ``rows``: the share of the rows whose code is in it; ``right``: the share of
+        those whose code is right to the depth of the buyer's code.
+    """
+    right = _stated(trained, system)
+    found = np.array([band(system, sure) for sure in trained.sure.tolist()])
+    return {
+        name: {"rows": _share(found == name), "right": _share(right[found == name])}
+        for name in BANDS
+    }
+
+
 def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
     """Return how many first codes on the held-out rows differ from those of another model.
 
@@ -75,7 +92,8 @@ def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
 
 
 def _first(model: Model, examples: Examples) -> Texts:
-    places, _ = model.ranked(lambda encoder: encoder.hidden(examples.parts[0]), examples.hashes, 1)
+    read = Reading(lambda encoder: encoder.hidden(examples.parts[0]))
+    places, _ = model.ranked(read, examples.hashes, 1)
     found: Texts = model.codes[places[:, 0]]
     return found
 

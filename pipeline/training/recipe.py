@@ -3,83 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pipeline.answers import SYSTEMS, System
+from pipeline.answers import System
 from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_language
-from pipeline.engine.model import general_model, load_model
+from pipeline.engine.model import general_model, load_model, model_folder
 from pipeline.engine.model.arrays import Floats
-from pipeline.engine.training import (
-    Dataset,
-    Examples,
-    NetworkSettings,
-    OtherLanguages,
-    Recipe,
-    Task,
-)
-from pipeline.errors import InputError, SettingsError
-from pipeline.files.regular import read_toml
+from pipeline.engine.training import Dataset, Examples, Recipe, Task
+from pipeline.errors import InputError
 from pipeline.tables import open_reader
+from pipeline.training.recipe_settings import Blended, SystemSettings, read_settings
 
 __all__ = ["Prepared", "read_recipe"]
-
-TABLES = {"networks", "model", "systems", "other_languages", "blended_with_general"}
-"""The tables that a recipe may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows of a file.
-
-    Attributes:
-        file: its path, relative to the recipe's folder.
-        text: the columns that are joined into one text.
-        code: the column of the code.
-        split: the separator of several phrases in one text.
-        where: the values that columns must have for a row to be used.
-    """
-
-    file: str
-    text: Sequence[str] = ("text",)
-    code: str = "code"
-    split: str = ""
-    where: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SystemSettings:
-    """The settings of one system in a recipe.
-
-    Attributes:
-        taught: files of labelled texts, with the columns ``text``, ``code`` and ``source``.
-        held_back: files of held-out rows that validate a first model.
-        phrases: files of alternative wordings of codes.
-        most_of_a_source: the maximum total weight of a source.
-        title_weight, title_share: a title's weight; its probability of being used in an epoch.
-        phrase_weight: the weight of a phrase, whether from a file or shipped.
-        learns_from_cpv: how much the texts of CPV count in this system; 0 for not at all. See
-            `pipeline.engine.training.other_languages`.
-        remembers: whether typical texts of each code are kept.
-        learns_held_back: whether the final model also trains on the held-out files.
-    """
-
-    taught: Sequence[str]
-    held_back: Sequence[str]
-    phrases: Sequence[Rows] = ()
-    most_of_a_source: int = 10_000
-    title_weight: float = 0.3
-    title_share: float = 1.0
-    phrase_weight: float = 0.3
-    learns_from_cpv: float = 0.0
-    remembers: bool = True
-    learns_held_back: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,101 +53,30 @@ def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
         SettingsError: the file is not a valid recipe.
         InputError: a file does not exist, or lacks a column.
     """
-    try:
-        text = read_toml(path)
-        systems = {name: _system_settings(values) for name, values in text["systems"].items()}
-        networks = [each for group in text["networks"] for each in _alike(group)]
-        seeded = tuple(replace(each, seed=seed) for seed, each in enumerate(networks))
-        languages = OtherLanguages(**text.get("other_languages", {}))
-        recipe = Recipe(seeded, **text["model"], other_languages=languages)
-        _check(systems, recipe)
-        if unknown_tables := text.keys() - TABLES:
-            raise ValueError(f"it has an unknown table, {min(unknown_tables)}")
-        others = _other_files(text)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SettingsError(
-            f"{path} is not a valid recipe: {error}.",
-            "See pipeline/engine/shipped/recipe.toml in the source for an example.",
-        ) from error
-    unknown = set(systems) - set(SYSTEMS)
-    if unknown:
-        raise SettingsError(
-            f"{path} names an unknown system, {min(unknown)}.",
-            f"Choose from {', '.join(SYSTEMS)}.",
-        )
-    prepared = [_prepared(path.parent, system, each) for system, each in systems.items()]
-    return recipe, _blended_with_general(prepared, path.parent, others) if others else prepared
+    read = read_settings(path)
+    prepared = [_prepared(path.parent, system, each) for system, each in read.systems.items()]
+    if read.blended is None:
+        return read.recipe, prepared
+    return read.recipe, _with_general(prepared, path.parent, read.blended)
 
 
-def _alike(values: Mapping[str, Any]) -> list[NetworkSettings]:
-    """Return the settings of a group of networks, which differ only in their seeds."""
-    shared = {**values}
-    count = shared.pop("count")
-    return [NetworkSettings(**shared)] * count
-
-
-def _system_settings(values: Mapping[str, Any]) -> SystemSettings:
-    return SystemSettings(
-        **{**values, "phrases": [Rows(**rows) for rows in values.get("phrases", ())]}
-    )
-
-
-def _check(systems: Mapping[str, SystemSettings], recipe: Recipe) -> None:
-    """Check early what would otherwise fail in the middle of training.
-
-    Raises:
-        ValueError: something is missing, not a number or not a list.
-    """
-    if not systems:
-        raise ValueError("it names no system")
-    if not recipe.networks:
-        raise ValueError("the count of networks is zero")
-    for name, settings in systems.items():
-        for names in (settings.taught, settings.held_back):
-            if not (isinstance(names, list) and names):
-                raise ValueError(f"{name} needs files in the lists taught and held_back")
-        if settings.learns_from_cpv and (name == "cpv" or "cpv" not in systems):
-            raise ValueError(f"{name} learns from CPV, which it does not name")
-    _check_numbers(recipe)
-    _check_numbers(recipe.other_languages)
-    for network in recipe.networks:
-        _check_numbers(network)
-
-
-def _check_numbers(part: Recipe | OtherLanguages | NetworkSettings) -> None:
-    """Check the types of the numbers in a part of a recipe; its own parts are checked apart."""
-    for each in fields(part):
-        value = getattr(part, each.name)
-        if isinstance(value, tuple | OtherLanguages):
-            continue
-        if each.type == "int" and not isinstance(value, int):
-            raise ValueError(f"{each.name} is not a whole number")
-        if not isinstance(value, int | float):
-            raise ValueError(f"{each.name} is not a number")
-
-
-def _other_files(recipe: Mapping[str, Any]) -> list[str]:
-    """Return the files of texts for the gate; none if the general model is not blended in."""
-    if "blended_with_general" not in recipe:
-        return []
-    files = recipe["blended_with_general"]["others"]
-    if not (isinstance(files, list) and files):
-        raise ValueError("blended_with_general needs files in the list others")
-    return files
-
-
-def _blended_with_general(
-    prepared: Sequence[Prepared], folder: Path, files: Sequence[str]
-) -> list[Prepared]:
-    """Return the systems with the general model beside their own, and with texts for the gate."""
-    batches = (batch for name in files for batch in _batches(folder / name, ["text"], ()))
+def _with_general(prepared: Sequence[Prepared], folder: Path, blended: Blended) -> list[Prepared]:
+    """Return the systems with the general model beside their own, and texts for the gate."""
+    batches = (batch for name in blended.others for batch in _batches(folder / name, ["text"], ()))
     texts = [text for some, _ in batches for text in some]
     others = Examples.of(texts, [""] * len(texts))
     general = general_model()
+    first = model_folder(folder / blended.first) if blended.first else general
     return [
         replace(
             each,
-            task=replace(each.task, beside=load_model(general, each.task.system), others=others),
+            task=replace(
+                each.task,
+                beside=load_model(first, each.task.system),
+                others=others,
+                finally_beside=load_model(general, each.task.system),
+                cpv=load_model(general, "cpv") if each.task.crosswalk else None,
+            ),
         )
         for each in prepared
     ]
@@ -229,8 +99,8 @@ def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepare
         weights=_weights(all_sources, settings),
         phrase_weights=np.repeat([settings.title_weight, settings.phrase_weight], counts),
         phrase_shares=np.repeat([settings.title_share, 1.0], counts),
-        crosswalk=counterparts(system) if settings.learns_from_cpv else {},
-        weight_of_cpv=settings.learns_from_cpv,
+        crosswalk=counterparts(system) if settings.learns_from_cpv or settings.asks_cpv else {},
+        weight_of_cpv=settings.learns_from_cpv or settings.asks_cpv,
         remembers=settings.remembers,
         recognises=False,
         learns_held_back=settings.learns_held_back,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from pipeline.answers import System
 from pipeline.codes import phrases
 from pipeline.engine.model import Model, general_model, load_model, model_folder, shipped_model
 from pipeline.engine.model.encoder import encoded
+from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend
+from pipeline.errors import SettingsError
+from pipeline.training.recipe import read_recipe
 from tests.cli.test_train import Command, command
 from tests.engine.model.training_data import history
 
@@ -127,8 +131,41 @@ def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate(
     assert scores.other is load_model(general_model(), "naics").scores
     assert scores.gate is not None
     texts = history(5)[0][0], "Straßenreinigung und Winterdienst"
-    like, unlike = scores.gate.openness(lambda encoder: encoded(encoder, texts))
+    like, unlike = scores.gate.openness(Reading(lambda encoder: encoded(encoder, texts)))
     assert like > 0.5 > unlike
+
+
+def test_a_blended_model_is_measured_with_another_than_the_finished_one_and_may_ask_cpv(
+    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(general_model().path, recipe.parent / "first")
+    about = recipe.parent / "first" / "model.json"
+    values = json.loads(about.read_text())
+    values["systems"]["naics"]["calibration"] = [-6, 1, 0, 0]  # so it is told from the package's
+    about.write_text(json.dumps(values))
+    only_naics = RECIPE.partition("[systems.unspsc]")[0].replace(
+        "[systems.naics]\n", "[systems.naics]\nasks_cpv = 0.5\n"
+    )
+    lines = '[blended_with_general]\nothers = ["others.csv"]\n'
+    (recipe.parent / "others.csv").write_text("text\n" + "Straßenreinigung und Winterdienst\n" * 60)
+    errors = {}
+    for first in ("", 'first = "first"\n'):
+        recipe.write_text(f"{only_naics}{lines}{first}")
+        assert command("train", "--recipe", recipe, "--output", "model", "--json") == 0
+        errors[first] = json.loads(capsys.readouterr().out)["naics"]["held_back"]
+    assert errors[""] != errors['first = "first"\n']
+    scores = load_model(model_folder(Path("model")), "naics").scores
+    assert isinstance(scores, Blend)
+    assert scores.other is load_model(general_model(), "naics").scores
+    assert scores.crosswalk is not None
+    assert scores.crosswalk.cpv is load_model(general_model(), "cpv")
+    assert scores.crosswalk.weight == 0.5
+
+
+def test_a_model_asks_cpv_only_beside_the_general_one(command: Command, recipe: Path) -> None:
+    recipe.write_text(RECIPE.replace("[systems.naics]\n", "[systems.naics]\nasks_cpv = 0.5\n"))
+    with pytest.raises(SettingsError, match="naics asks CPV, but is not blended"):
+        read_recipe(recipe)
 
 
 def test_models_are_compared_with_those_that_answer_without_them(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
 
 from pipeline.engine.evidence import shares_known
 from pipeline.engine.model.arrays import Bools, Floats
@@ -15,7 +14,7 @@ from pipeline.engine.model.sparse_rows import distinct, weighted_sums
 from pipeline.engine.model.vocabulary import Vocabulary
 from pipeline.engine.text.ngrams import Hashes
 
-__all__ = ["AT_ONCE", "Encoder", "Read", "encoded", "portions", "words_known"]
+__all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
 
 AT_ONCE = 512
 """Number of texts scored in one matrix, which limits memory use."""
@@ -45,9 +44,6 @@ class Encoder:
         """Return which words, or parts of words, are known; see `pipeline.engine.evidence`."""
         return self.vocabulary.knows(hashed_features(hashes, 2 if are_parts else 0))
 
-
-Read: TypeAlias = Callable[[Encoder], tuple[Floats, Floats]]
-"""Encodes texts with the given encoder; see `Encoder.hidden`."""
 
 ENCODERS = 4
 """How many encoders read a text at most: the shipped models' three, and one of a history."""

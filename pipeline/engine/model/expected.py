@@ -60,12 +60,16 @@ MEMORY: Mapping[str, tuple[str, ...]] = {
 GATE: Mapping[str, tuple[str, ...]] = {"gate": ("f4", "width of the gate")}
 """The same for the gate of a model that is blended with the general one."""
 
+CROSSWALK: Mapping[str, tuple[str, ...]] = {"counterparts": ("i4", "codes of CPV")}
+"""The same for the crosswalk of a model with a gate, if the model asks CPV."""
+
 LONGEST = {
     "features": BLOCKS << BITS,
     "parts": 1_024,
     "typical parts": CENTRES,
     "columns": 1_024,
     "codes": 250_000,
+    "codes of CPV": 250_000,
     "repeats": 20_000_000,
     "vectors": 1_000_000,
 }
@@ -82,7 +86,7 @@ CALIBRATION = 4
 
 def array_names(systems: Sequence[str]) -> set[str]:
     """Return the allowed array names for a model of these systems."""
-    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY, *GATE)}
+    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY, *GATE, *CROSSWALK)}
     return own | {f"encoder.{name}" for name in ENCODER}
 
 
@@ -102,8 +106,9 @@ def check_values(values: Any) -> None:
         _check_number("calibration", number, -LARGEST, LARGEST)
     for name in SHARES:
         _check_number(name, values.get(name), 0, 1)
-    if weight is not None:
-        _check_number("weight", weight, 0, 1)
+    for name in ("weight", "weight_of_cpv"):
+        if values.get(name) is not None:
+            _check_number(name, values[name], 0, 1)
 
 
 def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
@@ -120,8 +125,9 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
     wanted = OWN if part in SYSTEMS else ENCODER
     if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
         wanted = {**wanted, **MEMORY}
-    if "gate" in arrays:
-        wanted = {**wanted, **GATE}
+    for extra in (GATE, CROSSWALK):
+        if not extra.keys().isdisjoint(arrays):
+            wanted = {**wanted, **extra}
     for name, (kinds, *sides) in wanted.items():
         if name not in arrays:
             raise ValueError(f"it has no array {part}.{name}")

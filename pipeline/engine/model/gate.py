@@ -8,8 +8,9 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.calibration import probability
-from pipeline.engine.model.encoder import Encoder, Read
+from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.prototypes import unit
+from pipeline.engine.model.reading import Reading
 
 __all__ = ["Gate"]
 
@@ -27,7 +28,7 @@ class Gate:
     encoder: Encoder
     weights: Floats
 
-    def openness(self, read: Read) -> Floats:
+    def openness(self, read: Reading) -> Floats:
         """Return the probability of each text that it is worded like the model's examples."""
         hidden, _ = read(self.encoder)
         # einsum sums each row in the same order, however many there are; BLAS does not.

@@ -84,8 +84,9 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
     beside = _beside(folder, about, system)
+    cpv = load_model(general_model(), "cpv") if _asks_cpv(about, system) else None
     try:
-        return stored.model(system, arrays, values, encoder, beside)
+        return stored.model(system, arrays, values, encoder, beside, cpv)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
 
@@ -118,6 +119,11 @@ def _beside(folder: ModelFolder, about: About, system: System) -> Model | None:
             folder.path,
         )
     return load_model(shipped, system)
+
+
+def _asks_cpv(about: About, system: System) -> bool:
+    """Return whether the model asks the general model of CPV."""
+    return {f"{system}.gate", f"{system}.counterparts"} <= about.checksums.keys()
 
 
 @cache

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
-from pipeline.engine.model.encoder import Read, encoded, portions
+from pipeline.engine.model.encoder import encoded, portions
 from pipeline.engine.model.exact_matches import Repeats, hashed
 from pipeline.engine.model.general_codes import fields, made_specific
 from pipeline.engine.model.largest import largest
+from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scores, familiarity
 
 __all__ = ["Model", "highest"]
@@ -27,7 +29,7 @@ of rows of keys. Words of two or three letters are often known by chance, and mo
 placeholder texts (lorem ipsum) consists of words of some language."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A trained model of one system.
 
@@ -74,14 +76,15 @@ class Model:
             start += len(portion)
         return places, confidence
 
-    def shares(self, read: Read) -> tuple[Floats, Floats]:
+    def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares, with those of general codes passed on; see `Scores`."""
         shares, known = self.scores.shares(read)
         return made_specific(shares, fields(self.system, self.codes)), known
 
-    def ranked(self, read: Read, seen: Ints, top: int) -> tuple[Ints, Floats]:
+    def ranked(self, read: Reading, seen: Ints, top: int) -> tuple[Ints, Floats]:
         """Rank the codes of texts that are already encoded and hashed; see `predict`."""
-        shares, known = self.shares(read)
+        # Other systems read those of CPV, too; see `pipeline.engine.model.crosswalk`.
+        shares, known = read.kept(self.shares) if self.system == "cpv" else self.shares(read)
         places, best = highest(shares, max(top, 2))
         if self.calibration is not None:
             second = best[:, 1] if best.shape[1] > 1 else np.zeros(len(best))
@@ -91,7 +94,7 @@ class Model:
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
 
-    def _sure(self, calibration: Calibration, read: Read, seen: Floats) -> Floats:
+    def _sure(self, calibration: Calibration, read: Reading, seen: Floats) -> Floats:
         """Return how likely the first codes are right."""
         first = calibration.confidence(seen)
         gate = self.scores.gate if isinstance(self.scores, Blend) else None
@@ -123,8 +126,10 @@ class Model:
             confidence[row] = [sure[row], *np.minimum(left, sure[row])]
 
 
-def _reader(texts: tuple[str, ...]) -> Read:
-    return lambda encoder: encoded(encoder, texts)
+@lru_cache(maxsize=1)
+def _reader(texts: tuple[str, ...]) -> Reading:
+    """Return the reading of a portion; the models of all systems get the same one."""
+    return Reading(lambda encoder: encoded(encoder, texts))
 
 
 def highest(shares: Floats, count: int) -> tuple[Ints, Floats]:

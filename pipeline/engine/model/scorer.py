@@ -8,10 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints, Texts
-from pipeline.engine.model.encoder import Encoder, Read, words_known
+from pipeline.engine.model.crosswalk import Crosswalk
+from pipeline.engine.model.encoder import Encoder, words_known
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.products import blocks, products, softmax
 from pipeline.engine.model.prototypes import Memory
+from pipeline.engine.model.reading import Reading
 
 __all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
 
@@ -35,7 +37,7 @@ class Scores(Protocol):
         """The codes that are scored."""
         ...
 
-    def shares(self, read: Read) -> tuple[Floats, Floats]:
+    def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         ...
 
@@ -62,7 +64,7 @@ class Scorer:
     prior: Floats
     memory: Memory | None = None
 
-    def shares(self, read: Read) -> tuple[Floats, Floats]:
+    def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
         hidden, known = read(self.encoder)
         shares = products(hidden, self.directions)
@@ -88,6 +90,7 @@ class Blend:
         weight: the weight of ``own``, from 0 to 1; it is reduced for unfamiliar texts.
         gate: reduces the weight of ``own`` for texts that are not worded like its examples, if the
             other model is the general one.
+        crosswalk: what CPV adds to ``other`` for texts that close the gate, if it is asked.
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
         same_codes: whether both models have the same codes in the same order.
@@ -97,11 +100,12 @@ class Blend:
     other: Scores
     weight: float
     gate: Gate | None
+    crosswalk: Crosswalk | None
     codes: Texts
     places: Ints
     same_codes: bool
 
-    def shares(self, read: Read) -> tuple[Floats, Floats]:
+    def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
         asked, own, other, known = self.parts(read)
         if self.same_codes:
@@ -112,7 +116,7 @@ class Blend:
         shares[asked, : own.shape[1]] += own
         return shares, known
 
-    def parts(self, read: Read) -> tuple[Ints, Floats, Floats, Floats]:
+    def parts(self, read: Reading) -> tuple[Ints, Floats, Floats, Floats]:
         """Return what each model adds to the shares of its codes.
 
         Returns:
@@ -122,9 +126,12 @@ class Blend:
         other, known = self.other.shares(read)
         likely = np.full(len(other), self.weight)
         if self.gate is not None:
-            likely *= self.gate.openness(read)
+            openness = self.gate.openness(read)
+            likely *= openness
+            if self.crosswalk is not None:
+                self.crosswalk.mix(other, openness, read)
         asked = np.flatnonzero(likely >= LEAST)
-        own, known_to_own = self.own.shares(_only(read, asked))
+        own, known_to_own = self.own.shares(read.only(asked))
         weight = np.zeros(len(other))
         weight[asked] = likely[asked] * familiarity(known_to_own)
         own *= weight[asked, None].astype(np.float32)
@@ -145,27 +152,23 @@ class Blend:
         return np.maximum(self.own.words_known(texts), known)
 
 
-def _only(read: Read, rows: Ints) -> Read:
-    """Return what encodes some of the texts."""
-
-    def read_some(encoder: Encoder) -> tuple[Floats, Floats]:
-        hidden, known = read(encoder)
-        return hidden[rows], known[rows]
-
-    return read_some
-
-
 def familiarity(known: Floats) -> Floats:
     """Return the trust in texts, from 0 to 1, given the known share of their features."""
     trusted: Floats = np.clip((known - STRANGE) / (FAMILIAR - STRANGE), 0, 1)
     return trusted
 
 
-def blend(own: Scorer, other: Scores, weight: float, gate: Gate | None = None) -> Blend:
-    """Return the blend of both models' scores."""
+def blend(
+    own: Scorer,
+    other: Scores,
+    weight: float,
+    gate: Gate | None = None,
+    crosswalk: Crosswalk | None = None,
+) -> Blend:
+    """Return the blend of both models' scores; see `Blend`."""
     codes = np.concatenate([own.codes, other.codes[~np.isin(other.codes, own.codes)]])
     same = np.array_equal(own.codes, other.codes)
-    return Blend(own, other, weight, gate, codes, places(codes, other.codes), same)
+    return Blend(own, other, weight, gate, crosswalk, codes, places(codes, other.codes), same)
 
 
 def places(codes: Texts, wanted: Texts) -> Ints:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.calibration import Calibration
+from pipeline.engine.model.crosswalk import Crosswalk, crosswalk
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.exact_matches import Repeats
 from pipeline.engine.model.gate import Gate
@@ -76,22 +77,27 @@ def model_arrays(model: Model) -> Arrays:
             "memory_labels": scorer.memory.labels.astype(np.uint32),
             "memory_texts": scorer.memory.texts.astype(np.float32),
         }
-    gate = model.scores.gate if isinstance(model.scores, Blend) else None
-    return arrays if gate is None else arrays | {"gate": gate.weights.astype(np.float32)}
+    if isinstance(model.scores, Blend) and model.scores.gate is not None:
+        arrays |= {"gate": model.scores.gate.weights.astype(np.float32)}
+        if model.scores.crosswalk is not None:
+            arrays |= {"counterparts": model.scores.crosswalk.counterparts.astype(np.int32)}
+    return arrays
 
 
 def model_values(model: Model) -> dict[str, Any]:
     """Return the values of a model that are stored as JSON."""
     if model.calibration is None:
         raise ValueError("a model is calibrated before it is kept")
+    blended = model.scores if isinstance(model.scores, Blend) else None
+    walk = None if blended is None else blended.crosswalk
     return {
         "only_history": model.only_history,
         "trust": model.repeats.trust,
         "calibration": model.calibration.weights.tolist(),
         "spread": model.calibration.spread,
         "unseen": model.unseen,
-        "weight": model.scores.weight if isinstance(model.scores, Blend) else None,
-    }
+        "weight": None if blended is None else blended.weight,
+    } | ({} if walk is None else {"weight_of_cpv": walk.weight})
 
 
 def model(
@@ -100,6 +106,7 @@ def model(
     values: Mapping[str, Any],
     encoder: Encoder,
     beside: Model | None,
+    cpv: Model | None,
 ) -> Model:
     """Return a model from its arrays and values; only its head and prototypes are unpacked.
 
@@ -109,9 +116,10 @@ def model(
         values: see `model_values`.
         encoder: encodes texts as vectors.
         beside: the shipped model, if the model is blended with it.
+        cpv: the general model of CPV, if the model asks it.
 
     Raises:
-        ValueError: the model has a gate that does not fit the model beside it.
+        ValueError: the model has a gate or a crosswalk that does not fit the shipped models.
     """
     scales = arrays["direction_scales"].astype(np.float32)
     directions = np.multiply(arrays["directions"], scales[:, None], dtype=np.float32)
@@ -126,7 +134,8 @@ def model(
     gate = None
     if beside is not None:
         gate = _gate(arrays, beside.scores)
-        scores = blend(scorer, beside.scores, float(values["weight"]), gate)
+        walk = _crosswalk(arrays, values, beside.scores, cpv)
+        scores = blend(scorer, beside.scores, float(values["weight"]), gate, walk)
     return Model(
         system,
         scores,
@@ -144,6 +153,18 @@ def _gate(arrays: Arrays, beside: Scores) -> Gate | None:
     if not isinstance(beside, Scorer) or len(arrays["gate"]) != 1 + beside.directions.shape[1]:
         raise ValueError("its gate does not fit the model beside it")
     return Gate(beside.encoder, np.asarray(arrays["gate"]))
+
+
+def _crosswalk(
+    arrays: Arrays, values: Mapping[str, Any], beside: Scores, cpv: Model | None
+) -> Crosswalk | None:
+    if cpv is None:
+        return None
+    counterparts = arrays["counterparts"].astype(np.intp)
+    fits = len(counterparts) == len(cpv.codes) and counterparts.min() >= -1
+    if not fits or counterparts.max() >= len(beside.codes) or "weight_of_cpv" not in values:
+        raise ValueError("its crosswalk does not fit the models beside it")
+    return crosswalk(cpv, counterparts, float(values["weight_of_cpv"]))
 
 
 def _memory(arrays: Arrays, width: int) -> Memory:

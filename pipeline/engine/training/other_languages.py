@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.model.arrays import Texts
+from pipeline.engine.model.arrays import Ints, Texts
 from pipeline.engine.training.network import TrainingSet
 
-__all__ = ["OtherLanguages", "with_other_languages"]
+__all__ = ["OtherLanguages", "best_counterparts", "with_other_languages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,21 @@ class OtherLanguages:
         )
 
 
+def best_counterparts(
+    crosswalk: Mapping[str, Sequence[str]], cpv_codes: Texts, codes: Texts
+) -> Ints:
+    """Return, for each CPV code, the index among ``codes`` of the one that fits it best, or -1.
+
+    Args:
+        crosswalk: the codes of another system for each CPV code, best first.
+        cpv_codes: the CPV codes.
+        codes: the codes of the other system that a model knows.
+    """
+    place = {code: number for number, code in enumerate(codes.tolist())}
+    fits = [crosswalk.get(code, ()) for code in cpv_codes.tolist()]
+    return np.array([next((place[code] for code in some if code in place), -1) for some in fits])
+
+
 def with_other_languages(
     data: TrainingSet,
     codes: Texts,
@@ -64,10 +79,7 @@ def with_other_languages(
         crosswalk: the system's codes for each CPV code, best first.
         settings: the weights and sampling rates of the added texts.
     """
-    place = {code: number for number, code in enumerate(codes.tolist())}
-    fits = [crosswalk.get(code, ()) for code in cpv_codes.tolist()]
-    known = [next((place[code] for code in some if code in place), -1) for some in fits]
-    labels = np.array(known)[cpv.labels]
+    labels = best_counterparts(crosswalk, cpv_codes, codes)[cpv.labels]
     rows = np.flatnonzero(labels >= 0)
     is_title = rows >= len(labels) - phrases
     weights = np.where(is_title, settings.title_weight, settings.notice_weight * cpv.weights[rows])

@@ -36,8 +36,8 @@ class Task:
         phrase_weights: the weight of each phrase.
         phrase_shares: the probability that an epoch samples each phrase.
         crosswalk: the system's codes for each CPV code, best first, if the texts of CPV are added
-            to its examples; see `pipeline.engine.training.other_languages`.
-        weight_of_cpv: how much these texts count.
+            to its examples (see `pipeline.engine.training.other_languages`), or ``cpv`` is asked.
+        weight_of_cpv: how much these texts, or the answers of ``cpv``, count.
         remembers: whether the model keeps typical vectors of each code.
         recognises: whether a text that repeats an example gets that example's usual code.
         learns_held_back: whether the finished model also trains on the held-out examples. If no
@@ -47,6 +47,10 @@ class Task:
             starting point, which a few held-out examples change little.
         others: texts that are not worded like the examples, if any. The trained model's weight in
             the blend is reduced for texts like these; see `pipeline.engine.model.gate`.
+        finally_beside: the model to blend with the finished one, if ``beside``, which the first
+            model is blended with, is a model that did not train on the held-out examples either.
+        cpv: the general model of CPV, if it is asked about texts like ``others``; see
+            `pipeline.engine.model.crosswalk`.
     """
 
     system: System
@@ -63,6 +67,8 @@ class Task:
     learns_held_back: bool = True
     beside: Model | None = None
     others: Examples = field(default_factory=lambda: Examples.of([], []))
+    finally_beside: Model | None = None
+    cpv: Model | None = None
 
     def examples(self, whole: bool) -> Examples:
         """Return the training examples of the finished (``whole``) or the first model."""

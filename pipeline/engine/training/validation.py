@@ -14,15 +14,17 @@ from pipeline.engine.model.calibration import (
     evidence,
     fitted_spread,
 )
-from pipeline.engine.model.encoder import Read
+from pipeline.engine.model.crosswalk import Crosswalk, crosswalk
 from pipeline.engine.model.exact_matches import Repeats, gather
 from pipeline.engine.model.features import Counts
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.model import Model, highest
-from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiarity, places
+from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.scorer import Scorer, Scores, blend, familiarity, places
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.gate import learned_gate
+from pipeline.engine.training.other_languages import best_counterparts
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
@@ -84,8 +86,8 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
         scorer: the scorer that was trained on all of it.
         trial: the calibrated model that was trained without the held-out examples.
     """
-    gate = trial.scores.gate if isinstance(trial.scores, Blend) else None
-    scores = _beside(task, scorer, trial.weight, gate)
+    task = replace(task, beside=task.finally_beside or task.beside)
+    scores = _beside(task, scorer, trial.weight, _gate(task, True))
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
@@ -97,7 +99,7 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         task: the training data and the held-out examples.
         scorer: the scorer that was trained without the held-out examples.
     """
-    gate = _gate(task)
+    gate = _gate(task, False)
     scores = _beside(task, scorer, _weight(task, scorer, gate), gate)
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
@@ -135,15 +137,23 @@ def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
 
 
 def _beside(task: Task, scorer: Scorer, weight: float, gate: Gate | None) -> Scores:
-    return scorer if task.beside is None else blend(scorer, task.beside.scores, weight, gate)
+    if task.beside is None:
+        return scorer
+    walk = None if task.cpv is None else _crosswalk(task, task.cpv, task.beside.codes)
+    return blend(scorer, task.beside.scores, weight, gate, walk)
 
 
-def _gate(task: Task) -> Gate | None:
+def _crosswalk(task: Task, cpv: Model, codes: Texts) -> Crosswalk:
+    best = best_counterparts(task.crosswalk, cpv.codes, codes)
+    return crosswalk(cpv, best, task.weight_of_cpv)
+
+
+def _gate(task: Task, whole: bool) -> Gate | None:
     if task.beside is None or not len(task.others):
         return None
     if not isinstance(task.beside.scores, Scorer):
         raise TypeError("a gate reads the vectors of one network")
-    return learned_gate(task.beside.scores.encoder, task.taught, task.others)
+    return learned_gate(task.beside.scores.encoder, task.examples(whole), task.others)
 
 
 def _weight(task: Task, scorer: Scorer, gate: Gate | None) -> float:
@@ -183,5 +193,5 @@ def _alone(task: Task) -> bool:
     return task.beside is None and not len(task.phrases)
 
 
-def _reader(counts: Counts) -> Read:
-    return lambda encoder: encoder.hidden(counts)
+def _reader(counts: Counts) -> Reading:
+    return Reading(lambda encoder: encoder.hidden(counts))

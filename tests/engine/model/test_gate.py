@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from pipeline.engine.model.calibration import Calibration
-from pipeline.engine.model.encoder import Read, encoded
+from pipeline.engine.model.encoder import encoded
 from pipeline.engine.model.explain import explain
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.model import Model
+from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.model.stored import model_arrays
 from pipeline.engine.training import Examples, history_recipe, history_task
@@ -48,8 +49,8 @@ def gated() -> Blend:
     return trained.model.scores
 
 
-def reading(texts: Sequence[str]) -> Read:
-    return lambda encoder: encoded(encoder, tuple(texts))
+def reading(texts: Sequence[str]) -> Reading:
+    return Reading(lambda encoder: encoded(encoder, tuple(texts)))
 
 
 def openness(texts: list[str]) -> list[float]:
@@ -95,7 +96,7 @@ def test_models_with_the_same_codes_are_mixed_alike_in_place() -> None:
     read = reading(WORDED_OTHERWISE)
     codes, places = own.codes, np.arange(len(own.codes))
     same, placed = (
-        Blend(own, other, weight, None, codes, places, together).shares(read)[0]
+        Blend(own, other, weight, None, None, codes, places, together).shares(read)[0]
         for together in (True, False)
     )
     assert same.tobytes() == placed.tobytes()

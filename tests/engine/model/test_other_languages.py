@@ -9,6 +9,7 @@ from scipy import sparse
 from pipeline.engine.model import Model
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.features import count
+from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import TrainingSet
@@ -70,7 +71,7 @@ def test_titles_and_notices_have_weights_of_their_own_and_general_codes_teach_no
 
 
 def shares_of_right(model: Model) -> Floats:
-    shares, _ = model.scores.shares(lambda encoder: encoder.hidden(count(GERMAN)))
+    shares, _ = model.scores.shares(Reading(lambda encoder: encoder.hidden(count(GERMAN))))
     places = [model.codes.tolist().index(PSC[code]) for code in CPV]
     found: Floats = shares[np.arange(3), places]
     return found

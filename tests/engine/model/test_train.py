@@ -7,6 +7,7 @@ from pipeline.answers import System
 from pipeline.engine.model import Model
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.model.features import count
+from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.training import Examples, NetworkSettings, Recipe, Task, history_recipe, work
 from pipeline.engine.training.train import train
@@ -105,7 +106,7 @@ def test_a_history_is_blended_with_what_stands_beside_it() -> None:
     assert not model.only_history
     asked = ["the dyke of a polder", "fishing vessels", "wheat seeds"]
     assert answers(model, asked) == [["45240000"], ["34512000"], ["03111000"]]
-    shares, _ = model.scores.shares(lambda encoder: encoder.hidden(count(asked)))
+    shares, _ = model.scores.shares(Reading(lambda encoder: encoder.hidden(count(asked))))
     assert shares.sum(axis=1) == pytest.approx(1, abs=1e-4)
     few = learned(texts[:20], ["45240000", "45248000"] * 10, other.model).model
     assert few.weight < 0.4 < model.weight, "two held-out texts are little evidence"
