@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.calibration import Calibration
-from pipeline.engine.model.crosswalk import Crosswalk, crosswalk
+from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.exact_matches import Repeats
 from pipeline.engine.model.gate import Gate
@@ -164,7 +164,7 @@ def _crosswalk(
     fits = len(counterparts) == len(cpv.codes) and counterparts.min() >= -1
     if not fits or counterparts.max() >= len(beside.codes) or "weight_of_cpv" not in values:
         raise ValueError("its crosswalk does not fit the models beside it")
-    return crosswalk(cpv, counterparts, float(values["weight_of_cpv"]))
+    return Crosswalk(cpv, counterparts, float(values["weight_of_cpv"]))
 
 
 def _memory(arrays: Arrays, width: int) -> Memory:

@@ -14,7 +14,7 @@ from pipeline.engine.model.calibration import (
     evidence,
     fitted_spread,
 )
-from pipeline.engine.model.crosswalk import Crosswalk, crosswalk
+from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.exact_matches import Repeats, gather
 from pipeline.engine.model.features import Counts
 from pipeline.engine.model.gate import Gate
@@ -145,7 +145,7 @@ def _beside(task: Task, scorer: Scorer, weight: float, gate: Gate | None) -> Sco
 
 def _crosswalk(task: Task, cpv: Model, codes: Texts) -> Crosswalk:
     best = best_counterparts(task.crosswalk, cpv.codes, codes)
-    return crosswalk(cpv, best, task.weight_of_cpv)
+    return Crosswalk(cpv, best, task.weight_of_cpv)
 
 
 def _gate(task: Task, whole: bool) -> Gate | None:

@@ -11,7 +11,7 @@ from pipeline.answers import System
 from pipeline.codes import counterparts
 from pipeline.engine.model import general_model, load_model, shipped_model
 from pipeline.engine.model.arrays import Floats
-from pipeline.engine.model.crosswalk import crosswalk
+from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
@@ -50,7 +50,7 @@ def even(texts: int) -> Floats:
 
 def test_the_shares_of_cpv_codes_go_to_their_counterparts() -> None:
     shares = even(1)
-    crosswalk(Cpv(), COUNTERPARTS, 0.5).mix(shares, np.zeros(1), reading(1))
+    Crosswalk(Cpv(), COUNTERPARTS, 0.5).mix(shares, np.zeros(1), reading(1))
     left = 1 - 0.5 * 0.9  # the code without a counterpart says nothing
     assert shares[0].tolist() == pytest.approx(
         [0.25 * left + 0.15, 0.25 * left, 0.25 * left + 0.3, 0.25 * left]
@@ -60,20 +60,20 @@ def test_the_shares_of_cpv_codes_go_to_their_counterparts() -> None:
 
 def test_a_text_that_opens_the_gate_is_left_alone_and_cpv_not_asked_about_it() -> None:
     cpv, shares = Cpv(), even(3)
-    crosswalk(cpv, COUNTERPARTS, 0.5).mix(shares, np.array([1.0, 0.0, 0.5]), reading(3))
+    Crosswalk(cpv, COUNTERPARTS, 0.5).mix(shares, np.array([1.0, 0.0, 0.5]), reading(3))
     assert (shares == 0.25).all(axis=1).tolist() == [True, False, True]
     assert cpv.asked == [1]
-    crosswalk(cpv, COUNTERPARTS, 0.5).mix(shares, np.ones(3), reading(3))
+    Crosswalk(cpv, COUNTERPARTS, 0.5).mix(shares, np.ones(3), reading(3))
     assert cpv.asked == [1]
 
 
 def test_shares_that_cpv_gave_for_all_texts_are_not_asked_for_again() -> None:
     cpv, read, openness = Cpv(), reading(4), np.array([0.0, 1.0, 0.0, 0.2])
     alone, together = even(4), even(4)
-    crosswalk(cpv, COUNTERPARTS, 0.5).mix(alone, openness, reading(4))
+    Crosswalk(cpv, COUNTERPARTS, 0.5).mix(alone, openness, reading(4))
     read.kept(cpv.shares)
     asked = len(cpv.asked)
-    crosswalk(cpv, COUNTERPARTS, 0.5).mix(together, openness, read)
+    Crosswalk(cpv, COUNTERPARTS, 0.5).mix(together, openness, read)
     assert len(cpv.asked) == asked
     assert together.tobytes() == alone.tobytes()
 
