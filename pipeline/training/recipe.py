@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.answers import System
 from pipeline.codes import CodeTable, counterparts, phrases, shipped, titles_by_language
-from pipeline.engine.model import general_model, load_model, model_folder
+from pipeline.engine.model import general_model, load_model
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.training import Dataset, Examples, Recipe, Task
 from pipeline.errors import InputError
@@ -66,15 +66,13 @@ def _with_general(prepared: Sequence[Prepared], folder: Path, blended: Blended) 
     texts = [text for some, _ in batches for text in some]
     others = Examples.of(texts, [""] * len(texts))
     general = general_model()
-    first = model_folder(folder / blended.first) if blended.first else general
     return [
         replace(
             each,
             task=replace(
                 each.task,
-                beside=load_model(first, each.task.system),
+                beside=load_model(general, each.task.system),
                 others=others,
-                finally_beside=load_model(general, each.task.system),
                 cpv=load_model(general, "cpv") if each.task.crosswalk else None,
             ),
         )

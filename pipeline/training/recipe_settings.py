@@ -75,12 +75,9 @@ class Blended:
 
     Attributes:
         others: files of texts that are not worded like the labelled ones, with the column ``text``.
-        first: the folder of a general model that did not learn the held-out files; the first model,
-            which they measure, is blended with it. Without one, the package's model is used.
     """
 
     others: Sequence[str]
-    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,6 @@ class Task:
             starting point, which a few held-out examples change little.
         others: texts that are not worded like the examples, if any. The trained model's weight in
             the blend is reduced for texts like these; see `pipeline.engine.model.gate`.
-        finally_beside: the model to blend with the finished one, if ``beside``, which the first
-            model is blended with, is a model that did not train on the held-out examples either.
         cpv: the general model of CPV, if it is asked about texts like ``others``; see
             `pipeline.engine.model.crosswalk`.
     """
@@ -67,7 +65,6 @@ class Task:
     learns_held_back: bool = True
     beside: Model | None = None
     others: Examples = field(default_factory=lambda: Examples.of([], []))
-    finally_beside: Model | None = None
     cpv: Model | None = None
 
     def examples(self, whole: bool) -> Examples:

@@ -21,7 +21,7 @@ from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.general_codes import fields
 from pipeline.engine.model.model import Model, highest
 from pipeline.engine.model.reading import Reading
-from pipeline.engine.model.scorer import Scorer, Scores, blend, familiarity, places
+from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiarity, places
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.gate import learned_gate
 from pipeline.engine.training.other_languages import best_counterparts
@@ -86,8 +86,8 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
         scorer: the scorer that was trained on all of it.
         trial: the calibrated model that was trained without the held-out examples.
     """
-    task = replace(task, beside=task.finally_beside or task.beside)
-    scores = _beside(task, scorer, trial.weight, _gate(task, True))
+    gate = trial.scores.gate if isinstance(trial.scores, Blend) else None
+    scores = _beside(task, scorer, trial.weight, gate)
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
@@ -99,7 +99,7 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         task: the training data and the held-out examples.
         scorer: the scorer that was trained without the held-out examples.
     """
-    gate = _gate(task, False)
+    gate = _gate(task)
     scores = _beside(task, scorer, _weight(task, scorer, gate), gate)
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
@@ -148,12 +148,12 @@ def _crosswalk(task: Task, cpv: Model, codes: Texts) -> Crosswalk:
     return Crosswalk(cpv, best, task.weight_of_cpv)
 
 
-def _gate(task: Task, whole: bool) -> Gate | None:
+def _gate(task: Task) -> Gate | None:
     if task.beside is None or not len(task.others):
         return None
     if not isinstance(task.beside.scores, Scorer):
         raise TypeError("a gate reads the vectors of one network")
-    return learned_gate(task.beside.scores.encoder, task.examples(whole), task.others)
+    return learned_gate(task.beside.scores.encoder, task.taught, task.others)
 
 
 def _weight(task: Task, scorer: Scorer, gate: Gate | None) -> float:
