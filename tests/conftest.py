@@ -44,6 +44,8 @@ LONGEST = (
     "tests/paid/test_partial.py",
     "tests/paid/test_purchase.py",
     "tests/cli/test_standard_streams.py",
+    "tests/cli/test_closed_streams.py",
+    "tests/cli/test_signals.py",
     "tests/cli/test_run.py",
 )
 """Tests that take seconds each: each worker begins with its share, so that all end together."""

@@ -19,14 +19,14 @@ from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.tables import open_reader
+from tests.cli.conftest import Command
 from tests.cli.test_many import run, states
-from tests.cli.test_run import Command, command
 from tests.files.object_store import Fault, ObjectStore, serving
 from tests.paid.conftest import service
 from tests.paid.serving import Service
 from tests.paid.serving import serving as serving_paid
 
-__all__ = ["command", "service"]
+__all__ = ["service"]
 
 pytestmark = pytest.mark.usefixtures("credentials")
 

@@ -10,11 +10,9 @@ import pytest
 
 import pipeline
 from pipeline.errors import InputError, SettingsError
-from tests.cli.test_run import Command, command, table
+from tests.cli.conftest import Command
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.engine.model.training_data import history
-
-__all__ = ["command", "table"]
 
 
 def decisions_of(folder: Path) -> Path:

@@ -15,9 +15,7 @@ import pytest
 
 from pipeline.cli import file_jobs
 from pipeline.cli.job import classified
-from tests.cli.test_run import Command, command
-
-__all__ = ["command"]
+from tests.cli.conftest import Command
 
 
 @pytest.fixture

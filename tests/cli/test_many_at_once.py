@@ -15,11 +15,8 @@ import pytest
 from pipeline.cli import file_jobs
 from pipeline.cli.inputs import InputFile
 from pipeline.files.atomic import only_writer
+from tests.cli.conftest import Command
 from tests.cli.test_many import files_in, run, states
-from tests.cli.test_run import Command, command
-
-__all__ = ["command"]
-
 
 Work = Callable[[InputFile], Any]
 

@@ -15,9 +15,7 @@ from pipeline.cli.output.metrics import METRICS, Finished, MeasuredRun, measured
 from pipeline.cli.output.metrics_file import MetricsFile
 from pipeline.cli.signals import Ended, ended
 from pipeline.errors import OutputError
-from tests.cli.test_run import Command, command
-
-__all__ = ["command"]
+from tests.cli.conftest import Command
 
 LINE = re.compile(r'(tender_pipeline_\w+)\{(\w+="(?:[^"\\\n]|\\[\\n"])*"(?:,\w+="[^"]*")*)\} (\S+)')
 

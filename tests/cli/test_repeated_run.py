@@ -10,9 +10,7 @@ import pytest
 
 from pipeline.classification.provenance import read_manifest
 from pipeline.cli.output.repeated import repeated_run
-from tests.cli.test_run import Command, command
-
-__all__ = ["command"]
+from tests.cli.conftest import Command
 
 TABLE = "name,about\nroads,Road resurfacing works\nsnow,Snow clearing\n"
 

@@ -12,9 +12,7 @@ from pipeline.classification.sink import FileSink, default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings
 from tests.classification.test_job import run, write_csv
-from tests.cli.test_run import Command, command, table
-
-__all__ = ["command", "table"]
+from tests.cli.conftest import Command
 
 FULL = Settings(systems=("cpv",))
 SAMPLE = Settings(systems=("cpv",), limit_rows=2)

@@ -13,10 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cli.test_run import Command, command, table
+from tests.cli.conftest import Command
 from tests.forking import ran, shell
-
-__all__ = ["command", "table"]
 
 RUN = "tender-pipeline run"
 PSC = "--systems psc"

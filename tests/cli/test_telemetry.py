@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pipeline.cli.output.metrics import METRICS
+from tests.cli.conftest import Command
 from tests.cli.test_metrics import samples
-from tests.cli.test_run import Command, command
-
-__all__ = ["command"]
 
 LIBRARY = "opentelemetry.exporter.otlp.proto.http"
 

@@ -16,7 +16,7 @@ from pipeline.classification import job, provenance
 from pipeline.cli import earlier_runs, file_jobs
 from pipeline.errors import OutputError
 from pipeline.tables import sha256_of
-from tests.cli.test_run import Command, command
+from tests.cli.conftest import Command, command
 from tests.paid.serving import Service, serving
 
 __all__ = ["command"]

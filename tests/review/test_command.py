@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from pipeline.decisions import read_decisions
-from tests.cli.test_run import Command, command
+from tests.cli.conftest import Command, command
 from tests.forking import Process
 from tests.review.conftest import TEXTS, enriched
 from tests.service.web.browsing import FORM

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.errors import InputError
 from pipeline.tables import archives, is_archive, unpacked
-from tests.cli.test_run import Command, command
+from tests.cli.conftest import Command, command
 
 __all__ = ["command"]
 

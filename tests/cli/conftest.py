@@ -1,0 +1,39 @@
+"""The command line in a folder of its own, and a small table for it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import main
+
+Command = Callable[..., int]
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    """Run the command line in a folder of its own and return its exit code."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> int:
+        monkeypatch.setattr(sys, "argv", ["tender-pipeline", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        return int(exit_.value.code or 0)
+
+    yield call
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "tenders.csv"
+    path.write_text(
+        "ref,description,title\n007,Road marking,Paint\n008,,\n009,Office chairs,Seat\n"
+    )
+    return path

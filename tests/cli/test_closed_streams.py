@@ -1,0 +1,62 @@
+"""Standard streams that are closed or full: the job is done, or an error says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.forking import shell
+
+RUN = "tender-pipeline run tenders.csv --systems psc"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"{RUN} 2>&-", ""),
+        (f"{RUN} >&- 2>&-", ""),
+        (f"{RUN} <&- >&- 2>&-", ""),
+        (f"{RUN} >&-", "embedded engine"),
+        (f"{RUN} 2>/dev/full", ""),
+        (f"{RUN} | true", "embedded engine"),
+        (f"{RUN} >/dev/full", "Standard output cannot be written to: No space left on device."),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_does_not_undo_the_job(
+    tmp_path: Path, table: Path, line: str, said: str
+) -> None:
+    code, out, err = shell(line, tmp_path, forked="full" not in line and "<&-" not in line)
+    assert code == 0, err
+    assert said in err
+    assert "Traceback" not in err and "Exception ignored" not in err and "Error" not in err
+    assert "--- Logging error" not in err
+    if "2>&-" in line and ">&- 2>&-" not in line:
+        assert "output: outputs/tenders.classified.csv" in out
+    enriched = (tmp_path / "outputs" / "tenders.classified.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in enriched] == ["ref", "007", "008", "009"]
+    assert (tmp_path / "outputs" / "tenders.classified.csv.manifest.json").is_file()
+
+
+def test_closed_standard_input_is_an_error_that_says_so(tmp_path: Path) -> None:
+    code, _, err = shell("tender-pipeline run - <&-", tmp_path)
+    assert code == 2
+    assert "Standard input is closed." in err
+
+
+@pytest.mark.parametrize("what", ["search road --top 50", "show 45000000 --languages", ""])
+def test_codes_may_be_cut_short(tmp_path: Path, what: str) -> None:
+    assert shell(f"tender-pipeline codes {what} | true", tmp_path) == (0, "", "")
+
+
+def test_codes_that_cannot_be_printed_are_an_error(tmp_path: Path) -> None:
+    line = "tender-pipeline codes show 45000000 >/dev/full"
+    code, _, err = shell(line, tmp_path, forked=False)
+    assert code == 2
+    assert err.startswith("Error: Standard output cannot be written to")
+    assert "Traceback" not in err
+
+
+def test_an_error_that_nobody_can_read_has_its_exit_code(tmp_path: Path) -> None:
+    for line in ("tender-pipeline run nowhere.csv", "tender-pipeline run --nothing"):
+        assert shell(f"{line} 2>/dev/full", tmp_path, forked=False) == (2, "", "")

@@ -1,0 +1,129 @@
+"""``tender-pipeline codes`` and the titles of codes, as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.codes import titles_in
+from tests.cli.conftest import Command
+
+
+def test_codes_lists_every_table_with_its_source_and_licence(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes") == 0
+    out = capsys.readouterr().out
+    for said in (
+        "9,454 codes: 45 divisions",
+        "CC BY 4.0",
+        "25 categories, 172 groups, 2,344 codes",
+        "57 segments, 546 families",
+        "20 sectors",
+        "NAICS 2022",
+    ):
+        assert said in out
+
+
+def test_codes_show_says_when_a_code_was_retired_and_what_replaced_it(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes", "show", "d302") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "psc D302  retired, last day 2020-10-29; now DA01:"
+    assert lines[1].startswith("psc DA01  IT and telecom")
+    assert command("codes", "show", "D304") == 0
+    assert "no single code is known to replace it" in capsys.readouterr().out
+    assert command("codes", "show", "1810") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("cpv 18100000")
+    assert "psc 1810  retired, last day 2015-09-30; now 1555:" in out
+
+
+def test_codes_show_places_a_code_in_its_tree(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes", "show", "45233140-2", "--languages") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "cpv 45233140  Roadworks  (subcategory)"
+    assert lines[5] == "  in 45000000  Construction work  (division)"
+    assert "     45233141  Road-maintenance works" in lines
+    assert "  de  Straßenarbeiten" in lines
+    assert "  like naics 237310  Highway, Street, and Bridge Construction" in lines
+
+
+def test_titles_are_in_the_language_that_is_asked_for(
+    command: Command,
+    table: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    systems = ("--systems", "cpv,psc", "--top", 2)
+    assert command("run", table, *systems, "--output", "en.csv") == 0
+    assert "cpv titles" not in caplog.text
+    assert command("run", table, *systems, "--output", "de.csv", "--language", "DE") == 0
+    said = "cpv titles in German; psc titles in English, because there are no others"
+    assert said in caplog.text
+    with Path("en.csv").open() as english, Path("de.csv").open() as german:
+        rows = list(zip(csv.DictReader(english), csv.DictReader(german), strict=True))
+    for before, after in rows:
+        matches = [match["title"] for match in json.loads(after["cpv_matches"] or "[]")]
+        codes = [match["code"] for match in json.loads(after["cpv_matches"] or "[]")]
+        assert matches == [titles_in("de")[code] for code in codes]
+        assert after["cpv_title"] == next(iter(matches), "")
+        changed = {"cpv_title", "cpv_matches"}
+        assert {name: before[name] for name in before.keys() - changed} == {
+            name: after[name] for name in after.keys() - changed
+        }
+    assert json.loads(Path("de.csv.manifest.json").read_text())["settings"]["language"] == "de"
+    assert command("run", table, *systems, "--output", "de.csv", "--language", "tlh") == 2
+    assert "There are no titles in the language 'tlh'." in capsys.readouterr().err
+    assert command("codes", "show", "45233140", "--language", "fr") == 0
+    assert capsys.readouterr().out.startswith("cpv 45233140  Travaux routiers")
+    assert command("codes", "search", "road", "--language", "xx") == 2
+
+
+def test_codes_search_finds_titles_in_other_languages(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes", "search", "Straßenmarkierungen", "--systems", "cpv", "--top", 3) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].split()[1].startswith("349")
+
+
+def test_codes_search_finds_codes_by_words_that_their_titles_lack(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, system, code in (("laptop", "cpv", "30213100"), ("Reinigung", "unspsc", "76110000")):
+        assert command("codes", "search", words, "--systems", system) == 0
+        assert capsys.readouterr().out.split()[1] == code
+
+
+def test_codes_search_leaves_out_titles_that_only_have_letters_in_common(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes", "search", "wheat", "--systems", "naics") == 0
+    assert capsys.readouterr().out.split()[2:] == ["Wheat", "Farming"]
+
+
+def test_a_damaged_added_table_does_not_hide_the_others(
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    added = tmp_path / "tender-pipeline" / "codes" / "unspsc.parquet"
+    added.parent.mkdir(parents=True)
+    added.write_bytes(b"torn")
+    assert command("codes", "show", "45000000") == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("cpv 45000000  Construction work")
+    assert "Warning: The added table" in shown.err
+    assert "codes remove unspsc" in shown.err
+    assert command("codes") == 0
+    assert "naics" in capsys.readouterr().out

@@ -1,0 +1,70 @@
+"""``run --report``: the page about a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+def test_a_report_is_written_and_compares_with_the_run_before(
+    command: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("t.csv").write_text("description\nroad works\nschool meals\n")
+    options = ("run", "t.csv", "--systems", "cpv", "--output", "o.csv", "--report", "r.html")
+    assert command(*options) == 0
+    assert "report: r.html" in caplog.messages
+    first = Path("r.html").read_text("utf-8")
+    assert "t.csv" in first
+    assert "Since the last run" not in first
+    Path("t.csv").write_text("description\nroad works\nschool meals\nschool bus\n")
+    assert command(*options) == 0
+    second = Path("r.html").read_text("utf-8")
+    assert '<td class="n">2</td><td class="n">3</td>' in second
+    assert "<dt>New rows</dt><dd>1</dd>" in second
+    assert "<dt>Rows with another code</dt><dd>0</dd>" in second
+    Path("o.csv").write_text("description,cpv_code\nroad works,1\n")
+    Path("t.csv").write_text("description\nroad works\n")
+    assert command(*options, "--overwrite") == 0
+    assert "The rows are not compared" in Path("r.html").read_text("utf-8")
+
+
+def test_a_report_compares_the_tables_of_ocds_releases(command: Command) -> None:
+    for titles in (["road works"], ["road works", "school bus"]):
+        releases = [{"ocid": title, "id": "1", "tender": {"title": title}} for title in titles]
+        Path("t.json").write_text(json.dumps({"releases": releases}))
+        options = ("--systems", "cpv", "--output", "o.csv", "--report", "r.html")
+        assert command("run", "t.json", *options) == 0
+    assert "<dt>New rows</dt><dd>1</dd>" in Path("r.html").read_text("utf-8")
+
+
+def test_a_report_replaces_no_file_of_somebody_else_and_is_a_page(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("t.csv").write_text("description\nroad works\n")
+    Path("r.html").write_text("my own")
+    assert command("run", "t.csv", "--output", "o.csv", "--report", "r.html") == 2
+    assert "r.html exists, and this tool did not write it." in capsys.readouterr().err
+    assert not Path("o.csv").exists()
+    assert Path("r.html").read_text() == "my own"
+    assert command("run", "t.csv", "--output", "o.csv", "--report", "r.csv") == 2
+    assert "r.csv does not end in .html" in capsys.readouterr().err
+    assert not Path("o.csv").exists()
+
+
+def test_an_interrupt_while_the_report_is_written_does_not_deny_the_output(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.cli.output.report.RunReport.write", interrupted)
+    Path("t.csv").write_text("description\nroad works\n")
+    options = ("--systems", "psc", "--output", "o.csv", "--report", "r.html")
+    assert command("run", "t.csv", *options) == 130
+    said = capsys.readouterr().err
+    assert "Interrupted; the output was written, but not the report." in said
+    assert Path("o.csv").exists()

@@ -1,0 +1,182 @@
+"""Where a setting comes from: an option, a variable or the settings file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+def test_a_variable_that_sets_nothing_is_warned_of(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_MAX_COSTS", "1")
+    monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "8000")
+    monkeypatch.setenv("TENDER_PIPELINE_DEBUG", "0")
+    monkeypatch.setenv("TENDER_PIPELINE_BACK_OFF", "")
+    assert command("plan", table) == 0
+    said = capsys.readouterr().err + caplog.text
+    assert "MAX_COSTS sets nothing. Did you mean TENDER_PIPELINE_MAX_COST?" in said
+    assert said.count("sets nothing") == 1
+
+
+def test_a_wrong_value_that_is_not_on_the_command_line_is_told_with_its_place(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command("plan", table, "--top", "x") == 2
+    assert capsys.readouterr().err.endswith("'x' is not a valid integer.\n")
+    Path("tender-pipeline.toml").write_text('engine = "best"\n')
+    assert command("plan", table) == 2
+    assert capsys.readouterr().err.endswith("'lexical'. It comes from tender-pipeline.toml.\n")
+    monkeypatch.setenv("TENDER_PIPELINE_BACK_OFF", "x")
+    assert command("plan", table, "--engine", "lexical") == 2
+    said = capsys.readouterr().err
+    assert said.endswith("float. It comes from the variable TENDER_PIPELINE_BACK_OFF.\n")
+    assert command("plan", table, "--engine", "lexical", "--json") == 2
+    assert "variable TENDER_PIPELINE_BACK_OFF." in json.loads(capsys.readouterr().out)["error"]
+    monkeypatch.setenv("TENDER_PIPELINE_SERVE_PORT", "x")
+    assert command("serve") == 2
+    said = capsys.readouterr().err
+    assert said.endswith("range. It comes from the variable TENDER_PIPELINE_SERVE_PORT.\n")
+
+
+def test_options_win_over_variables_and_variables_over_the_settings_file(
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("tender-pipeline.toml").write_text(
+        'systems = ["psc", "naics"]\ntext-column = "title"\ncolumn-prefix = "file_"\ntop = 2\n'
+    )
+    monkeypatch.setenv("TENDER_PIPELINE_COLUMN_PREFIX", "variable_")
+    monkeypatch.setenv("TENDER_PIPELINE_TEXT_COLUMN", "description,title")
+    monkeypatch.setenv("TENDER_PIPELINE_TOP", "3")
+    assert command("run", table, "--column-prefix", "option_") == 0
+    manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
+    settings = manifest["settings"]
+    assert settings["systems"] == ["psc", "naics"]
+    assert settings["text_columns"] == ["description", "title"]
+    assert settings["column_prefix"] == "option_"
+    assert settings["top"] == 3
+
+
+def test_a_settings_file_can_be_named(command: Command, table: Path) -> None:
+    Path("my.toml").write_text('systems = "psc"\noutput = "mine.csv"\njobs = "auto"\n')
+    assert command("run", table, "--config", "my.toml") == 0
+    assert "psc_code" in Path("mine.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('sistems = "cpv"', "Did you mean 'systems'?"),
+        ("systems = cpv", "Write it as TOML."),
+        ("config = 1", "a settings file cannot name another one"),
+        ("qqqq = 1", "Choose from output, systems, text-column, top"),
+        ("[run]\ntop = 2", "Delete the line [run]"),
+        ("top = inf", "tender-pipeline.toml: top is inf.\nIt must be a whole number."),
+        ("top = 2.5", "top is 2.5.\nIt must be a whole number."),
+        ("top = true", "top is true.\nIt must be a whole number."),
+        ("top = 1979-05-27", "top is 1979-05-27.\nIt must be a whole number."),
+        ('top = "2"', "top is '2'.\nIt must be a whole number."),
+        ('jobs = "all"', "jobs is 'all'.\nIt must be a whole number, or \"auto\" in quotes."),
+        ("jobs = 2.5", "It must be a whole number, or"),
+        ("limit-rows = inf", "It must be a whole number."),
+        ("limit-rows = 99999999999999999999", "limit_rows must be a whole number"),
+        ("min-confidence = true", "It must be a number."),
+        ("output = 5", "output is 5.\nIt must be text, in quotes."),
+        ("output = [1]", "It must be text, in quotes."),
+        ("column_prefix = 1", "column_prefix is 1.\nIt must be text, in quotes."),
+        ("text-column = {a = 1}", "It must be a name or a list of names."),
+        ("text-column = [1]", "It must be a name or a list of names."),
+        ("systems = [1]", "It must be a name or a list of names."),
+        ("systems = []", "No system is chosen."),
+        ('systems = "ted"', "naics (--systems). --systems comes from tender-pipeline.toml."),
+        ('delimiter = "ab"', "--delimiter comes from tender-pipeline.toml."),
+        ('text-column = "nope"', "--text-column comes from tender-pipeline.toml."),
+        ("no_header = 3", "no_header is 3.\nIt must be true or false."),
+        ("json = []", "It must be true or false."),
+        ('encoding = "a\\u0000"', "Python knows no text encoding"),
+    ],
+)
+def test_a_wrong_settings_file_is_refused(
+    command: Command, table: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    Path("tender-pipeline.toml").write_text(text)
+    assert command("run", table) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_settings_file_that_is_not_there_is_said_to_be_missing(
+    command: Command, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("run", table, "--config", "no.toml") == 2
+    said = capsys.readouterr().err
+    assert "no.toml cannot be read: No such file or directory.\nName another file" in said
+
+
+def test_an_error_says_where_an_option_was_set_that_nobody_typed(
+    command: Command,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("tender-pipeline.toml").write_text("explain = true\n")
+    monkeypatch.setenv("TENDER_PIPELINE_BASE_URL", "http://localhost:9")
+    assert command("plan", table) == 2
+    said = capsys.readouterr().err
+    assert "Remove --explain, or the service (--base-url)." in said
+    assert "--explain comes from tender-pipeline.toml." in said
+    assert "--base-url comes from the variable TENDER_PIPELINE_BASE_URL." in said
+    assert command("plan", table, "--explain", "--base-url", "http://localhost:9") == 2
+    assert "comes from" not in capsys.readouterr().err
+
+
+def test_an_empty_text_in_the_settings_file_means_unset(command: Command, table: Path) -> None:
+    names = ("output", "systems", "text-column", "top", "encoding", "no-header", "json")
+    Path("tender-pipeline.toml").write_text("".join(f'{name} = ""\n' for name in names))
+    assert command("run", table) == 0
+    assert "naics_code" in Path("outputs/tenders.classified.csv").read_text()
+
+
+def test_numbers_and_flags_may_stand_in_the_settings_file(command: Command, table: Path) -> None:
+    Path("tender-pipeline.toml").write_text(
+        'min-confidence = 1\nlimit-rows = 2\noverwrite = true\nsystems = ["psc"]\n'
+    )
+    assert command("run", table, "--output", table.with_name("out.csv")) == 0
+    lines = Path("out.csv").read_text().splitlines()
+    assert len(lines) == 3
+    assert ",review," in lines[1]
+
+
+@pytest.mark.parametrize(
+    "way", ["--roll-up", "--back-off", "ROLL_UP", "BACK_OFF", "roll-up", "back_off"]
+)
+def test_roll_up_has_its_old_name_as_option_variable_and_setting(
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    options = [way, "0.9"] if way.startswith("--") else []
+    if way.isupper():
+        monkeypatch.setenv(f"TENDER_PIPELINE_{way}", "0.9")
+    elif not options:
+        Path("tender-pipeline.toml").write_text(f"{way} = 0.9\n")
+    assert command("run", table, "--systems", "psc", *options) == 0
+    manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
+    assert manifest["settings"]["roll_up"] == 0.9
+
+
+def test_names_in_a_variable_may_have_spaces_and_a_last_comma(
+    command: Command, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_TEXT_COLUMN", " title , description, ")
+    assert command("run", table, "--systems", "psc") == 0
+    manifest = json.loads(Path("outputs/tenders.classified.csv.manifest.json").read_text())
+    assert manifest["settings"]["text_columns"] == ["title", "description"]
