@@ -8,12 +8,10 @@ import json
 import os
 import pty
 import re
-import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -24,11 +22,11 @@ import httpx
 import pytest
 
 import pipeline
-from pipeline.cli import main
 from pipeline.cli.commands.accounts import accounts as group
 from pipeline.money import total
 from pipeline.service import Accounts
 from pipeline.service.accounts import Due
+from tests.cli.conftest import Command
 from tests.service.processes import serving
 
 PRICE = Decimal("0.0000795")
@@ -37,28 +35,19 @@ PASSWORD = "correct horse battery"
 
 KEY = re.compile(r"tp_[\w-]{43}")
 
-Command = Callable[..., int]
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+def command(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command on the accounts of a folder and return its exit code."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TENDER_PIPELINE_SERVE_DATA", "accounts")
 
     def call(*arguments: object, stdin: bytes = b"") -> int:
-        monkeypatch.setattr(
-            sys, "argv", ["tender-pipeline", "accounts", *map(str, arguments)], raising=True
-        )
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        return int(exit_.value.code or 0)
+        return command("accounts", *arguments)
 
-    yield call
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    return call
 
 
 def opened(folder: Path) -> closing[Accounts]:

@@ -8,38 +8,22 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
-from pipeline.cli import main
 from pipeline.cli.app import COMMANDS
 from pipeline.cli.output.complaints import complain
 from pipeline.errors import SettingsError
 from pipeline.paid.result import Parked
+from tests.cli.conftest import Command
 from tests.cli.test_console import Terminal, level
 from tests.fakes import keep_out_of
 
 __all__ = ["level"]
 
-Command = Callable[..., int]
-
 LONG = SettingsError("The table" + " has many words" * 9, "Name another: --text-column NAME.")
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run the command line and return its exit code."""
-
-    def call(*arguments: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["tender-pipeline", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        return int(exit_.value.code or 0)
-
-    return call
 
 
 @pytest.mark.parametrize(("columns", "widest"), [("200", 80), ("80", 80), ("40", 40)])

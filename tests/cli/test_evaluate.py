@@ -9,11 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.engine.model import model_folder, save
-from tests.cli.test_train import Command, command
+from tests.cli.conftest import Command
 from tests.engine.model.training_data import history, taught
 from tests.evaluation.labels import ROWS, csv_file, table
-
-__all__ = ["command"]
 
 
 @pytest.fixture

@@ -7,24 +7,24 @@ import os
 import re
 import signal
 import sqlite3
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cli import main
 from pipeline.cli.output.ledger import job_lines
 from pipeline.money import plain
 from pipeline.paid.ledger import Journal, Ledger, job_lock
 from pipeline.paid.ledger.open_jobs import OpenJob
 from pipeline.paid.ledger.totals import Tally
 from pipeline.service import Accounts
+from tests.cli.conftest import Command
 from tests.forking import ran
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Gate, Instead, Service, buyer, serving, started
@@ -33,24 +33,12 @@ from tests.service.rehearsal.processes import until
 ROOT = Path(__file__).parents[2]
 VERSION_1 = (ROOT / "tests" / "paid" / "ledger" / "version_1.sql").read_text("utf-8")
 
-Command = Callable[..., int]
-
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+def command(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command on the ledger of a folder of its own and return its exit code."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "ledger.db")
-
-    def call(*arguments: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["tender-pipeline", "ledger", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        return int(exit_.value.code or 0)
-
-    yield call
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    return partial(command, "ledger")
 
 
 Capture = pytest.CaptureFixture[str]

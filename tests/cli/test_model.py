@@ -16,10 +16,8 @@ import pipeline
 from pipeline.answers import Explained, Matched, System
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
-from tests.cli.test_train import Command, command
+from tests.cli.conftest import Command
 from tests.engine.model.training_data import taught
-
-__all__ = ["command"]
 
 
 @pytest.fixture

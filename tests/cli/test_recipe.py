@@ -17,10 +17,8 @@ from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend
 from pipeline.errors import SettingsError
 from pipeline.training.recipe import read_recipe
-from tests.cli.test_train import Command, command
+from tests.cli.conftest import Command
 from tests.engine.model.training_data import history
-
-__all__ = ["command"]
 
 RECIPE = """
 [[networks]]

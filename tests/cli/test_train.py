@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -13,25 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cli import main
 from pipeline.codes import load
 from pipeline.engine.model import load_model, model_folder
+from tests.cli.conftest import Command
 from tests.engine.model.training_data import history
-
-Command = Callable[..., int]
-
-
-@pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["tender-pipeline", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        return int(exit_.value.code or 0)
-
-    return call
 
 
 def written(path: Path, rows: list[tuple[str, str]]) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.files.regular import check_regular, open_regular, read_text, read_toml
-from tests.cli.test_train import Command, command
+from tests.cli.conftest import Command, command
 
 __all__ = ["command"]
 

@@ -6,9 +6,6 @@ import base64
 import csv
 import io
 import random
-import signal
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.parquet import encryption
 
-from pipeline.cli import main
 from pipeline.errors import InputError, OutputError
 from pipeline.tables import open_reader, open_writer
+from tests.cli.conftest import Command, command
 from tests.tables.rewriting import CODE, rewrite
 
-Command = Callable[..., int]
+__all__ = ["command"]
 
 BIG = "a b " * 2_500_000
 
@@ -64,20 +61,9 @@ WHOLE = parquet(("description", ["road"] * 9))
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
-    """Run the command line in a folder of its own and return its exit code."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object) -> int:
-        line = ["tender-pipeline", "run", *map(str, arguments), "--systems", "naics"]
-        monkeypatch.setattr(sys, "argv", line)
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        return int(exit_.value.code or 0)
-
-    yield call
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def run(command: Command) -> Command:
+    """Classify a table in a folder of its own and return the exit code."""
+    return lambda *arguments: command("run", *arguments, "--systems", "naics")
 
 
 @pytest.mark.parametrize(
@@ -107,10 +93,10 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command
     ],
 )
 def test_what_cannot_be_done_right_is_refused_and_nothing_is_written(
-    command: Command, capsys: pytest.CaptureFixture[str], name: str, data: bytes, message: str
+    run: Command, capsys: pytest.CaptureFixture[str], name: str, data: bytes, message: str
 ) -> None:
     Path(name).write_bytes(data)
-    assert command(name) == 2
+    assert run(name) == 2
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
@@ -128,9 +114,9 @@ def test_what_cannot_be_done_right_is_refused_and_nothing_is_written(
         f'description,n\nroad,"{BIG}"\n"{BIG}",1\n'.encode(),
     ],
 )
-def test_a_strange_csv_file_comes_back_byte_for_byte(command: Command, data: bytes) -> None:
+def test_a_strange_csv_file_comes_back_byte_for_byte(run: Command, data: bytes) -> None:
     Path("t.csv").write_bytes(data)
-    assert command("t.csv") == 0
+    assert run("t.csv") == 0
     csv.field_size_limit(1 << 28)
     with Path("outputs/t.classified.csv").open("rb") as output:
         lines = output.read().splitlines(keepends=True)
@@ -150,9 +136,9 @@ def test_a_strange_csv_file_comes_back_byte_for_byte(command: Command, data: byt
         parquet(("description", ["=1+1"] * 5), rows_in_group=2),
     ],
 )
-def test_a_strange_parquet_file_comes_back_as_it_was(command: Command, data: bytes) -> None:
+def test_a_strange_parquet_file_comes_back_as_it_was(run: Command, data: bytes) -> None:
     Path("t.parquet").write_bytes(data)
-    assert command("t.parquet") == 0
+    assert run("t.parquet") == 0
     original = pq.read_table("t.parquet")
     written = pq.read_table("outputs/t.classified.parquet")
     assert written.select(original.column_names).equals(original)
