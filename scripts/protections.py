@@ -204,7 +204,7 @@ PROTECTIONS = (
         "a job that a run works on is not closed",
         "_locked(path, jobs.values(), (), wait)",
         "_locked(path, (), (), wait)",
-        "tests/cli/test_ledger.py::test_a_job_under_way_is_listed_and_cannot_be_closed",
+        "tests/cli/ledger/test_show.py::test_a_job_under_way_is_listed_and_cannot_be_closed",
     ),
     Protection(
         "the limit of a day counts what other jobs spent",
@@ -577,14 +577,14 @@ PROTECTIONS = (
         "a password is not shown while it is typed",
         "hide_input=True",
         "hide_input=False",
-        "tests/cli/test_accounts.py::"
+        "tests/cli/accounts/test_open.py::"
         "test_a_password_is_asked_for_twice_on_a_terminal_and_never_shown",
     ),
     Protection(
         "what somebody typed does nothing to a terminal",
         'one if one.isprintable() else " " for one in text or ""',
         'one for one in text or ""',
-        "tests/cli/test_accounts.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
+        "tests/cli/accounts/test_looking.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
     ),
     Protection(
         "serve makes no folder whose name may be mistyped",
@@ -596,7 +596,7 @@ PROTECTIONS = (
         "no command but open makes a folder",
         "if not make and not is_there(folder / service.accounts.FILE):",
         "if False:",
-        "tests/cli/test_accounts.py::test_no_command_but_open_makes_a_folder",
+        "tests/cli/accounts/test_any_command.py::test_no_command_but_open_makes_a_folder",
     ),
     Protection(
         "a text in a statement is no formula however its line is split",

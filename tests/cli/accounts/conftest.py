@@ -1,0 +1,56 @@
+"""The accounts that the commands work on."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.service import Accounts
+from pipeline.service.accounts import Due
+from tests.cli.conftest import Command
+
+PRICE = Decimal("0.0000795")
+
+PASSWORD = "correct horse battery"
+
+KEY = re.compile(r"tp_[\w-]{43}")
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def command(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command on the accounts of a folder and return its exit code."""
+    monkeypatch.setenv("TENDER_PIPELINE_SERVE_DATA", "accounts")
+
+    def call(*arguments: object, stdin: bytes = b"") -> int:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        return command("accounts", *arguments)
+
+    return call
+
+
+def opened(folder: Path) -> closing[Accounts]:
+    """Open the accounts that the commands work on."""
+    return closing(Accounts(folder / "accounts"))
+
+
+def lines(capsys: Capture) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def figures(capsys: Capture) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def charge(folder: Path, account: int, times: int = 1, key: int | None = None) -> None:
+    with opened(folder) as accounts:
+        assert all(accounts.statement.charge([Due(account, key, "cpv", PRICE)] * times))

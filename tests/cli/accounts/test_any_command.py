@@ -1,0 +1,174 @@
+"""What holds for every command: which folder it opens, and beside which service."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sqlite3
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+import pipeline
+from pipeline.service import Accounts
+from tests.cli.accounts.conftest import PASSWORD, Capture, lines
+from tests.cli.conftest import Command
+from tests.service.processes import serving
+
+ON_ONE = [
+    ("show",),
+    ("top-up", "1"),
+    ("add-key",),
+    ("revoke-key", "1"),
+    ("rotate-key", "1"),
+    ("set-password",),
+    ("statement",),
+]
+
+
+@pytest.mark.parametrize("arguments", [*ON_ONE, ("list",), ("verify",)], ids=" ".join)
+@pytest.mark.parametrize("folder", ["nowhere", "empty", "file/below"])
+def test_no_command_but_open_makes_a_folder(
+    command: Command, tmp_path: Path, capsys: Capture, arguments: tuple[str, ...], folder: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    name, *more = arguments
+    account = [] if name in ("list", "verify") else ["1"]
+    assert command(name, *account, *more, "--data", folder, stdin=PASSWORD.encode()) == 2
+    said = capsys.readouterr().err
+    assert f"There are no accounts in {folder}." in said
+    assert "tender-pipeline accounts open; or give the right folder: --data DIR." in said
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["empty", "file"]
+
+
+@pytest.mark.parametrize("arguments", ON_ONE, ids=" ".join)
+def test_an_account_that_there_is_not_is_refused(
+    command: Command, tmp_path: Path, capsys: Capture, arguments: tuple[str, ...]
+) -> None:
+    Accounts(tmp_path / "accounts").close()
+    for account in ("1", "0", "nobody@example.com", "9" * 40):
+        name, *more = arguments
+        assert command(name, account, *more, stdin=PASSWORD.encode()) == 2
+        said = capsys.readouterr().err
+        assert f"There is no account {account!r}." in said
+        assert "tender-pipeline accounts list." in said
+
+
+def test_bytes_that_are_no_text_are_refused(command: Command, capsys: Capture) -> None:
+    command("open")
+    no_text = os.fsdecode(b"\xff")
+    for arguments in [
+        ("show", no_text),
+        ("top-up", 1, 1, "--note", no_text),
+        ("add-key", 1, "--name", no_text),
+        ("open", "--email", no_text),
+    ]:
+        assert command(*arguments) == 2
+        assert "It is not UTF-8." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("version", "advice"), [(99, "Update tender-pipeline"), (1, "Choose another folder")]
+)
+def test_accounts_of_another_version_are_left_alone(
+    command: Command, tmp_path: Path, capsys: Capture, version: int, advice: str
+) -> None:
+    command("open")
+    with closing(sqlite3.connect(tmp_path / "accounts" / "service.db")) as connection, connection:
+        connection.execute("UPDATE about SET version = ?", (version,))
+    before = (tmp_path / "accounts" / "service.db").read_bytes()
+    capsys.readouterr()
+    for arguments in [("list",), ("open",), ("top-up", 1, 1)]:
+        assert command(*arguments) == 2
+        assert advice in capsys.readouterr().err
+    assert (tmp_path / "accounts" / "service.db").read_bytes() == before
+
+
+def test_looking_waits_for_nobody_and_changing_says_who_is_in_the_way(
+    command: Command, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.service.accounts.database.PATIENCE_S", 0.0)
+    command("open")
+    capsys.readouterr()
+    with closing(sqlite3.connect(tmp_path / "accounts" / "service.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for arguments in [("list",), ("show", 1), ("statement", 1), ("verify",)]:
+            assert command(*arguments) == 0
+        capsys.readouterr()
+        for arguments in [("top-up", 1, 1), ("add-key", 1), ("open",)]:
+            assert command(*arguments) == 2
+            said = capsys.readouterr()
+            assert "database is locked" in said.err
+            assert "Nothing was changed. Try again" in said.err
+            assert said.out == ""
+    assert command("top-up", 1, 1) == 0
+
+
+def test_accounts_are_worked_on_while_the_service_charges_them(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    command("open", "--balance", "0.01")
+    key = lines(capsys)[-1]
+    stop = threading.Event()
+    statuses: list[int] = []
+
+    def call(address: str) -> None:
+        with httpx.Client(base_url=address, trust_env=False, headers={"X-API-Key": key}) as client:
+            while not stop.is_set():
+                response = client.post("/api/cpv/match", json={"description": "Office chairs"})
+                statuses.append(response.status_code)
+
+    with serving(tmp_path / "accounts", "--rate", "none") as server:
+        callers = [threading.Thread(target=call, args=(server.address,)) for _ in range(4)]
+        for caller in callers:
+            caller.start()
+        try:
+            for _ in range(10):
+                assert command("top-up", 1, "0.001") == 0
+                assert command("verify") == 0
+                assert command("show", 1) == 0
+            assert command("rotate-key", 1, 1) == 0
+        finally:
+            stop.set()
+            for caller in callers:
+                caller.join()
+        refused = httpx.post(
+            f"{server.address}/api/cpv/match",
+            json={"description": "Office chairs"},
+            headers={"X-API-Key": key},
+            trust_env=False,
+        )
+        assert refused.status_code == 401  # from the next call on
+    assert set(statuses) <= {200, 401, 402}
+    assert statuses.count(200) > 0
+    capsys.readouterr()
+    assert command("statement", 1) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert sum(row["kind"] == "charge" for row in rows) == statuses.count(200)
+    assert sum(row["kind"] == "top-up" for row in rows) == 10
+    assert command("verify") == 0
+
+
+def test_the_default_folder_is_the_one_that_serve_would_use(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TENDER_PIPELINE_SERVE_DATA")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert command("open") == 0
+    assert (tmp_path / "tender-pipeline" / "service" / "service.db").is_file()
+
+
+def test_without_the_extra_the_commands_say_what_to_install(
+    command: Command, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(pipeline, "service")
+    monkeypatch.setitem(sys.modules, "pipeline.service", None)
+    for arguments in [("open",), ("list",), ("top-up", 1, 1)]:
+        assert command(*arguments) == 2
+        assert "pip install 'tender-pipeline[service]'." in capsys.readouterr().err

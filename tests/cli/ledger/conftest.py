@@ -1,0 +1,57 @@
+"""The ledger that the commands work on, and what real runs bought into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.service import Accounts
+from tests.cli.conftest import Command
+from tests.paid.serving import Buyer, Instead, Service, buyer, serving
+
+Capture = pytest.CaptureFixture[str]
+Reply = tuple[int, dict[str, str], str]
+
+
+@pytest.fixture
+def command(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command on the ledger of a folder of its own and return its exit code."""
+    monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "ledger.db")
+    return partial(command, "ledger")
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    accounts = Accounts(tmp_path / "service")
+    yield Service(accounts, accounts.open(Decimal("5.00")))
+    accounts.close()
+
+
+@pytest.fixture
+def bought(tmp_path: Path, service: Service) -> Buyer:
+    """A ledger with a finished job: nine answers, one lost once, one refused for good."""
+    lost: Reply = (504, {}, "")
+    refused: Reply = (400, {}, '{"success": false, "error": "VALIDATION_ERROR", "message": "no"}')
+    with serving(Instead(service.app(), {2: lost, 4: refused})) as address:
+        user = buyer(tmp_path, address, service.account.key, workers=1)
+        user.write([f"text {number}" for number in range(5)])
+        user.run()
+    return user
+
+
+def lines(capsys: Capture) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def figures(capsys: Capture) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def place(folder: Path) -> Path:
+    return folder / "ledger.db"

@@ -1,0 +1,104 @@
+"""``ledger prune`` and ``ledger verify``."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.cli.ledger.conftest import Capture, figures, lines, place
+from tests.forking import ran
+from tests.paid.serving import Buyer, Service, buyer, serving
+
+
+def test_pruned_answers_are_bought_again_by_the_same_command(
+    command: Command, bought: Buyer, service: Service, capsys: Capture
+) -> None:
+    time.sleep(0.01)  # 0s ago is after the last answer
+    assert command("prune", "--older-than", "0s", "--system", "psc", "--yes") == 0
+    out = lines(capsys)
+    count = int(out[0].split()[0])
+    assert out[1].startswith(f"{count} pruned, ")
+    assert command("verify") == 0
+    assert f"{count} pruned" in lines(capsys)[0]
+    asked = len(service.asked)
+    with serving(service.app()) as address:
+        assert address != bought.service.base_url
+        move(bought, address)
+        summary = buyer(bought.folder, address, service.account.key).run()
+    assert summary.paid is not None
+    assert summary.paid.attempts == len(service.asked) - asked == count
+    assert bought.row_costs() == summary.cost_usd
+
+
+def move(user: Buyer, address: str) -> None:
+    """Let what was bought be of another address: the service has moved to another port."""
+    with closing(sqlite3.connect(user.service.ledger)) as connection, connection:
+        connection.execute("UPDATE jobs SET endpoint = ?", (address,))
+
+
+def test_prune_without_a_terminal_wants_to_be_told_yes(
+    command: Command, bought: Buyer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(0.01)
+    monkeypatch.setenv("TENDER_PIPELINE_YES", "1")  # that is about buying
+    before = place(bought.folder).read_bytes()
+    assert command("prune", "--older-than", "0s") == 2
+    said = capsys.readouterr()
+    assert re.match(r"\d+ answers, \d+\.\d MB", said.out)
+    assert "--yes" in said.err
+    assert place(bought.folder).read_bytes() == before
+    assert command("prune", "--older-than", "90d") == 0  # nothing to be asked about
+    assert lines(capsys)[0] == "0 answers, 0.0 MB"
+
+
+def test_verify_warns_of_a_clock_that_was_wrong(
+    command: Command, bought: Buyer, capsys: Capture
+) -> None:
+    with closing(sqlite3.connect(place(bought.folder))) as connection, connection:
+        connection.execute("UPDATE attempts SET settled_at = sent_at - 1e6 WHERE attempt_id > 9")
+    assert command("verify") == 0
+    shown = capsys.readouterr()
+    assert "everything agrees" in shown.out
+    assert "Warning: 2 attempts, first attempt 10, ended more than an hour" in shown.err
+
+
+def test_verify_lists_what_is_wrong_and_exits_with_8(
+    command: Command, bought: Buyer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("verify") == 0
+    assert lines(capsys) == ["11 attempts, 10 responses, 0 pruned", "everything agrees"]
+    with closing(sqlite3.connect(place(bought.folder))) as connection, connection:
+        connection.execute("UPDATE attempts SET cost_usd = '9' WHERE state = 'answered'")
+    assert command("verify") == 8
+    out = lines(capsys)
+    assert out[0].startswith("attempt 1 cost 9 USD, but its body says 0.0000")
+    assert len(out) == 10
+    monkeypatch.setattr("pipeline.cli.output.verification.PRINTED", 2)
+    assert command("verify") == 8
+    assert lines(capsys)[2] == "and 7 more"
+    assert command("verify", "--json", "--jobs", 2) == 8
+    found = figures(capsys)
+    assert (found["problems"], len(found["first_problems"])) == (9, 2)
+
+
+def test_on_a_terminal_prune_asks(tmp_path: Path, bought: Buyer) -> None:
+    import pty
+
+    time.sleep(0.01)
+    for answer, code in [("n\n", 130), ("y\n", 0)]:
+        control, terminal = pty.openpty()
+        os.write(control, answer.encode())
+        arguments = ["ledger", "prune", "--older-than", "0s", "--ledger", "ledger.db"]
+        process = ran(arguments, cwd=tmp_path, stdin=terminal, stderr=terminal)
+        assert process.returncode == code
+        assert ("pruned" in process.stdout) == (answer == "y\n")
+        assert b"Prune them? [y/N]" in os.read(control, 1000)
+        os.close(control)
+        os.close(terminal)

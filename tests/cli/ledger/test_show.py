@@ -1,0 +1,172 @@
+"""``ledger show`` and the jobs that it lists."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from pathlib import Path
+
+from pipeline.cli.output.ledger import job_lines
+from pipeline.money import plain
+from pipeline.paid.ledger import Journal, Ledger, job_lock
+from pipeline.paid.ledger.open_jobs import OpenJob
+from pipeline.paid.ledger.totals import Tally
+from tests.cli.conftest import Command
+from tests.cli.ledger.conftest import Capture, figures, lines, place
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
+from tests.paid.serving import Buyer, Service, buyer, serving
+
+
+def test_show_tells_what_was_spent_where_and_when(
+    command: Command, bought: Buyer, service: Service, capsys: Capture
+) -> None:
+    assert command("show") == 0
+    out = lines(capsys)
+    assert out[0].startswith("ledger.db, ")
+    assert bought.service.base_url in out
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    (cpv,) = (line for line in out if line.startswith(f"{today}  cpv  "))
+    (total,) = (line for line in out if line.startswith("total"))
+    attempts, confirmed, unconfirmed, unknown, at_risk = total.split()[1:]
+    assert (attempts, unconfirmed, unknown) == ("11", "1", "0")
+    assert Decimal(confirmed) == service.charged
+    assert Decimal(at_risk) > 0
+    assert any(line.startswith("prices from") for line in out)
+    assert int(cpv.split()[2]) in (5, 6)
+    assert not any("open job" in line for line in out)  # its output is in place
+
+
+def test_show_in_json_has_money_as_text(
+    command: Command, bought: Buyer, service: Service, capsys: Capture
+) -> None:
+    assert command("show", "--json") == 0
+    shown = figures(capsys)
+    (endpoint,) = shown["endpoints"]
+    assert endpoint["endpoint"] == bought.service.base_url
+    assert Decimal(endpoint["confirmed_usd"]) == service.charged
+    assert sum(Decimal(day["confirmed_usd"]) for day in endpoint["days"]) == service.charged
+    assert {day["system"] for day in endpoint["prices"]} == {"cpv", "psc"}
+    assert shown["bytes"] > 0
+    assert shown["open_jobs"] == []
+
+
+def test_show_lists_no_days_before_the_first_asked_for_but_adds_them(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    clock = Clock()
+    ledger = Ledger(place(tmp_path), BASE_URL, clock)
+    buy(Journal(ledger.open_job("tenders"), FINGERPRINT))
+    ledger.close()
+    assert command("show", "--json") == 0
+    (endpoint,) = figures(capsys)["endpoints"]
+    assert (endpoint["attempts"], endpoint["days"], endpoint["prices"]) == (1, [], [])
+    assert command("show", "--since", "1970-01-01", "--json") == 0
+    (endpoint,) = figures(capsys)["endpoints"]
+    assert [day["day"] for day in endpoint["days"]] == ["1970-01-01"]
+
+
+def test_a_parked_job_is_shown_with_what_it_costs_so_far(
+    command: Command, tmp_path: Path, service: Service, capsys: Capture
+) -> None:
+    with serving(service.app()) as address:
+        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
+        user.write([f"text {number}" for number in range(9)])
+        summary = user.run()
+    assert summary.parked is not None
+    assert command("show", "--json") == 0
+    (job,) = figures(capsys)["open_jobs"]
+    assert (job["calls"], Decimal(job["confirmed_usd"])) == (18, service.charged)
+    assert command("show") == 0
+    assert f"open jobs, {user.service.base_url}" in lines(capsys)
+
+
+def test_show_fits_a_terminal_of_100_columns() -> None:
+    cost = Tally(12_345, Decimal("1234.56789"), 123, 12, Decimal("0.0345678"))
+    each = [
+        OpenJob(
+            1234, f"https://{name}.example.com/a/long/path", 1e9, 123_456, 2e9, cost, False, None
+        )
+        for name in ("one", "other", "one")
+    ]
+    shown = "\n".join(job_lines(each)).splitlines()
+    assert max(map(len, shown)) <= 100
+    assert [line for line in shown if line.startswith("open jobs")] == [
+        "open jobs, https://one.example.com/a/long/path",
+        "open jobs, https://other.example.com/a/long/path",
+    ]
+    assert sum(line.startswith("1234 ") for line in shown) == 3
+
+
+def test_a_stopped_job_is_listed_and_closed_and_keeps_what_it_bought(
+    command: Command, tmp_path: Path, service: Service, capsys: Capture
+) -> None:
+    with serving(service.app()) as address:
+        user = buyer(tmp_path, address, service.account.key, max_cost=Decimal("0.0005"), workers=1)
+        user.write([f"text {number}" for number in range(9)])
+        user.run()
+        spent, asked = service.charged, len(service.asked)
+        assert command("jobs") == 0
+        out = capsys.readouterr().out
+        assert f"input    {user.source}, 9 rows" in out
+        assert f"output   {user.output}" in out
+        assert f"paid     {plain(spent)} USD; {asked} attempts, the last " in out
+        assert "The cost limit is reached" in out
+        assert "The same command continues." in out
+        assert command("jobs", "--close", 2) == 2
+        assert "There is no open job 2" in capsys.readouterr().err
+        assert command("jobs", "--close", 1, "--json") == 0
+        assert figures(capsys) == {"closed": [1], "jobs": []}
+        assert command("jobs", "--close", 1) == 2
+        assert command("verify") == 0
+        summary = user.but(max_cost=Decimal(1)).run()
+    assert len(service.asked) == 18  # the answers of the closed job are used
+    assert summary.cost_usd == service.charged - spent
+    capsys.readouterr()
+    assert command("jobs") == 0
+    assert lines(capsys) == ["no open jobs"]
+
+
+def test_a_job_under_way_is_listed_and_cannot_be_closed(
+    command: Command, tmp_path: Path, capsys: Capture
+) -> None:
+    ledger = Ledger(place(tmp_path), BASE_URL)
+    for name in ("tenders", "others"):
+        note(ledger.open_job(name), "road")
+    ledger.close()
+    with job_lock(place(tmp_path), BASE_URL, "tenders", False):
+        assert command("jobs", "--json") == 0
+        jobs = figures(capsys)["jobs"]
+        assert [(job["job"], job["running"], job["input"]) for job in jobs] == [
+            (1, True, None),
+            (2, False, None),
+        ]
+        assert command("jobs", "--close", 2, "--close", 1) == 8
+        assert "--wait" in capsys.readouterr().err
+    assert command("jobs") == 0
+    assert len([line for line in lines(capsys) if "was killed or failed" in line]) == 2
+
+
+def test_an_empty_ledger_has_no_attempts(command: Command, tmp_path: Path, capsys: Capture) -> None:
+    Ledger(place(tmp_path), BASE_URL).close()
+    assert command("show") == 0
+    assert "no attempts yet" in lines(capsys)
+    for name in ("attempts", "calls"):  # the old name
+        assert command(name) == 0
+        assert lines(capsys) == ["no such attempts"]
+    assert command("verify") == 0
+
+
+def test_a_time_is_an_age_or_a_day(command: Command, tmp_path: Path, capsys: Capture) -> None:
+    ledger = Ledger(place(tmp_path), BASE_URL)
+    job = ledger.open_job("tenders")
+    note(job, "road")
+    send(Journal(job, FINGERPRINT))
+    ledger.close()
+    for text in ("1h", "2 d", "1970-01-01", "90min"):
+        assert command("attempts", "--since", text, "--json") == 0
+        assert len(figures(capsys)["attempts"]) == 1
+    assert command("attempts", "--since", "2100-01-01", "--json") == 0
+    assert figures(capsys)["attempts"] == []
+    for text in ("7", "yesterday", "2026-13-01"):
+        assert command("attempts", "--since", text) == 2
+        assert "2026-01-31" in capsys.readouterr().err
