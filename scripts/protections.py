@@ -301,7 +301,7 @@ PROTECTIONS = (
         "an answer that is whole is not bought again because its connection broke",
         "if isinstance(error, BrokenResponseError) or not is_whole(plain(bytes(content))):",
         "if True:",
-        "tests/paid/client/test_client.py::"
+        "tests/paid/client/test_lost_answers.py::"
         "test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end",
     ),
     Protection(
@@ -500,13 +500,13 @@ PROTECTIONS = (
         "no more than so much of a body is read",
         "if len(content) > self._max_body:",
         "if False:",
-        "tests/paid/client/test_client.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
+        "tests/paid/client/test_large_answers.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
     ),
     Protection(
         "a compressed body is unpacked only as far as it is read",
         "found += packing.decompress(content, most - len(found))",
         "found += packing.decompress(content)",
-        "tests/paid/client/test_client.py::test_what_is_compressed_is_unpacked_once_and_in_little_memory",
+        "tests/paid/client/test_large_answers.py::test_what_is_compressed_is_unpacked_once_and_in_little_memory",
     ),
     # The key.
     Protection(

@@ -124,6 +124,12 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    """Run the tests marked with anyio in asyncio only: the package has no use for trio."""
+    return "asyncio"
+
+
 @pytest.fixture(autouse=True)
 def root_logger() -> Iterator[None]:
     """Take back what a command set up: its handler would write to a stream that is closed."""

@@ -61,11 +61,6 @@ def envelope(response: httpx.Response) -> tuple[int, str]:
     return response.status_code, body["error"]
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @contextmanager
 def virtual_limits(clock: VirtualClock) -> Iterator[None]:
     """Let the limits go by a clock."""

@@ -9,26 +9,12 @@ import pytest
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import Lost, Received
 from pipeline.paid.client.urls import BaseUrl
-from tests.paid.client.test_client import (
-    KEY,
-    Exchange,
-    answers,
-    attempt,
-    no_proxy_from_outside,
-    serving,
-)
-
-__all__ = ["no_proxy_from_outside"]  # a fixture
+from tests.paid.client.scripted_server import KEY, Exchange, answers, attempt, serving
 
 pytestmark = pytest.mark.anyio
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n"
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def impatient(base: BaseUrl) -> Client:

@@ -10,16 +10,9 @@ import pytest
 from pipeline.errors import SettingsError
 from pipeline.paid.client.proxy import proxy_of
 from pipeline.paid.client.transport import Transport
-from tests.paid.client.test_client import Exchange, answers, no_proxy_from_outside, serving
-
-__all__ = ["no_proxy_from_outside"]  # a fixture
+from tests.paid.client.scripted_server import Exchange, answers, serving
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 async def posted(address: str) -> httpx.Response:

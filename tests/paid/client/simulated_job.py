@@ -1,0 +1,157 @@
+"""A job with its network, its losses and its crashes, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from types import TracebackType
+from typing import Protocol, Self, TypeAlias
+
+from pipeline.paid.client.throttle import Throttle
+from pipeline.rate import AUTHENTICATED, Rate
+from tests.paid.client.virtual_time import run
+
+
+class Ends(Protocol):
+    """What a worker tells of an attempt."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+    def answered(self) -> None: ...
+    def refused(self, retry_after: float | None = None) -> None: ...
+    def unsent(self) -> None: ...
+
+
+class Limiter(Protocol):
+    """A throttle, or something to compare it with."""
+
+    async def slot(self, remaining: Callable[[], int] | None = None) -> Ends: ...
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens to a job: its limit, its network, and what goes wrong."""
+
+    rate: Rate = AUTHENTICATED
+    calls: int = 600
+    workers: int = 16
+    burst: bool = False
+    slowest: float = 0.5
+    timeout: float = 30.0
+    late_arrival: float = 60.0
+    losses: float = 0.0
+    refusals: float = 0.0
+    unsent: float = 0.0
+    crashes: tuple[float, ...] = ()
+    downtime: float = 0.0
+    seed: int = 0
+
+
+Make: TypeAlias = Callable[[Story, list[float]], Limiter]
+
+
+def throttle(story: Story, busy_until: list[float]) -> Throttle:
+    return Throttle(
+        story.rate,
+        burst=story.burst,
+        late_arrival=story.late_arrival,
+        busy_until=busy_until,
+    )
+
+
+@dataclass
+class Sent:
+    """An attempt: when it reaches the server, and when its client knew how it ended."""
+
+    arrives: float
+    answered: float | None = None
+    given_up: float | None = None
+
+
+@dataclass
+class Play:
+    """Lets a story happen, and notes when each attempt reaches the server."""
+
+    story: Story
+    make: Make = throttle
+    sent: list[Sent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = Random(self.story.seed)
+        self.left = self.story.calls
+        run(self._processes())
+        self.arrivals = sorted(sent.arrives for sent in self.sent)
+
+    def crowded(self, clock: float = 1.0) -> int:
+        """How many windows hold too many arrivals, on a server's clock of a given speed."""
+        slots, window = self.story.rate.slots, self.story.rate.window
+        ends = zip(self.arrivals, self.arrivals[slots:], strict=False)
+        return sum((last - first) * clock < window for first, last in ends)
+
+    async def _processes(self) -> None:
+        for lifetime in (*self.story.crashes, None):
+            limiter = self.make(self.story, self._seeds())
+            try:
+                async with asyncio.timeout(lifetime), asyncio.TaskGroup() as pool:
+                    for _ in range(self.story.workers):
+                        pool.create_task(self._worker(limiter))
+            except TimeoutError:
+                await asyncio.sleep(self.story.downtime)
+
+    def _seeds(self) -> list[float]:
+        rate, late, now = (
+            self.story.rate,
+            self.story.late_arrival,
+            asyncio.get_running_loop().time(),
+        )
+        return [
+            rate.answered_until(sent.answered)
+            if sent.answered is not None
+            else rate.lost_until(now if sent.given_up is None else sent.given_up, late)
+            for sent in self.sent
+        ]
+
+    async def _worker(self, limiter: Limiter) -> None:
+        while self.left:
+            self.left -= 1
+            with await limiter.slot(lambda: self.left + 1) as slot:
+                if self.random.random() < self.story.unsent:
+                    slot.unsent()
+                else:
+                    await self._attempt(slot)
+
+    async def _attempt(self, slot: Ends) -> None:
+        clock, story = asyncio.get_running_loop().time, self.story
+        there, back = self._share() * story.slowest, self._share() * story.slowest
+        lost = self.random.random() < story.losses or there + back > story.timeout
+        if lost:
+            there = self._share() * (story.timeout + story.late_arrival)
+        sent = Sent(clock() + there)
+        self.sent.append(sent)
+        try:
+            await asyncio.sleep(story.timeout if lost else there + back)
+        except asyncio.CancelledError:
+            sent.arrives = min(sent.arrives, clock() + story.late_arrival)
+            raise
+        if lost:
+            sent.given_up = clock()
+            return
+        sent.answered = clock()
+        if self.random.random() < story.refusals:
+            slot.refused(self.random.choice([None, 0.0, 1.0]))
+        else:
+            slot.answered()
+
+    def _share(self) -> float:
+        """A part of the whole, often all of it or nothing: that is where limits break."""
+        return self.random.choice([0.0, 1.0, self.random.random(), self.random.random()])
+
+
+ORDINARY = Story()

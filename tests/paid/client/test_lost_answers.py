@@ -1,0 +1,172 @@
+"""Failures after something was sent: the answer is lost, or whole and counts."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.replies import Lost, Received
+from tests.paid.client.scripted_server import (
+    KEY,
+    OK,
+    Exchange,
+    Script,
+    attempt,
+    drops_after_reading,
+    resets_after_reading,
+    says,
+    serving,
+    silent,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def drops_at_once(exchange: Exchange) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        drops_at_once,
+        drops_after_reading,
+        resets_after_reading,
+        says(b"HTTP/1.1 200 OK\r\nContent-"),
+        says(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n{"),
+        says(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{"),
+        says(b"HTTP/1.1 abc OK\r\n\r\n"),
+        says(b"HTTP/1.1 200 OK\r\n" + b"X: " + b"y" * 99_999 + b"\r\n\r\n"),
+        says(b"SSH-2.0-OpenSSH_9.6\r\n"),
+        says(b"\x00" * 999),
+        says(b"<html>"),
+    ],
+)
+async def test_a_connection_that_breaks_after_sending_loses_the_answer(script: Script) -> None:
+    async with serving(script) as server:
+        reply = await attempt(server.base)
+    assert isinstance(reply, Lost)
+    assert reply.error == "CONNECTION_ERROR"
+    assert reply.detail
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n%b",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n%b",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n",
+    ],
+)
+@pytest.mark.parametrize("transport", [None, httpx.AsyncHTTPTransport])
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [(b"", OK), (b"Content-Encoding: gzip\r\n", gzip.compress(OK))],
+    ids=["plain", "gzip"],
+)
+async def test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end(
+    head: bytes,
+    coding: bytes,
+    body: bytes,
+    transport: Callable[[], httpx.AsyncBaseTransport] | None,
+) -> None:
+    values: tuple[object, ...] = (len(body), body) if b"%x" in head else (body,)
+    head = head.replace(b"OK\r\n", b"OK\r\n" + coding)
+    async with serving(says(head % values)) as server:
+        reply = await attempt(server.base, transport=transport and transport())
+        part = await attempt(server.base, transport=transport and transport(), max_body=9)
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.body) == (200, OK)
+    assert isinstance(part, Received)
+    assert part.body == body[:10]
+
+
+async def drips(exchange: Exchange) -> None:
+    await exchange.read_request()
+    await exchange.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n")
+    while True:
+        await exchange.raw(b" ")
+        await asyncio.sleep(0.01)
+
+
+async def drips_headers(exchange: Exchange) -> None:
+    await exchange.read_request()
+    await exchange.raw(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        await exchange.raw(b"X: y\r\n")
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("script", [silent, drips, drips_headers])
+async def test_the_timeout_is_for_the_whole_attempt(script: Script) -> None:
+    async with serving(script) as server:
+        reply = await attempt(server.base, timeout=0.2)
+    assert reply == Lost("TIMEOUT", "no complete answer in 0.2 s")
+
+
+async def test_a_kept_connection_that_breaks_is_lost_and_never_sent_again_in_secret() -> None:
+    async def answers_once(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer()
+        await exchange.read_request()
+
+    async with serving(answers_once) as server, Client(server.base, KEY, connections=1) as client:
+        replies = [await client.send("cpv", text) for text in ("one", "two")]
+    assert [type(reply) for reply in replies] == [Received, Lost]
+    assert (server.connections, len(server.requests)) == (1, 2)
+
+
+async def test_a_kept_connection_that_the_server_closed_is_not_used_again() -> None:
+    async def answers_and_closes(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer()
+
+    async with (
+        serving(answers_and_closes) as server,
+        Client(server.base, KEY, connections=1) as client,
+    ):
+        first = await client.send("cpv", "one")
+        await asyncio.sleep(0.05)  # the end of the connection is on its way through the kernel
+        second = await client.send("cpv", "two")
+    assert isinstance(first, Received)
+    assert isinstance(second, Received)
+    assert (server.connections, len(server.requests)) == (2, 2)
+
+
+async def test_a_cancelled_attempt_is_cancelled_and_closes_its_connection() -> None:
+    arrived, gone = asyncio.Event(), asyncio.Event()
+
+    async def waits(exchange: Exchange) -> None:
+        await exchange.read_request()
+        arrived.set()
+        await exchange.reader.read()
+        gone.set()
+
+    async with serving(waits) as server, Client(server.base, KEY, connections=1) as client:
+        task = asyncio.create_task(client.send("cpv", "one"))
+        await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(gone.wait(), 5)
+
+
+async def test_an_answer_before_the_whole_text_was_read_counts() -> None:
+    async def hasty(exchange: Exchange) -> None:
+        await exchange.reader.readuntil(b"\r\n\r\n")
+        await exchange.answer(b"", "413 Too Large", "Connection: close")
+        await exchange.reader.read()
+
+    async with serving(hasty) as server:
+        reply = await attempt(server.base, "x" * 9_000_000)
+    assert isinstance(reply, Received)
+    assert reply.status == 413
