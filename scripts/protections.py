@@ -30,19 +30,19 @@ PROTECTIONS = (
         "a service is not sent to processes that would buy for themselves",
         'raise SettingsError("A PaidService cannot be sent to another process.", ONE_BUYER)',
         "return object.__reduce_ex__(self, 2)",
-        "tests/paid/test_from_python.py::test_a_service_is_not_sent_to_another_process",
+        "tests/paid/test_service.py::test_a_service_is_not_sent_to_another_process",
     ),
     Protection(
         "a Spark executor does not buy",
         "        _check_not_on_executor()\n",
         "",
-        "tests/paid/test_from_python.py::test_a_service_is_refused_on_a_spark_executor",
+        "tests/paid/test_service.py::test_a_service_is_refused_on_a_spark_executor",
     ),
     Protection(
         "a value that the output cannot hold is found before anything is bought",
         "                check_csv(batch)\n",
         "                pass\n",
-        "tests/paid/test_command_line.py::"
+        "tests/paid/test_before_buying.py::"
         "test_a_value_that_only_its_own_format_can_hold_is_refused_before_anything_is_bought",
     ),
     Protection(
@@ -308,13 +308,13 @@ PROTECTIONS = (
         "an absurd price parks",
         "if price is not None and price > self._max_price:",
         "if False and price:",
-        "tests/paid/test_pool.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
+        "tests/paid/test_pool_prices.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
     ),
     Protection(
         "a price that cannot be used parks",
         'return Judgement(settlement, "price", detail)',
         'return Judgement(settlement, "answered", detail)',
-        "tests/paid/test_pool.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
+        "tests/paid/test_pool_prices.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(
         "a price that contradicts its parts is not believed",

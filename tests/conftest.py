@@ -124,7 +124,7 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """Run the tests marked with anyio in asyncio only: the package has no use for trio."""
     return "asyncio"

@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pipeline.paid import backoff
+from pipeline.paid.ledger import Job, Ledger
 from pipeline.service import Accounts
+from tests.paid.command_line import CommandLine
+from tests.paid.frames import TEXTS
+from tests.paid.ledger.buying import BASE_URL
 from tests.paid.serving import Service
 
 
@@ -23,3 +28,27 @@ def service(tmp_path: Path) -> Iterator[Service]:
 @pytest.fixture(autouse=True)
 def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backoff, "FIRST_BACKOFF", 0.0)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[Job]:
+    ledger = Ledger(tmp_path / "ledger.db", BASE_URL)
+    yield ledger.open_job("job")
+    ledger.close()
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    return pd.DataFrame({"n": range(6), "description": TEXTS}, index=list("abcdef"))
+
+
+@pytest.fixture
+def line(
+    tmp_path: Path,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> CommandLine:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    return CommandLine(tmp_path, capsys)

@@ -34,8 +34,8 @@ from pipeline.paid.resume import resumed_budget
 from pipeline.paid.service import PaidService
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
+from tests.paid.model_server import BILLED, PRICE, InlineLoop, ModelServer, numbered
 from tests.paid.serving import Gate, Service, buyer, serving, started
-from tests.paid.test_pool import BILLED, PRICE, InlineLoop, ModelServer, numbered
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=UTC).timestamp()
 DAY = 86_400.0

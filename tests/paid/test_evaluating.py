@@ -13,8 +13,8 @@ import pytest
 
 import pipeline
 from pipeline.cli import main
+from tests.paid.command_line import NO_SUCH_TEXT, success
 from tests.paid.serving import Instead, Service, serving
-from tests.paid.test_command_line import NO_SUCH_TEXT, success
 
 WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 

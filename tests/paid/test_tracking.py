@@ -26,9 +26,7 @@ from pipeline.paid.tracking import shown_while
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import FINGERPRINT
-from tests.paid.test_pool import InlineLoop, ModelServer, job, numbered
-
-__all__ = ["job"]
+from tests.paid.model_server import InlineLoop, ModelServer, numbered
 
 UNDERSTOOD = 1005.0
 """The first call goes alone, so that until its answer is there nothing says how fast it goes."""

@@ -15,7 +15,7 @@ from pipeline.answers import System
 from pipeline.paid.client.replies import Reply
 from pipeline.paid.ledger import Call, Ledger
 from tests.paid.ledger.buying import BASE_URL
-from tests.paid.test_pool import ModelServer, buy, numbered
+from tests.paid.model_server import ModelServer, buy, numbered
 
 FULL = 2
 """SQLite syncs its log at every commit; at 1 only now and then, at 0 never."""

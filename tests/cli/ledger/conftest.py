@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.service import Accounts
 from tests.cli.conftest import Command
+from tests.paid.conftest import service
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving
+
+__all__ = ["service"]
 
 Capture = pytest.CaptureFixture[str]
 Reply = tuple[int, dict[str, str], str]
@@ -24,13 +24,6 @@ def command(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command on the ledger of a folder of its own and return its exit code."""
     monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "ledger.db")
     return partial(command, "ledger")
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    accounts = Accounts(tmp_path / "service")
-    yield Service(accounts, accounts.open(Decimal("5.00")))
-    accounts.close()
 
 
 @pytest.fixture

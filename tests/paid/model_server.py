@@ -1,0 +1,158 @@
+"""A server that answers from a script in virtual time, and a pool that buys from it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, cast
+
+from pipeline.answers import System
+from pipeline.money import total
+from pipeline.paid.bought import Order
+from pipeline.paid.budget import MAX_PRICE, Budget
+from pipeline.paid.client.client import Client
+from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
+from pipeline.paid.client.throttle import Throttle
+from pipeline.paid.ledger import Call, Job, Journal, text_digest
+from pipeline.paid.pool import Pool
+from pipeline.paid.result import Parked
+from pipeline.rate import Rate
+from tests.paid.client.virtual_time import VirtualTimeLoop
+from tests.paid.ledger.buying import FINGERPRINT
+
+PRICE = Decimal("0.00010499999999999999")
+ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}
+BILLED = {"detailed", "compact", "silent", "unreadable", "lost", "gateway"}
+OUTCOMES = [*sorted(ENDED), "limited", "wait 5", "internal", "503", "lost", "gateway", "not sent"]
+FAILURES = {"internal": (500, "INTERNAL_ERROR"), "refused": (400, "VALIDATION_ERROR")}
+STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
+
+
+class InlineLoop(VirtualTimeLoop):
+    """Virtual time; what would go to a thread is done at once."""
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        done = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+@dataclass
+class ModelServer:
+    """Answers from a script, then in full, and keeps its own books."""
+
+    script: list[str]
+    asked: list[Call] = field(default_factory=list)
+    told: list[Call] = field(default_factory=list)
+    charged: Decimal = Decimal(0)
+    charged_and_told: Decimal = Decimal(0)
+    ended_after: float = 0.0
+    before: Callable[[], None] = lambda: None
+
+    async def send(self, system: System, text: str) -> Reply:
+        self.before()
+        call = Call(system, text)
+        self.asked.append(call)
+        what = self.script.pop(0) if self.script else "detailed"
+        await asyncio.sleep(0.1 + len(self.asked) * 7 % 5)
+        price = Decimal(what.removeprefix("price ")) if what.startswith("price ") else PRICE
+        if what in BILLED or price is not PRICE:
+            self.charged = total([self.charged, price])
+        if what in ENDED or price is not PRICE:
+            self.told.append(call)
+        if what in ("detailed", "compact") or price is not PRICE:
+            self.charged_and_told = total([self.charged_and_told, price])
+        return _reply(what, price)
+
+
+def _reply(what: str, price: Decimal) -> Reply:
+    match what:
+        case "lost":
+            return Lost("TIMEOUT", "no answer")
+        case "not sent":
+            return NotSent("CONNECTION_ERROR", "refused")
+        case "gateway":
+            return Received(502, {}, b"<html>")
+        case "503" | "503 for 90" | "503 for 9999":
+            return Received(503, {"retry-after": what[len("503 for ") :]}, b"<html>")
+        case "billed 503 for 90" | "billed 503 for 9999":
+            priced = b'{"success": false, "metadata": {"cost": {"apiCost": 0.0001}}}'
+            return Received(503, {"retry-after": what[len("billed 503 for ") :]}, priced)
+        case "limited":
+            return Received(429, {}, b"")
+        case "wait 0" | "wait 5" | "wait 9999":
+            return Received(429, {"retry-after": what.removeprefix("wait ")}, b"")
+        case "unreadable":
+            return Received(200, {}, b"{")
+        case "internal" | "refused":
+            status, error = FAILURES[what]
+            return Received(status, {}, _failure(error))
+    metadata = {
+        "compact": f'{{"cost": {{"apiCost": {price}}}}}',
+        "silent": "{}",
+    }.get(what, f'{{"costBreakdown": {{"finalCost": {price}, "currency": "USD"}}}}')
+    body = f'{{"success": true, "message": "", "data": [], "metadata": {metadata}}}'
+    return Received(200, {}, body.encode())
+
+
+def _failure(error: str) -> bytes:
+    return json.dumps({"success": False, "error": error, "message": ""}).encode()
+
+
+def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[Order]:
+    """Yield what is still to be bought, as a purchase does."""
+    for row, text in enumerate(dict.fromkeys(texts)):
+        digest = text_digest(text)
+        losses = most - job.unconfirmed("cpv", [digest]).get(digest, 0)
+        if losses > 0 and not job.owned("cpv", [digest]):
+            yield Order(Call("cpv", text), losses, row)
+
+
+def buy(
+    server: ModelServer,
+    job: Job,
+    wanted: list[Order],
+    *,
+    workers: int = 1,
+    stop_after: float | None = None,
+    rate: Rate | None = None,
+    wait: bool = True,
+    max_cost: Decimal | None = None,
+    max_price: Decimal = MAX_PRICE,
+    highest: Decimal | None = None,
+    longest_pause: float = math.inf,
+) -> Pool:
+    async def main() -> Pool:
+        pool = Pool(
+            cast(Client, server),
+            Throttle(rate),
+            Journal(job, FINGERPRINT),
+            Budget(Decimal(0), max_cost, highest),
+            to_buy=len(wanted),
+            wait=wait,
+            max_price=max_price,
+            longest_pause=longest_pause,
+        )
+        if stop_after is not None:
+            asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)
+        began = asyncio.get_running_loop().time()
+        await pool.run(iter(wanted), workers)
+        server.ended_after = asyncio.get_running_loop().time() - began
+        return pool
+
+    with asyncio.Runner(loop_factory=InlineLoop) as runner:
+        return runner.run(main())
+
+
+def numbered(count: int) -> list[Order]:
+    return [Order(Call("cpv", f"text {number}"), 2, number) for number in range(count)]

@@ -1,0 +1,146 @@
+"""Tables of every format, from standard input, and several at a time."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+from pipeline.tables import read_table
+from tests.paid.command_line import CommandLine, folder_of, success
+from tests.paid.serving import Instead, Service
+
+
+def test_standard_input_is_the_same_job_each_time(
+    line: CommandLine, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line.write("one text", "two text", "three text")
+    content = line.table.read_bytes()
+    line.table = Path("-")
+
+    def run(*more: str) -> int:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return line("run", "--json", *more)
+
+    with line.at(service.app()):
+        assert run("--max-cost", "0.0003") == 5
+        assert run() == 0
+    assert line.summary["paid"]["attempts"] == 3
+
+
+def test_a_table_that_is_piped_through_is_known_by_its_contents(
+    line: CommandLine,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A table of which nothing was sent goes on; another one is another job."""
+    line.table, line.output = Path("-"), Path("-")
+
+    def run(texts: list[str], *more: str) -> int:
+        content = "".join(f"{text}\n" for text in ["description", *texts])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content.encode())))
+        return line("run", "--json", *more)
+
+    def paid() -> tuple[int, str]:
+        summary = json.loads(line.err.splitlines()[-1])
+        return summary["paid"]["attempts"], summary["paid"]["unattributed_usd"]
+
+    texts = ["one text", "two text", "three text"]
+    with line.at(service.app()):
+        assert run(texts, "--max-cost", "0.0003") == 5
+        assert line.out == ""
+        assert run(["four text"]) == 0
+        assert paid() == (1, "0")
+        assert run(texts) == 0
+        assert paid() == (3, "0")
+        assert len(line.out.splitlines()) == 4
+        assert run(texts, "--limit-rows", "2") == 0
+        assert paid() == (0, "0")
+        assert len(line.out.splitlines()) == 3
+    assert len(service.asked) == 4
+
+
+def test_json_lines_are_bought_like_any_table(line: CommandLine, service: Service) -> None:
+    line.table, line.output = line.table.with_suffix(".jsonl"), line.output.with_suffix(".jsonl")
+    line.table.write_text('{"t": {"a": "one text"}}\n{"t": {}}\n{"t": {"a": "one text"}}\n')
+    with line.at(service.app()):
+        assert line("run", "--text-column", "t.a", "--json") == 0
+    rows = [json.loads(text) for text in line.output.read_text().splitlines()]
+    assert [row["cpv_status"] for row in rows] == ["ok", "empty", "ok"]
+    assert rows[0]["cost_usd"] == line.summary["cost_usd"] != "0"
+    assert rows[2]["cost_usd"] == "0"
+
+
+def test_a_workbook_is_bought_like_any_table(line: CommandLine, service: Service) -> None:
+    line.table, line.output = line.table.with_suffix(".xlsx"), line.output.with_suffix(".xlsx")
+    with xlsxwriter.Workbook(line.table) as book:
+        book.add_worksheet("All").write_column(0, 0, ["description", "one text", "one text"])
+    with line.at(service.app()):
+        assert line("run", "--json", "--header-row", "1", "--sheet", "All") == 0
+    rows = read_table(line.output, "xlsx").to_pylist()
+    assert [row["cpv_status"] for row in rows] == ["ok", "ok"]
+    assert Decimal(str(rows[0]["cost_usd"])) == Decimal(line.summary["cost_usd"]) > 0
+    assert rows[1]["cost_usd"] == 0
+
+
+def test_a_text_in_several_files_is_bought_once_and_done_files_are_not_bought_again(
+    line: CommandLine, service: Service
+) -> None:
+    app = Instead(service.app(), {})
+    folder_of(line, {"a": ["one text", "two text"], "b": ["two text", "three text"]})
+    with line.at(app):
+        assert line("plan", "--json") == 0
+        assert line.summary["calls_to_buy"] == 4  # each file by itself
+        assert line("run", "--json", "--yes") == 0
+        assert app.requests == 3
+        paid = Decimal(line.summary["summary"]["cost_usd"])
+        assert paid == sum(Decimal(f["summary"]["cost_usd"]) for f in line.summary["files"])
+        assert line("run", "--json", "--yes") == 0
+        assert line.summary["skipped"] == 2
+        with (line.table / "b.csv").open("a") as file:
+            file.write("four text\n")
+        assert line("run", "--json", "--yes") == 0
+    assert app.requests == 4
+
+
+def test_the_cost_limit_is_for_all_files_together(line: CommandLine, service: Service) -> None:
+    app = Instead(service.app(), dict.fromkeys(range(9), success("0.0001")))
+    folder_of(line, {name: [f"{name} text"] for name in "abcd"})
+    with line.at(app):
+        assert line("run", "--json", "--max-cost", "0.00025") == 5
+        assert [file["state"] for file in line.summary["files"]] == ["done", "done", "stopped"]
+        assert line.summary["not_started"] == 1
+        assert line("run", "--json", "--max-cost", "0.00025") == 5  # what is done counts
+        assert [file["state"] for file in line.summary["files"]] == [
+            "skipped",
+            "skipped",
+            "stopped",
+        ]
+        assert app.requests == 2
+        assert line("run", "--json", "--max-cost", "0.0005") == 0
+    assert app.requests == 4
+
+
+def test_another_service_does_the_files_anew(line: CommandLine, service: Service) -> None:
+    folder_of(line, {"a": ["one text"]})
+    for _ in range(2):  # each has an address of its own
+        with line.at(service.app()):
+            assert line("run", "--json", "--yes") == 0
+        assert line.summary["done"] == 1
+
+
+def test_ocds_is_bought_like_any_table(line: CommandLine, service: Service) -> None:
+    line.table, line.output = line.table.with_suffix(".json"), line.output.with_suffix(".json")
+    releases = [{"ocid": str(n), "tag": [], "tender": {"title": "one text"}} for n in range(2)]
+    line.table.write_text(json.dumps({"publisher": {}, "releases": releases}, indent=1))
+    with line.at(service.app()):
+        assert line("run", "--json") == 0
+    first, second = json.loads(line.output.read_text())["releases"]
+    assert first["tender"]["classification"]["scheme"] == "CPV"
+    assert first["tender_pipeline"]["cost_usd"] == line.summary["cost_usd"] != "0"
+    assert second["tender_pipeline"]["cost_usd"] == "0"

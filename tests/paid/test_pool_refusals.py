@@ -1,0 +1,128 @@
+"""The pool when the service refuses, is down, or asks for patience."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.paid import backoff
+from pipeline.paid.ledger import Job
+from pipeline.paid.pool import MOST_REFUSALS, TRIES
+from pipeline.rate import Rate
+from tests.paid.model_server import STOP, ModelServer, buy, numbered
+
+
+def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
+    server = ModelServer(["detailed", "wait 9999"])
+    pool = buy(server, job, numbered(5), stop_after=30)
+    assert pool.parked == STOP
+    assert len(server.asked) == 2
+    assert server.ended_after < 31
+
+
+def test_a_limit_that_is_not_waited_for_is_used_at_once(job: Job) -> None:
+    server = ModelServer([])
+    pool = buy(server, job, numbered(9), workers=3, rate=Rate(4, 3600), wait=False)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    assert len(server.asked) == 4
+    assert server.ended_after < 60
+
+
+def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
+    server = ModelServer(["detailed", *["503", "not sent"] * TRIES])
+    first, failing, last = numbered(3)
+    pool = buy(server, job, [first, failing])
+    assert pool.parked is None
+    assert [call.text for call in server.asked[1:]] == [failing.call.text] * TRIES
+    server.script.clear()
+    buy(server, job, [failing, last])
+    assert server.told == [first.call, failing.call, last.call]
+
+
+def test_a_service_that_is_down_is_asked_again_when_it_says(job: Job) -> None:
+    server = ModelServer(["503 for 90"])
+    assert buy(server, job, numbered(1)).parked is None
+    assert len(server.told) == 1
+    assert 90 < server.ended_after < 100
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_service_that_is_down_for_hours_parks_the_run(job: Job, workers: int) -> None:
+    server = ModelServer(["detailed", *["503 for 9999"] * workers])
+    pool = buy(server, job, numbered(9), workers=workers, longest_pause=3600.0)
+    assert pool.parked and pool.parked.exit_code == 7
+    assert "The service is down, and asked to wait until" in pool.parked.message
+    assert "--ignore-pause" not in pool.parked.hint  # the next run sends at once anyway
+    assert server.ended_after < 100
+    server.script.clear()
+    assert buy(server, job, numbered(9), longest_pause=3600.0).parked is None
+
+
+@pytest.mark.parametrize("understood", [0, 1])
+def test_a_service_that_nobody_reaches_at_the_end_parks_however_few_calls_are_left(
+    job: Job, understood: int
+) -> None:
+    server = ModelServer(["detailed"] * understood + ["not sent"] * TRIES)
+    pool = buy(server, job, numbered(understood + 1))
+    assert pool.parked is not None
+    assert (pool.parked.exit_code, pool.parked.message) == (
+        6,
+        f"{TRIES} attempts in a row failed: refused.",
+    )
+    again = buy(server, job, numbered(understood + 1)[understood:])
+    assert again.parked is None
+    assert len(server.told) == understood + 1
+
+
+def test_a_service_that_is_reached_again_does_not_park(job: Job) -> None:
+    server = ModelServer(["not sent"] * TRIES + ["detailed"])
+    assert buy(server, job, numbered(2)).parked is None
+
+
+@pytest.mark.parametrize("understood", [0, 1])
+def test_a_call_that_is_refused_without_end_parks(job: Job, understood: int) -> None:
+    server = ModelServer(["detailed"] * understood + ["limited"] * 99)
+    pool = buy(server, job, numbered(3), rate=Rate(100, 60))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    assert f"refused one call {MOST_REFUSALS} times since 2" in pool.parked.message
+    assert "--rate" in pool.parked.hint
+    assert len(server.asked) == understood + MOST_REFUSALS
+    assert server.ended_after > (MOST_REFUSALS - 1) * 60
+
+
+def test_a_call_that_is_refused_less_often_is_answered(job: Job) -> None:
+    server = ModelServer([*["limited"] * (MOST_REFUSALS - 1), "detailed"] * 2)
+    pool = buy(server, job, numbered(2))
+    assert pool.parked is None
+    assert len(server.told) == 2
+
+
+def test_a_service_that_says_to_wait_no_time_is_not_pressed(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 1.0)
+    server = ModelServer(["detailed", *["wait 0"] * 99])
+    pool = buy(server, job, numbered(2))
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 7
+    asking = 0.1 * MOST_REFUSALS + 5 * MOST_REFUSALS
+    assert server.ended_after > asking + 30
+
+
+@pytest.mark.parametrize("asked", [90, 9999])
+def test_a_service_that_charges_for_being_down_is_given_the_time_that_it_asks_for(
+    job: Job, asked: int
+) -> None:
+    server = ModelServer(["detailed", f"billed 503 for {asked}"])
+    pool = buy(server, job, numbered(2), longest_pause=3600)
+    assert (pool.parked is None) == (asked == 90)
+    assert pool.parked is None or pool.parked.message.startswith("The service is down")
+    assert (server.ended_after > 90) == (asked == 90)
+
+
+def test_what_a_refusal_taught_is_written_down(job: Job) -> None:
+    server = ModelServer(["detailed", "wait 5"])
+    buy(server, job, numbered(2), rate=Rate(100, 60))
+    (lesson,) = job.database.rows("SELECT slots, paused_until - learned_at FROM lessons")
+    assert lesson == (75, pytest.approx(5, abs=0.01))

@@ -1,0 +1,108 @@
+"""The terms of buying: what a `PaidService` takes, and what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import sys
+from datetime import timedelta
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import pipeline
+
+
+@pytest.mark.parametrize(
+    ("terms", "hint"),
+    [
+        ({"base_url": "service.example"}, "Give base_url"),
+        ({"base_url": None}, "base_url must be text."),
+        ({"api_key": 5}, "api_key must be text."),
+        ({"ledger": 5}, "ledger must be the path of a file."),
+        ({"rate": "fast"}, "Give rate"),
+        ({"rate": 100}, "rate must be text."),
+        ({"workers": 0}, "workers must be a whole number from 1"),
+        ({"workers": "16"}, "workers must be a whole number from 1"),
+        ({"max_cost": "a lot"}, "Write an amount such as 2.50"),
+        ({"max_cost_per_day": "1,50"}, "Write 1.50."),
+        ({"max_cost_per_month": "$7"}, "Write 7."),
+        ({"max_cost": True}, "Write an amount such as 2.50"),
+        ({"max_cost": float("nan")}, "Write an amount such as 2.50"),
+        ({"max_price": -1}, "Write an amount such as 2.50."),
+        ({"max_cost": "1e60"}, "Write an amount such as 2.50."),
+        ({"max_cost_per_day": "1e-60"}, "Write an amount such as 2.50."),
+        ({"max_duration": 5}, "max_duration must be a duration, such as 60s, 5m"),
+        ({"max_duration": timedelta(-1)}, "max_duration must be a duration"),
+        ({"timeout": "0s"}, "timeout must be a time"),
+        ({"max_age": "3w"}, "max_age must be a duration"),
+        ({"burst": "yes"}, "burst must be True or False"),
+        ({"on_unconfirmed": "maybe"}, "on_unconfirmed must be retry or hold"),
+    ],
+)
+def test_terms_that_make_no_sense_are_refused_with_what_would(
+    terms: dict[str, Any], hint: str
+) -> None:
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.PaidService(**{"base_url": "https://service.example", **terms})
+    assert hint in refusal.value.hint
+
+
+def test_wrong_terms_are_said_in_words_of_python_and_end_at_the_constructor() -> None:
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.PaidService("https://service.example", rate="4 potatoes")
+    assert refusal.value.hint.startswith("Give rate attempts per window")
+    assert len(refusal.traceback) == 2
+    known = inspect.signature(pipeline.PaidService).parameters
+    options = {name: parameter.default for name, parameter in known.items()}
+    options |= {"base_url": "https://service.example", "rate": "4 potatoes"}
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.PaidService.of_options(**options)
+    assert refusal.value.hint.startswith("Give --rate attempts per window")
+
+
+def test_amounts_and_times_may_be_written_in_several_ways() -> None:
+    for cost in ("2.50", 2.5, Decimal("2.5")):
+        service = pipeline.PaidService("https://service.example", max_cost=cost)
+        assert service.max_cost == Decimal("2.5")
+    for time in ("90min", "1.5h", timedelta(hours=1.5)):
+        service = pipeline.PaidService("https://service.example", max_duration=time)
+        assert service.max_duration == timedelta(hours=1.5)
+
+
+def test_what_is_no_service_is_refused(frame: pd.DataFrame) -> None:
+    service: Any = "https://service.example"
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.classify(frame, service=service)
+    assert "pipeline.PaidService(" in refusal.value.hint
+
+
+def test_a_key_that_would_cross_a_network_unencrypted_is_warned_of() -> None:
+    with pytest.warns(UserWarning, match="unencrypted") as warned:
+        pipeline.PaidService("http://service.example", api_key="a-key")
+    assert warned[0].filename == __file__
+
+
+def test_a_service_is_not_sent_to_another_process() -> None:
+    """It would buy the same answers with a ledger of its own, and its key would travel."""
+    service = pipeline.PaidService("https://service.example", api_key="secret")
+    with pytest.raises(pipeline.SettingsError, match=r"another process.*pipeline\.spark\.classify"):
+        pickle.dumps(service)
+
+
+def test_a_service_is_refused_on_a_spark_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Task:
+        current: object = None
+
+        @classmethod
+        def get(cls) -> object:
+            return cls.current
+
+    monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(TaskContext=Task))
+    assert pipeline.PaidService("https://service.example").rate is None  # this is the driver
+    Task.current = object()
+    with pytest.raises(pipeline.SettingsError, match=r"Spark executor.*buy in the driver"):
+        pipeline.PaidService("https://service.example")
