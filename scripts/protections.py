@@ -266,8 +266,7 @@ PROTECTIONS = (
         "a price that the ledger would not accept again is not written",
         "(amount if is_storable(amount) else IN_PARQUET.normalize(exact))",
         "amount",
-        "tests/paid/client/test_responses.py::"
-        "test_every_price_is_an_amount_that_the_ledger_accepts",
+        "tests/paid/client/test_prices.py::test_every_price_is_an_amount_that_the_ledger_accepts",
     ),
     Protection(
         "an error that states a price counts as paid",
@@ -280,7 +279,7 @@ PROTECTIONS = (
         "a part of 0 does not explain a price by its rounding",
         "if amount and isinstance(exponent, int) else ZERO",
         "if isinstance(exponent, int) else ZERO",
-        "tests/paid/client/test_responses.py::"
+        "tests/paid/client/test_prices.py::"
         "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
     ),
     Protection(
@@ -320,7 +319,7 @@ PROTECTIONS = (
         "a price that contradicts its parts is not believed",
         "    if final is not None and not rounded and not _can_be(final, parts, base):\n",
         "    if False:\n",
-        "tests/paid/client/test_responses.py::"
+        "tests/paid/client/test_prices.py::"
         "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
     ),
     Protection(
@@ -340,7 +339,7 @@ PROTECTIONS = (
         "slots that the run before took are still held",
         "busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],",
         "busy_until=[],",
-        "tests/paid/test_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
+        "tests/paid/test_parked_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
     ),
     Protection(
         "what a refusal taught outlives the run",
@@ -391,13 +390,13 @@ PROTECTIONS = (
         "an input that changes meanwhile gives no output",
         "if source.reader.fingerprint() != source.reader.opened_fingerprint:",
         "if False:",
-        "tests/classification/test_job.py::test_an_input_that_changes_meanwhile_gives_no_output",
+        "tests/classification/test_job_output.py::test_an_input_that_changes_meanwhile_gives_no_output",
     ),
     Protection(
         "a file that this tool did not write is kept",
         "if not is_ours:",
         "if False:",
-        "tests/classification/test_job.py::test_an_output_that_somebody_changed_is_kept",
+        "tests/classification/test_job_output.py::test_an_output_that_somebody_changed_is_kept",
     ),
     Protection(
         "a sample takes the place of no full table",
@@ -409,19 +408,19 @@ PROTECTIONS = (
         "an object that changes while it is read gives no output",
         "if self.version(path) != version:",
         "if False:",
-        "tests/cli/test_clouds.py::test_an_object_that_changes_or_vanishes_while_it_is_read_is_an_error",
+        "tests/cli/clouds/test_stores.py::test_an_object_that_changes_or_vanishes_while_it_is_read_is_an_error",
     ),
     Protection(
         "an object that somebody else wrote meanwhile is kept",
         "if old.storage.version(old.path) != old.version:",
         "if False:",
-        "tests/cli/test_clouds.py::test_an_output_that_somebody_else_wrote_meanwhile_is_kept",
+        "tests/cli/clouds/test_objects.py::test_an_output_that_somebody_else_wrote_meanwhile_is_kept",
     ),
     Protection(
         "a place in a bucket is tried before anything is bought",
         "self.storage.write(mine, manifest_path(self.path))",
         "pass",
-        "tests/cli/test_clouds.py::test_a_store_that_refuses_is_a_clear_error_before_anything_is_bought",
+        "tests/cli/clouds/test_stores.py::test_a_store_that_refuses_is_a_clear_error_before_anything_is_bought",
     ),
     Protection(
         "standard output is sent nothing of a table that fails",
@@ -433,7 +432,7 @@ PROTECTIONS = (
         "one writer for each output",
         "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
         "pass",
-        "tests/classification/test_job.py::test_two_runs_do_not_write_one_output_at_once",
+        "tests/classification/test_job_output.py::test_two_runs_do_not_write_one_output_at_once",
     ),
     Protection(
         "a text of the service is no formula",
@@ -653,7 +652,7 @@ PROTECTIONS = (
         "a request that comes too slowly is broken off",
         "elif self._deadline is None:",
         "elif False:",
-        "tests/service/test_protocol.py::test_a_request_that_comes_too_slowly_is_broken_off",
+        "tests/service/test_connections.py::test_a_request_that_comes_too_slowly_is_broken_off",
     ),
     # What the service charges.
     Protection(
@@ -681,7 +680,7 @@ PROTECTIONS = (
         answered = await calls.answer(holder, system, description)
         calls.count(holder, request.client.host if request.client else "")
 """,
-        "tests/service/test_app.py::test_a_request_that_is_not_valid_counts_but_costs_nothing",
+        "tests/service/test_charges.py::test_a_request_that_is_not_valid_counts_but_costs_nothing",
     ),
     Protection(
         "an account has one limit, however many keys",

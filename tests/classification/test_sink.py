@@ -13,7 +13,7 @@ from pipeline.classification.sink import FileSink
 from pipeline.errors import OutputError
 from pipeline.tables import open_reader
 from pipeline.tables.parquet_writer import ParquetWriter
-from tests.classification.test_job import run, write_csv
+from tests.classification.jobs import run, write_csv
 
 
 def test_who_has_the_old_output_open_reads_it_to_its_end(tmp_path: Path) -> None:

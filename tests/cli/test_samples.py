@@ -11,7 +11,7 @@ from pipeline.classification.provenance import manifest_path
 from pipeline.classification.sink import FileSink, default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings
-from tests.classification.test_job import run, write_csv
+from tests.classification.jobs import run, write_csv
 from tests.cli.conftest import Command
 
 FULL = Settings(systems=("cpv",))

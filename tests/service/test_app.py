@@ -14,10 +14,9 @@ from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, engine_matchers
 from tests.fakes import ANSWERS, ScriptedMatcher
 from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exact
+from tests.service.test_charges import ROAD_PRICE
 
 pytestmark = pytest.mark.anyio
-
-ROAD_PRICE = Decimal("0.0000765")  # 51 and half: two matches, titles of fourteen characters
 
 
 async def test_a_call_gets_an_envelope_with_matches_and_their_price(accounts: Accounts) -> None:
@@ -72,49 +71,6 @@ async def test_equal_confidences_keep_the_order_of_the_engine(
     for _ in range(3):
         body = exact(await caller.match("tied"))
         assert [item["code"] for item in body["data"]] == codes
-
-
-async def test_the_compact_form_states_what_is_charged(accounts: Accounts) -> None:
-    account = accounts.open()
-    app = create_app(accounts, SCRIPTED, metadata="compact")
-    body = exact(await Caller(app, account.key).match())
-    assert list(body["metadata"]) == ["cost"]
-    paid = body["metadata"]["cost"]["apiCost"]
-    assert accounts.balance(account.account_id) == 5 - paid
-    assert [charge.price_usd for charge in accounts.statement.charges()] == [paid]
-    assert all("cost" not in item for item in body["data"])
-
-
-async def test_no_matches_is_an_answer_and_is_charged(accounts: Accounts) -> None:
-    account = accounts.open()
-    body = exact(await Caller(create_app(accounts, SCRIPTED), account.key).match("gibberish"))
-    assert body["success"] is True
-    assert body["data"] == []
-    assert accounts.balance(account.account_id) == 5 - Decimal("0.0000705")
-
-
-async def test_what_responses_state_is_what_the_record_says_to_the_last_digit(
-    accounts: Accounts,
-) -> None:
-    account = accounts.open()
-    caller = Caller(create_app(accounts, SCRIPTED, metadata="mixed"), account.key)
-    stated = []
-    for text in ["road", "chairs", "gibberish"] * 10:
-        costs = exact(await caller.match(text))["metadata"]
-        stated.append(
-            costs["cost"]["apiCost"] if "cost" in costs else costs["costBreakdown"]["finalCost"]
-        )
-    assert [charge.price_usd for charge in accounts.statement.charges()] == stated
-    assert accounts.balance(account.account_id) + total(stated) == Decimal("5.00")
-
-
-async def test_a_demo_call_states_its_price_and_nobody_pays(accounts: Accounts) -> None:
-    account = accounts.open()
-    body = exact(await Caller(create_app(accounts, SCRIPTED)).match())
-    stated = body["metadata"]["costBreakdown"]["finalCost"]
-    assert stated == ROAD_PRICE
-    assert accounts.statement.charges() == []
-    assert accounts.balance(account.account_id) == 5
 
 
 @pytest.mark.parametrize("key", ["tp_unknown", "", "schl\u00fcssel"])
@@ -172,24 +128,6 @@ async def test_a_revoked_key_is_unauthorized_from_then_on(accounts: Accounts) ->
     assert envelope(await caller.match()) == (401, "UNAUTHORIZED")
 
 
-async def test_a_call_that_the_balance_does_not_cover_is_not_answered(accounts: Accounts) -> None:
-    account = accounts.open(Decimal("0.0000764"))
-    response = await Caller(create_app(accounts, SCRIPTED), account.key).match()
-    assert envelope(response) == (402, "INSUFFICIENT_BALANCE")
-    assert "0.0000765 USD" in response.json()["message"]
-    assert accounts.balance(account.account_id) == Decimal("0.0000764")
-    assert accounts.statement.charges() == []
-
-
-async def test_many_calls_at_once_spend_a_low_balance_once(accounts: Accounts) -> None:
-    account = accounts.open(5 * ROAD_PRICE + ROAD_PRICE / 2)
-    caller = Caller(create_app(accounts, SCRIPTED), account.key)
-    statuses = [r.status_code for r in await asyncio.gather(*[caller.match() for _ in range(60)])]
-    assert sorted(statuses) == [200] * 5 + [402] * 55
-    assert accounts.balance(account.account_id) == ROAD_PRICE / 2
-    assert len(accounts.statement.charges()) == 5
-
-
 async def test_an_account_has_100_requests_a_minute_whatever_its_key_and_address(
     accounts: Accounts, clock: VirtualClock
 ) -> None:
@@ -232,17 +170,6 @@ async def test_limits_can_be_set_or_left_out(accounts: Accounts, clock: VirtualC
     assert {(await keyed.match()).status_code for _ in range(150)} == {200}
     demo = Caller(app)
     assert [(await demo.match()).status_code for _ in range(2)] == [200, 429]
-
-
-async def test_a_request_that_is_not_valid_counts_but_costs_nothing(
-    accounts: Accounts, clock: VirtualClock
-) -> None:
-    account = accounts.open()
-    app = create_app(accounts, SCRIPTED, key_rate=Rate(1, 60))
-    caller = Caller(app, account.key)
-    assert envelope(await caller.match("  ")) == (400, "VALIDATION_ERROR")
-    assert envelope(await caller.match()) == (429, "RATE_LIMIT_EXCEEDED")
-    assert accounts.balance(account.account_id) == 5
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,17 @@ import codecs
 import gzip
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pyarrow as pa
+import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from pipeline.errors import InputError
 from pipeline.settings import CsvOptions
+from pipeline.tables.csv_reader import CsvReader
 
 PLAIN = ["a", "B", "7", " ", ".", "'", "\t", "\0", "\x0b", "\x1c"]
 LATIN = ["é", "ß", "£", "\xa0", "ÿ", "þ"]
@@ -207,3 +211,14 @@ def without_last_fields(text: str, delimiter: str, backslash: bool, count: int) 
         position += 1
     end_record(len(text))
     return "".join(kept)
+
+
+def opened(path: Path, data: bytes, *text_columns: str, **options: Any) -> CsvReader:
+    path.write_bytes(data)
+    return CsvReader(path, text_columns, CsvOptions(**options))
+
+
+def error_of(path: Path, data: bytes, **options: Any) -> InputError:
+    with pytest.raises(InputError) as caught:
+        list(opened(path, data, **options).batches())
+    return caught.value

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +12,7 @@ from pipeline.settings import CsvOptions
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import collapsed
-from tests.tables.csv_files import CsvFile, csv_files
+from tests.tables.csv_files import CsvFile, csv_files, opened
 from tests.tables.rewriting import csv_rows, folder, small_steps
 
 STEPS = st.tuples(
@@ -22,22 +20,6 @@ STEPS = st.tuples(
     st.sampled_from([1, 2, 1024]),
     st.sampled_from([1, 9**9]),
 )
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "tenders.csv"
-
-
-def opened(path: Path, data: bytes, *text_columns: str, **options: Any) -> CsvReader:
-    path.write_bytes(data)
-    return CsvReader(path, text_columns, CsvOptions(**options))
-
-
-def error_of(path: Path, data: bytes, **options: Any) -> InputError:
-    with pytest.raises(InputError) as caught:
-        list(opened(path, data, **options).batches())
-    return caught.value
 
 
 @given(file=csv_files(), steps=STEPS)
@@ -91,22 +73,6 @@ def test_a_header_alone_is_a_table_without_rows(path: Path) -> None:
     assert list(reader.batches()) == []
 
 
-@pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\r\n", b"  \n\n", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("header", [True, False])
-def test_a_file_without_a_record_is_empty(path: Path, data: bytes, header: bool) -> None:
-    error = error_of(path, data, header=header)
-    assert error.message == f"{path} is empty."
-    assert error.hint == "A CSV file needs at least a line with column names."
-
-
-@pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
-def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, fields: int) -> None:
-    error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
-    assert error.message == f"{path}, line 4: {fields} fields where 2 are expected."
-    assert "--delimiter" in error.hint
-    assert "--quote-escape" in error.hint
-
-
 def test_the_line_for_excel_counts_and_is_no_row(path: Path) -> None:
     path.write_bytes(b"sep=|\na;b|c\n1|x\n2|y|z\n")
     reader = CsvReader(path, ["c"], CsvOptions())
@@ -119,76 +85,6 @@ def test_the_line_for_excel_counts_and_is_no_row(path: Path) -> None:
     path.write_bytes(b'sep=|\n1|x\n2|"y\n')
     with pytest.raises(InputError, match="begins on line 3"):
         list(CsvReader(path, [], CsvOptions(header=False)).batches())
-
-
-def test_the_lines_within_quotes_count(path: Path) -> None:
-    assert "line 5:" in error_of(path, b'a,b\n"1\n2\n",2\n3\n').message
-
-
-def test_a_quote_that_is_never_closed_is_an_error_that_names_its_line(path: Path) -> None:
-    error = error_of(path, b'a,b\n1,2\n\n3,"4\n5,6\n')
-    assert error.message == (
-        f"{path}: the record that begins on line 4 is malformed: "
-        "a quote is opened and never closed."
-    )
-    assert "--quote-escape" in error.hint
-
-
-def test_an_open_quote_ends_before_it_fills_the_memory(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-
-    def endless(*_: object) -> Iterator[list[str]]:
-        yield ["a,b\n", "1,2\n", '3,"4\n']
-        while len(read) < 1000:
-            yield ["5,6\n"]
-            read.append(1)
-
-    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
-    monkeypatch.setattr("pipeline.tables.csv_records.read_lines", endless)
-    error = error_of(path, b"a,b\n")
-    assert "begins on line 3" in error.message
-    assert "never closed" in error.message
-    assert len(read) < 100
-
-
-def test_the_bound_is_on_a_record_and_not_on_the_file(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 100)
-    assert len(csv_rows(opened(path, b"a,b\n" + b"1,2\n" * 500))) == 500
-
-
-@pytest.mark.parametrize("data", [b"a,b\n" + b"\n" * 99 + b"1,2\n", b"a,b\n1,2\n" + b" \r\n" * 99])
-def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
-    path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
-    error = error_of(path, data)
-    assert error.message.endswith("is malformed: there are too many blank lines.")
-
-
-def test_a_quote_behind_blank_lines_that_is_never_closed_is_called_so(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)
-    error = error_of(path, b'a,b\n\n\n1,"' + b"\n" * 99)
-    assert error.message.endswith("line 4 is malformed: a quote is opened and never closed.")
-
-
-def test_text_behind_a_closing_quote_is_an_error_that_names_its_line(path: Path) -> None:
-    error = error_of(path, b'a,b\n1,2\n"3"x,4\n')
-    assert error.message.endswith(
-        "line 3 is malformed: there is text between a closing quote and the next delimiter."
-    )
-    assert "--quote-escape" in error.hint
-
-
-def test_a_lone_carriage_return_outside_quotes_is_an_error(path: Path) -> None:
-    error = error_of(path, b"a,b\n1,2\n3\r4,5\n")
-    assert error.message.endswith("line 3 is malformed: a different line break is outside quotes.")
-    assert "--line-end" in error.hint
 
 
 def test_backslashes_are_only_escapes_when_that_is_stated(path: Path) -> None:
@@ -275,15 +171,6 @@ def test_a_table_of_huge_cells_comes_in_batches_of_bounded_characters(path: Path
     cell = "x" * (BATCH_CHARS // 3)
     reader = opened(path, ("a,b\n" + f"1,{cell}\n" * 7).encode(), "a")
     assert [len(batch.texts) for batch in reader.batches()] == [3, 3, 1]
-
-
-def test_a_truncated_gzip_file_is_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "tenders.csv.gz"
-    data = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(200_000)))
-    for end in (5, len(data) // 2, len(data) - 4):
-        error = error_of(path, data[:end])
-        assert str(path) in error.message
-        assert error.hint == "Check that it exists, is readable and complete."
 
 
 def test_a_gzip_file_of_several_members_is_read_to_its_end(tmp_path: Path) -> None:

@@ -1,0 +1,124 @@
+"""`pipeline.classify`, as a script uses it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from zipfile import ZipFile
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import pipeline
+from tests.api.conftest import TEXTS
+
+
+def test_a_frame_comes_back_as_it_was_with_new_columns(frame: pd.DataFrame) -> None:
+    before = frame.copy(deep=True)
+    result = pipeline.classify(frame, systems=["naics", "psc"], min_confidence=0)
+    enriched = result.to_pandas()
+    pd.testing.assert_frame_equal(enriched[before.columns], before)
+    pd.testing.assert_frame_equal(frame, before)
+    assert list(enriched.columns[len(before.columns) :])[:2] == ["naics_code", "naics_title"]
+    assert enriched["naics_status"].tolist() == ["ok", "empty", "ok", "ok"]
+    assert enriched["cost_usd"].tolist() == [Decimal(0)] * 4
+
+
+def test_a_frame_without_odd_columns_has_a_table_too(frame: pd.DataFrame) -> None:
+    table = pipeline.classify(frame[["description", "n"]], systems="psc", min_confidence=0).table
+    assert table["n"].to_pylist() == [1, None, 3, 4]
+    assert table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
+
+
+def test_a_table_comes_back_with_its_types() -> None:
+    table = pa.table(
+        {
+            "description": pa.array(TEXTS).dictionary_encode(),
+            "codes": pa.array([[1], None, [], [2, 3]], pa.list_(pa.int8())),
+        },
+        metadata={"owner": "us"},
+    )
+    result = pipeline.classify(table, systems=["psc"], min_confidence=0)
+    assert result.table.select(["description", "codes"]).equals(table)
+    assert result.table.schema.metadata[b"owner"] == b"us"
+    assert result.table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
+
+
+def test_anything_that_speaks_arrow_is_a_table() -> None:
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+            stream: object = pa.table({"description": TEXTS}).__arrow_c_stream__(requested_schema)
+            return stream
+
+    assert pipeline.classify(Stream(), systems="psc").summary.rows == 4
+
+
+def test_a_path_gives_a_table_in_memory_or_a_file(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("ref;description\n007;Road marking\n")
+    in_memory = pipeline.classify(source, systems="psc")
+    assert in_memory.table["ref"].to_pylist() == ["007"]
+    assert in_memory.summary.output is None
+    for name in ("out.csv", "out.parquet"):
+        written = pipeline.classify(str(source), systems="psc", output=tmp_path / name)
+        assert written.summary.output == tmp_path / name
+        assert written.to_pandas()["ref"].tolist() == ["007"]
+    assert pq.read_table(tmp_path / "out.parquet").equals(in_memory.table)
+
+
+def test_the_path_of_an_archive_is_that_of_its_table(tmp_path: Path) -> None:
+    archive = tmp_path / "in.zip"
+    with ZipFile(archive, "w") as file:
+        file.writestr("tenders.csv", "ref;description\n007;Road marking\n")
+    result = pipeline.classify(archive, systems="psc", output=tmp_path / "out.csv")
+    assert result.to_pandas()["ref"].tolist() == ["007"]
+    assert pipeline.plan(archive).rows == 1
+    archive.write_bytes(b"no archive")
+    with pytest.raises(pipeline.InputError, match=r"in\.zip holds no ZIP data"):
+        pipeline.classify(archive)
+
+
+def test_several_text_columns_are_joined() -> None:
+    table = pa.table({"title": ["Office"], "description": ["chairs"]})
+    joined = pipeline.classify(table, systems="cpv", text_columns=["title", "description"])
+    whole = pipeline.classify(pa.table({"description": ["Office. chairs"]}), systems="cpv")
+    assert joined.table["cpv_code"].equals(whole.table["cpv_code"])
+    assert joined.table["cpv_confidence"].equals(whole.table["cpv_confidence"])
+
+
+def test_cost_is_an_exact_zero_and_the_summary_reads_well(frame: pd.DataFrame) -> None:
+    result = pipeline.classify(frame, systems="psc")
+    assert result.cost_usd == Decimal(0)
+    assert "4 rows" in str(result.summary)
+
+
+def test_a_bar_is_shown_when_asked(frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline.classify(frame, systems="psc", progress=True)
+    assert "4/4" in capsys.readouterr().err
+    pipeline.classify(frame, systems="psc")
+    assert capsys.readouterr().err == ""
+
+
+def test_the_table_comes_back_in_the_kind_that_was_passed(frame: pd.DataFrame) -> None:
+    of_frame = pipeline.classify(frame, systems="psc")
+    pd.testing.assert_frame_equal(of_frame.data, of_frame.to_pandas())
+    of_series = pipeline.classify(frame["description"], systems="psc")
+    assert list(of_series.data.index) == list(frame.index)
+    of_table = pipeline.classify(pa.table({"description": TEXTS}), systems="psc")
+    assert of_table.data is of_table.table
+    assert of_table.to_arrow() is of_table.table
+
+
+def test_roll_up_replaces_codes(frame: pd.DataFrame) -> None:
+    rolled_up = pipeline.classify(frame, systems="cpv", roll_up=0.5).to_pandas()["cpv_code"]
+    plain = pipeline.classify(frame, systems="cpv").to_pandas()["cpv_code"]
+    assert rolled_up.tolist() != plain.tolist()
+
+
+def test_everything_public_that_works_on_tables_is_in_one_module() -> None:
+    from pipeline import api
+
+    for name in ("classify", "classify_async", "evaluate", "plan", "Evaluation", "Plan"):
+        assert getattr(api, name) is getattr(pipeline, name)

@@ -1,0 +1,110 @@
+"""What cannot work is refused, with what would."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import pipeline
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "hint"),
+    [
+        ({}, {"text_columns": "desc"}, pipeline.InputError, "Did you mean 'description'"),
+        ({}, {"text_columns": "mixed"}, pipeline.InputError, "astype('string')"),
+        ({}, {"systems": "ted"}, pipeline.SettingsError, "Choose from"),
+        ({}, {"output": "x.csv"}, pipeline.SettingsError, "result.to_pandas()"),
+        ({}, {"csv": pipeline.CsvOptions()}, pipeline.SettingsError, "give the path of the file"),
+        ({"cpv_code": 1}, {}, pipeline.SettingsError, 'column_prefix="new_"'),
+    ],
+)
+def test_what_cannot_work_is_refused_with_a_hint(
+    frame: pd.DataFrame,
+    change: dict[str, Any],
+    options: dict[str, Any],
+    error: type[pipeline.PipelineError],
+    hint: str,
+) -> None:
+    with pytest.raises(error) as refusal:
+        pipeline.classify(frame.assign(**change), **options)
+    assert hint in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        np.array([["Road marking"]]),
+        b"tenders.csv",
+        {"description": ["Road marking"]},
+        7,
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_what_is_no_table_is_refused_with_what_would_be_one(data: Any) -> None:
+    with pytest.raises(pipeline.SettingsError, match="not a table") as refusal:
+        pipeline.classify(data)
+    assert "data must be a pandas frame" in refusal.value.hint
+
+
+def test_a_column_that_speaks_arrow_is_no_table() -> None:
+    column = SimpleNamespace(__arrow_c_stream__=pa.chunked_array([["a"]]).__arrow_c_stream__)
+    with pytest.raises(pipeline.InputError, match="Arrow cannot read the table"):
+        pipeline.classify(column)
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"top": "3"}, "top must be a whole number from 1 to 10."),
+        ({"systems": None}, "systems must be"),
+        ({"text_columns": 0}, "text_columns must be"),
+        ({"column_prefix": None}, "column_prefix must be"),
+        ({"progress": None}, "progress must be"),
+        ({"csv": "x"}, "csv must be a CsvOptions"),
+        ({"output": 5}, "output must be the path of a file"),
+        ({"overwrite": "no"}, "overwrite must be True or False"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_refused_with_what_it_must_be(
+    tmp_path: Path, options: dict[str, Any], hint: str
+) -> None:
+    source = tmp_path / "in.csv"
+    source.write_text("description\nRoad marking\n")
+    with pytest.raises(pipeline.SettingsError) as refusal:
+        pipeline.classify(source, **options)
+    assert hint in refusal.value.hint
+    with pytest.raises(pipeline.SettingsError):
+        asyncio.run(pipeline.classify_async(source, **options))
+
+
+def test_an_index_of_our_name_is_refused_before_the_job(frame: pd.DataFrame) -> None:
+    with pytest.raises(pipeline.SettingsError, match="'cpv_code'"):
+        pipeline.classify(frame.rename_axis("cpv_code"))
+
+
+@pytest.mark.filterwarnings("ignore:The text column .* hardly any words")
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([2**70, 1], dtype=object),
+        pd.Series([1j, 2j]),
+        pd.Series(pd.arrays.SparseArray(["Road", "Chairs"])),
+    ],
+    ids=["huge", "complex", "sparse"],
+)
+def test_text_that_arrow_refuses_is_an_error_whose_hint_helps(values: pd.Series[Any]) -> None:
+    frame = pd.DataFrame({"description": values})
+    with pytest.raises(pipeline.InputError) as refusal:
+        pipeline.classify(frame, systems="psc")
+    assert ".astype(object).astype('string')" in refusal.value.hint
+    frame["description"] = frame["description"].astype(object).astype("string")
+    assert pipeline.classify(frame, systems="psc").summary.rows == 2

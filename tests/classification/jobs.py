@@ -1,0 +1,38 @@
+"""Jobs with a matcher that gives known answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.classification import job
+from pipeline.classification.free import Free
+from pipeline.classification.sink import FileSink
+from pipeline.classification.source import Source
+from pipeline.classification.summary import Summary
+from pipeline.settings import CsvOptions, Format, Settings
+from pipeline.tables import open_reader
+from tests.fakes import ScriptedMatcher
+
+TEXTS = ["road", "", "chairs", "gibberish", "refused", "road"]
+STATUSES = ["ok", "empty", "review", "no_match", "VALIDATION_ERROR", "ok"]
+
+
+def write_csv(path: Path, texts: list[str] = TEXTS) -> Path:
+    path.write_text("id,description\r\n" + "".join(f"00{i},{t}\r\n" for i, t in enumerate(texts)))
+    return path
+
+
+def run(
+    source: Path,
+    output: Path,
+    settings: Settings | None = None,
+    *,
+    matcher: ScriptedMatcher | None = None,
+    overwrite: bool = False,
+    output_format: Format = "csv",
+) -> Summary:
+    settings = settings or Settings(systems=("cpv",), min_confidence=0.5)
+    reader = open_reader(source, settings.text_columns, CsvOptions())
+    sink = FileSink(output, output_format, overwrite, source)
+    free = Free(matcher or ScriptedMatcher(settings.systems))
+    return job.run(Source(reader, source), sink, settings, free)

@@ -1,0 +1,219 @@
+"""The output of a job is the old one, none or a whole one, and only ours is replaced."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.classification.provenance import manifest_path
+from pipeline.classification.sink import FileSink
+from pipeline.errors import InputChangedError, OutputError
+from pipeline.tables.csv_writer import CsvWriter
+from tests.classification.jobs import run, write_csv
+from tests.fakes import ScriptedMatcher
+
+
+def test_an_output_of_ours_is_replaced_without_asking(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    write_csv(source, ["chairs"])
+    run(source, output)
+    assert len(output.read_text().splitlines()) == 2
+
+
+def test_an_output_that_somebody_changed_is_kept(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    output.write_text("mine now")
+    with pytest.raises(OutputError, match="--overwrite"):
+        run(source, output)
+    assert output.read_text() == "mine now"
+    run(source, output, overwrite=True)
+    assert output.read_text() != "mine now"
+
+
+def test_a_crash_between_manifest_and_output_leaves_an_output_known_as_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    before = output.read_bytes()
+    write_csv(source, ["chairs"])
+    replace = Path.replace
+
+    def crash_at_output(self: Path, target: Path) -> Path:
+        if target.name == "out.csv":
+            raise OSError("crash")
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", crash_at_output)
+        with pytest.raises(OutputError):
+            run(source, output)
+    assert output.read_bytes() == before
+    run(source, output)
+    assert output.read_bytes() != before
+
+
+def test_the_input_is_never_the_output(tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "in.csv")
+    with pytest.raises(OutputError, match="is the input"):
+        run(source, source, overwrite=True)
+
+
+def test_a_failure_in_the_middle_leaves_the_old_output_and_no_litter(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    before = output.read_bytes()
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), fail))
+    assert output.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.csv",
+        "out.csv",
+        "out.csv.manifest.json",
+    ]
+
+
+def test_an_input_that_changes_meanwhile_gives_no_output(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def change() -> None:
+        with source.open("a") as file:
+            file.write("9,road\r\n")
+
+    with pytest.raises(InputChangedError, match="Run the same command again"):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), change))
+    assert not output.exists()
+
+
+def test_a_link_as_output_keeps_pointing_to_its_file(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    link.symlink_to(real)
+    run(write_csv(tmp_path / "in.csv"), link)
+    assert link.is_symlink()
+    assert real.read_text().startswith("id,")
+
+
+def test_two_runs_do_not_write_one_output_at_once(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def run_again() -> None:
+        with pytest.raises(OutputError, match="Another run is writing") as refusal:
+            run(source, output)
+        assert "--output PATH" in refusal.value.hint
+
+    run(source, output, matcher=ScriptedMatcher(("cpv",), run_again))
+    assert output.is_file()
+
+
+def test_what_a_killed_run_left_is_gone_after_the_next(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    left: list[Path] = []
+
+    def look() -> None:
+        left.extend(path for path in tmp_path.iterdir() if path.suffix == ".tmp")
+
+    run(source, output, matcher=ScriptedMatcher(("cpv",), look))
+    (temporary,) = left
+    temporary.write_text("half a row")
+    run(source, output)
+    assert not temporary.exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_may_not_be_written_is_said_so(tmp_path: Path) -> None:
+    source = write_csv(tmp_path / "in.csv")
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    with pytest.raises(OutputError, match="Nothing can be written in"):
+        run(source, locked / "out.csv")
+
+
+def test_a_full_disk_is_said_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def write(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(CsvWriter, "write", write)
+    with pytest.raises(OutputError, match="No space left") as refusal:
+        run(source, output)
+    assert "free space" in refusal.value.hint
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_an_error_elsewhere_is_not_told_as_one_of_the_output(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+
+    def fail() -> None:
+        raise ConnectionResetError("elsewhere")
+
+    with pytest.raises(ConnectionResetError):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), fail))
+
+
+def test_a_file_that_appears_while_the_job_runs_is_kept(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    with pytest.raises(OutputError, match="Somebody else"):
+        run(source, output, matcher=ScriptedMatcher(("cpv",), lambda: output.write_text("mine")))
+    assert output.read_text() == "mine"
+
+
+def test_a_manifest_that_is_not_ours_is_kept(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    manifest_path(output).write_text("mine")
+    with pytest.raises(OutputError, match="this tool did not write it"):
+        run(source, output)
+    assert manifest_path(output).read_text() == "mine"
+    run(source, output, overwrite=True)
+    assert json.loads(manifest_path(output).read_text())["tool"] == "tender-pipeline"
+
+
+@pytest.mark.parametrize("manifest", ["[" * 200_000, "{}", '{"tool": "tender-pipeline"}', "null"])
+def test_a_damaged_manifest_proves_nothing(tmp_path: Path, manifest: str) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    output.write_text("mine")
+    manifest_path(output).write_text(manifest)
+    with pytest.raises(OutputError, match="--overwrite"):
+        run(source, output)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "x" * 235, "a\0b", "in.csv/out", "loop"])
+def test_a_path_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, name: str
+) -> None:
+    source = write_csv(tmp_path / "in.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    asked: list[int] = []
+    matcher = ScriptedMatcher(("cpv",), lambda: asked.append(1))
+    with pytest.raises(OutputError) as refusal:
+        run(source, tmp_path / f"{name}.csv", matcher=matcher)
+    assert "--output PATH" in refusal.value.hint
+    assert not asked
+
+
+def test_a_replaced_output_keeps_its_mode(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    run(source, output)
+    output.chmod(0o600)
+    run(source, output)
+    assert output.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_job_that_buys_nothing_keeps_the_table_so_far_of_one_that_does(tmp_path: Path) -> None:
+    source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
+    so_far = FileSink(output, "csv").partial.path
+    run(source, so_far)
+    run(source, output)
+    assert so_far.is_file()

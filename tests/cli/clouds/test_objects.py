@@ -1,0 +1,168 @@
+"""A table in a bucket, in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+import pipeline
+from pipeline.classification.cloud_sink import CloudSink
+from pipeline.errors import InputError, OutputError
+from pipeline.files.cloud import Storage
+from pipeline.tables import open_reader
+from tests.cli.clouds.conftest import BUCKET, ENGINE, MANIFEST, OUTPUT, SECRET, TABLE, TEXT
+from tests.cli.conftest import Command
+from tests.files.object_store import Fault, ObjectStore
+from tests.paid.serving import Service
+from tests.paid.serving import serving as serving_paid
+
+
+def test_a_table_goes_from_bucket_to_bucket_as_between_files(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("t.csv").write_bytes(TEXT)
+    assert command("run", "t.csv", "--output", "here.csv", *ENGINE) == 0
+    assert command("run", TABLE, "--output", OUTPUT, *ENGINE) == 0
+    said = "".join(capsys.readouterr())
+    assert store.requests.count("GET /bucket/in/t.csv") == 1
+    assert storage.read(OUTPUT) == Path("here.csv").read_bytes()
+    record = json.loads(storage.read(MANIFEST) or b"")
+    assert record["input"]["path"] == str(TABLE)
+    assert record["input"]["version"] == storage.version(TABLE)
+    assert record["output"]["path"] == record["summary"]["output"] == str(OUTPUT)
+    assert record["output"]["version"] == storage.version(OUTPUT)
+    assert f"output: {OUTPUT}" in said
+    for secret in (SECRET, "AKIAIOSFODNN7"):
+        assert secret not in said + json.dumps(record)
+
+
+def test_the_default_output_of_an_object_is_a_file(command: Command, store: ObjectStore) -> None:
+    assert command("run", TABLE, *ENGINE, "--limit-rows", 2) == 0
+    assert Path("outputs/t.classified.sample-2.csv").is_file()
+    assert command("run", TABLE, *ENGINE, "--output", "-") == 0
+    assert command("plan", TABLE) == 0
+
+
+def test_an_object_that_this_tool_wrote_is_replaced_unread_and_others_are_kept(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("run", TABLE, "--output", OUTPUT, *ENGINE)
+    assert command(*arguments) == command(*arguments, "--top", 2) == 0
+    assert "GET /bucket/out/t.csv" not in store.requests
+    assert command(*arguments, "--limit-rows", 1) == 2
+    assert "holds a full table" in capsys.readouterr().err
+    storage.write(b"mine", OUTPUT)
+    assert command(*arguments) == 2
+    assert f"{OUTPUT} exists, and its manifest does not prove" in capsys.readouterr().err
+    assert storage.read(OUTPUT) == b"mine"
+    assert command(*arguments, "--overwrite") == 0
+    assert command("run", TABLE, "--output", TABLE, *ENGINE, "--overwrite") == 2
+    assert f"{TABLE} is the input." in capsys.readouterr().err
+    storage.write(b"mine", MANIFEST)
+    storage.delete(OUTPUT)
+    assert command(*arguments) == 2
+    assert storage.read(MANIFEST) == b"mine"
+
+
+def test_a_job_that_died_while_writing_is_done_again(
+    command: Command, store: ObjectStore, storage: Storage
+) -> None:
+    """The manifest is written before and after the object; the process may die in between."""
+    arguments = ("run", TABLE, "--output", OUTPUT, *ENGINE)
+    assert command(*arguments) == 0
+    first = storage.read(OUTPUT)
+    for written, is_old in ((1, True), (2, False)):
+        allowed = Fault("PUT /bucket/out/.*", lambda: None, times=1 + written)  # and the check's
+        store.faults[:] = [allowed, Fault("PUT .*", "denied")]
+        assert command(*arguments, "--top", 2) == 2
+        assert (storage.read(OUTPUT) == first) == is_old
+    store.faults.clear()
+    storage.write(b"", OUTPUT)  # as Azure shows an upload that is not complete
+    assert command(*arguments) == 0
+    assert storage.read(OUTPUT) == first
+
+
+def test_an_output_that_somebody_else_wrote_meanwhile_is_kept(
+    storage: Storage, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_bytes(TEXT)
+    reader = open_reader(table, ["description"])
+    with (
+        pytest.raises(OutputError, match="Somebody else wrote"),
+        CloudSink(OUTPUT, "csv", storage).draft(reader, ()) as draft,
+    ):
+        draft.writer.close({})
+        storage.write(b"mine", OUTPUT)
+        draft.commit({})
+    assert storage.read(OUTPUT) == b"mine"
+
+
+def test_a_job_that_stops_is_continued_by_the_same_command_and_buys_nothing_twice(
+    command: Command,
+    storage: Storage,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    terms = ("--systems", "cpv", "--ledger", tmp_path / "ledger.db", "--rate", "none", "--partial")
+    partial_output = OUTPUT.with_name("t.partial.csv")
+    with serving_paid(service.app()) as url:
+        arguments = ("run", TABLE, "--output", OUTPUT, "--base-url", url, "--workers", 1, *terms)
+        assert command(*arguments, "--max-cost", "0.00016") == 5
+        assert b"pending" in (storage.read(partial_output) or b"")
+        assert storage.read(OUTPUT) is None
+        assert command(*arguments) == 0
+    assert len(service.asked) == 3  # distinct texts, the repeated header among them
+    assert b"pending" not in (storage.read(OUTPUT) or b"pending")
+    assert storage.read(partial_output) is None
+
+
+def test_python_classifies_an_object_and_reads_the_result_back(
+    store: ObjectStore, storage: Storage
+) -> None:
+    result = pipeline.classify(str(TABLE), systems="psc", engine="lexical", output=str(OUTPUT))
+    assert str(result.summary.output) == str(OUTPUT)
+    assert len(result.to_pandas()) == 60 + 19  # the header is repeated
+    with pytest.raises(InputError, match=r"s3://bucket/in/none\.csv cannot be read"):
+        pipeline.plan("s3://bucket/in/none.csv")
+
+
+def test_an_object_may_be_an_archive(
+    command: Command, store: ObjectStore, storage: Storage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ZipFile("t.zip", "w") as archive:
+        archive.writestr("t.csv", TEXT)
+        archive.writestr("other.csv", TEXT)
+    storage.upload(Path("t.zip"), BUCKET / "t.zip")
+    assert command("run", BUCKET / "t.zip") == 2
+    assert "s3://bucket/t.zip has 2 tables" in capsys.readouterr().err
+    with ZipFile("t.zip", "w") as archive:
+        archive.writestr("t.csv", TEXT)
+    storage.upload(Path("t.zip"), BUCKET / "t.zip")
+    assert command("run", BUCKET / "t.zip", "--output", OUTPUT, *ENGINE) == 0
+
+
+def test_an_outdated_partial_output_is_deleted(store: ObjectStore, storage: Storage) -> None:
+    sink = CloudSink(OUTPUT, "csv", storage).partial
+    assert str(sink.path) == "s3://bucket/out/t.partial.csv"
+    sink.discard()
+    pipeline.classify(str(TABLE), systems="psc", engine="lexical", output=str(sink.path))
+    sink.discard()
+    assert storage.version(sink.path) is None
+    storage.write(b"mine", sink.path)
+    sink.discard()
+    assert storage.read(sink.path) == b"mine"
+
+
+@pytest.mark.parametrize("option", ["--report", "--ledger"])
+def test_reports_and_ledgers_are_local(
+    command: Command, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert command("run", "t.csv", option, "s3://bucket/x") == 2
+    assert f"Give {option} a local path." in capsys.readouterr().err
+    assert not Path("s3:").exists()

@@ -1,0 +1,33 @@
+"""Texts to buy codes for, and the sums that must agree afterwards."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from typing import Any
+
+from tests.paid.serving import (
+    Buyer,
+    Service,
+)
+
+TEXTS = ["road works", "", "office chairs and desks", "road works", "a b c d", "school meals"]
+DISTINCT = 4
+ZERO = Decimal(0)
+
+
+def in_turns(*apps: Any) -> Any:
+    """Let applications answer in turn."""
+    turns = itertools.cycle(apps)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await next(turns)(scope, receive, send)
+
+    return app
+
+
+def check_money(user: Buyer, service: Service) -> None:
+    """The rows, the charges and what the account lost are one amount."""
+    assert user.row_costs() == service.charged
+    balance = service.accounts.balance(service.account.account_id)
+    assert Decimal("5.00") - balance == service.charged

@@ -1,0 +1,157 @@
+"""A purchase that stops before its end: what it cost, and how the same command goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+from collections import Counter
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from pipeline.paid import pool
+from pipeline.rate import DEMO, Rate
+from tests.paid.purchases import TEXTS, check_money
+from tests.paid.serving import (
+    Gate,
+    Service,
+    buyer,
+    nobody_there,
+    serving,
+    started,
+)
+
+
+def test_a_key_that_is_nobodys_parks_and_is_asked_once(tmp_path: Path, service: Service) -> None:
+    with serving(service.app()) as address:
+        user = buyer(tmp_path, address, "tp_nobodys")
+        user.write(TEXTS)
+        summary = user.run()
+        assert summary.parked is not None
+        assert (summary.parked.exit_code, summary.paid and summary.paid.attempts) == (4, 1)
+        assert "TENDER_PIPELINE_API_KEY" in summary.parked.hint
+        assert "tp_nobodys" not in str(summary)
+        assert not user.output.exists()
+        assert user.but(api_key=service.account.key).run().parked is None
+    check_money(user, service)
+
+
+def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
+    tmp_path: Path, service: Service
+) -> None:
+    poor = service.accounts.open(Decimal("0.00035"))
+    texts = [f"text {number}" for number in range(10)]
+    with serving(service.app()) as address:
+        user = buyer(tmp_path, address, poor.key)
+        user.write(texts)
+        summary = user.run()
+        assert summary.parked is not None
+        assert summary.parked.exit_code == 5
+        assert "Top it up" in summary.parked.hint
+        assert 0 < service.charged == summary.cost_usd
+        assert not user.output.exists()
+        summary = user.but(api_key=service.account.key).run()
+    assert summary.parked is None
+    assert summary.cost_usd == service.charged == user.row_costs()
+
+
+def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path) -> None:
+    user = buyer(tmp_path, nobody_there(), "key")
+    user.write([f"text {number}" for number in range(30)])
+    summary = user.run()
+    assert summary.parked is not None
+    assert summary.parked.exit_code == 6
+    assert summary.paid is not None
+    assert summary.paid.attempts == pool.FAILURES_IN_A_ROW
+    assert summary.paid.unconfirmed == summary.paid.at_risk_usd == 0
+
+
+def test_the_demo_limit_parks_and_the_next_run_remembers_it(
+    tmp_path: Path, service: Service
+) -> None:
+    with serving(service.app()) as address:
+        user = buyer(tmp_path, address, "", rate=None)
+        user.write([f"text {number}" for number in range(20)])
+        for _ in range(2):
+            summary = user.run()
+            assert summary.parked is not None
+            assert summary.parked.exit_code == 7
+            assert "--wait" in summary.parked.hint
+            assert len(service.asked) == summary.paid.attempts == DEMO.slots if summary.paid else 0
+
+
+def test_a_demo_limit_that_others_used_up_is_not_waited_for(
+    tmp_path: Path, service: Service
+) -> None:
+    with serving(service.app(demo_rate=Rate(1, 3600))) as address:
+        user = buyer(tmp_path, address, "", rate=None)
+        user.write(["one text", "another"])
+        summary = user.run()
+    assert summary.parked is not None
+    assert summary.parked.exit_code == 7
+
+
+def test_when_the_time_is_up_a_wait_for_a_slot_ends(tmp_path: Path, service: Service) -> None:
+    with serving(service.app()) as address:
+        user = buyer(tmp_path, address, service.account.key, rate="2/hour", burst=True)
+        user.write([f"text {number}" for number in range(9)])
+        summary = user.but(max_duration="0.3s").run()
+        assert summary.parked is not None
+        assert summary.parked.exit_code == 7
+        assert len(service.asked) == 2
+
+
+def test_a_killed_run_pays_again_for_nothing_it_was_told(tmp_path: Path, service: Service) -> None:
+    gate = Gate(service.app(), 7)
+    with serving(gate) as address:
+        user = buyer(tmp_path, address, service.account.key, workers=3)
+        user.write([f"text {number}" for number in range(10)])
+        process = started(tmp_path, address, service.account.key)
+        assert gate.reached.wait(20)
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        gate.open = True
+        assert not user.output.exists()
+        summary = user.run()
+    assert summary.parked is None
+    assert summary.paid is not None
+    assert [row["cpv_status"] for row in user.rows()] == ["ok"] * 10
+    asked = Counter(service.asked)
+    assert set(asked) == {(s, f"text {n}") for s in ("cpv", "psc") for n in range(10)}
+    assert sum(asked.values()) - 20 <= summary.paid.unconfirmed <= 3
+    # Every text costs the same here, so the unconfirmed are priced by their number.
+    (price,) = {charge.price_usd for charge in service.accounts.statement.charges()}
+    twice = sum(asked.values()) - 20
+    assert summary.cost_usd == user.row_costs() == service.charged - twice * price
+    assert summary.paid.at_risk_usd >= twice * price
+    with closing(sqlite3.connect(user.service.ledger)) as ledger:
+        (left_open,) = ledger.execute("SELECT count(*) FROM attempts WHERE state = 'sent'")
+    assert left_open == (0,), "nobody could settle what is said to be under way"
+
+
+def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
+    tmp_path: Path, service: Service
+) -> None:
+    gate = Gate(service.app(), 7)
+    with serving(gate) as address:
+        user = buyer(tmp_path, address, service.account.key, on_unconfirmed="hold")
+        user.write([f"text {number}" for number in range(10)])
+        process = started(tmp_path, address, service.account.key)
+        assert gate.reached.wait(20)
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)  # it waits for what is under way
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 143
+        gate.open = True
+        summary = user.run()
+    assert summary.paid is not None
+    statuses = Counter(row[f"{system}_status"] for row in user.rows() for system in ("cpv", "psc"))
+    assert statuses["UNCONFIRMED"] == summary.paid.unconfirmed == summary.failed >= 1
+    assert statuses["ok"] + statuses["UNCONFIRMED"] == 20
+    assert max(Counter(service.asked).values()) == 1
+    assert summary.cost_usd == user.row_costs() <= service.charged

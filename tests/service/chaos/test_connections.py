@@ -1,0 +1,117 @@
+"""Faults of the connection: it is reset, cut, stalled, slow or closed."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+from pathlib import Path
+
+import httpx
+import pytest
+
+from pipeline.service.chaos import (
+    Cut,
+    Drip,
+    DropAfter,
+    DropBefore,
+    IdleClose,
+    Latency,
+    Stall,
+)
+from tests.service.chaos.nights import match, night
+
+
+def test_a_drop_before_the_work_resets_the_connection_and_bills_nothing(tmp_path: Path) -> None:
+    with night(tmp_path, DropBefore()) as server:
+        with server.connection() as connection, pytest.raises(ConnectionResetError):
+            server.ask(connection)
+        (served,) = server.record()
+        assert (served.fault, served.status, served.worked_at) == ("drop-before", None, None)
+        assert server.billed() == []
+
+
+def test_a_drop_after_the_work_resets_the_connection_and_bills(tmp_path: Path) -> None:
+    with night(tmp_path, DropAfter()) as server:
+        with server.connection() as connection, pytest.raises(ConnectionResetError):
+            server.ask(connection)
+        (served,) = server.record()
+        assert (served.fault, served.status, served.stated_usd) == ("drop-after", None, None)
+        assert server.billed() == [served.billed_usd]
+
+
+def test_who_has_gone_before_a_drop_leaves_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults = (Latency(seconds=0.3), DropBefore(requests=(1,)), Cut(requests=(2,)))
+    with night(tmp_path, *faults) as server:
+        for _ in range(2):
+            with server.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
+                match(client)
+        server.wait_for(lambda request: request.answered_at is not None, requests=2)
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
+    with night(tmp_path, Cut()) as server, server.connection() as connection:
+        response = server.ask(connection)
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            response.read()
+        assert 0 < len(broken.value.partial) < int(response.headers["Content-Length"])
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == ("cut", None)
+        assert server.billed() == [served.billed_usd]
+
+
+def test_a_stalled_request_is_worked_off_although_nobody_waits_for_it(tmp_path: Path) -> None:
+    with night(tmp_path, Stall(seconds=0.4)) as server:
+        with server.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
+            match(client)
+        (waiting,) = server.record()
+        assert waiting.worked_at is None
+        served = server.wait_for(lambda request: request.answered_at is not None)
+        assert served.worked_at is not None
+        # The clock of the event loop is up to some milliseconds behind the one of the record.
+        assert served.worked_at - served.arrived_at > 0.3
+        assert (served.fault, served.billed_usd) == ("stall", *server.billed())
+
+
+def test_who_waits_for_a_stalled_request_is_answered(tmp_path: Path) -> None:
+    with night(tmp_path, Stall(seconds=0.1)) as server, server.client() as client:
+        assert match(client).status_code == 200
+        assert len(server.billed()) == 1
+
+
+def test_a_dripping_answer_is_whole_for_who_has_the_patience(tmp_path: Path) -> None:
+    with night(tmp_path, Drip(seconds=0.1)) as server, server.client() as client:
+        assert match(client).json()["success"] is True
+        (served,) = server.record()
+        assert (served.fault, served.stated_usd) == ("drip", *server.billed())
+
+
+def test_a_dripping_answer_begins_and_goes_on_beyond_a_timeout(tmp_path: Path) -> None:
+    with night(tmp_path, Drip(seconds=3)) as server, server.connection() as connection:
+        response = server.ask(connection)
+        assert response.status == 200
+        assert response.read1(1) == b"{"
+        connection.close()
+        assert len(server.billed()) == 1
+
+
+def test_a_kept_connection_is_closed_behind_a_whole_answer(tmp_path: Path) -> None:
+    with night(tmp_path, IdleClose()) as server, server.connection() as connection:
+        response = server.ask(connection)
+        assert response.headers["Connection"] is None
+        assert response.read()
+        served = server.wait_for(lambda request: request.closed_at is not None)
+        assert (served.fault, served.stated_usd) == ("idle-close", *server.billed())
+        with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+            server.ask(connection)
+        assert len(server.billed()) == 1
+
+
+def test_a_connection_in_use_again_is_not_closed(tmp_path: Path) -> None:
+    faults = (IdleClose(seconds=0.2, requests=(1,)), Stall(seconds=0.5, requests=(2,)))
+    with night(tmp_path, *faults) as server, server.connection() as connection:
+        for _ in range(3):
+            assert server.ask(connection).read()
+        assert [one.closed_at for one in server.record()] == [None, None, None]

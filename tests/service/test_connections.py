@@ -1,0 +1,174 @@
+"""Connections that are slow, kept, too many, or asked again before an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+import time
+
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from pipeline.service import Accounts, create_app
+from pipeline.service.http import protocol
+from pipeline.service.http.json_logging import JsonLines
+from pipeline.service.http.protocol import BoundedHttp
+from tests.service.conftest import SCRIPTED
+from tests.service.sockets import BODY, CALL, connected, one, parsed, refusal, rest, serving
+
+LENGTH = [(b"content-length", b"2")]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /hea",
+        b"GET /health HTTP/1.1\r\nHost: serv",
+        CALL + b"\r\n" + BODY[:5],
+        b"GET /health HTTP/1.1\r\nHost: service\r\n\r\nGET /hea",
+    ],
+    ids=["a path", "a field", "a body", "the second request"],
+)
+def test_a_request_that_comes_too_slowly_is_broken_off(
+    accounts: Accounts, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "SLOWEST", 0.5)
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        connection.sendall(sent)
+        received = rest(connection)
+    before, found, last = received.rpartition(b"HTTP/1.1 408 ")
+    status, message = refusal(found + last)
+    assert status == 408
+    assert message.startswith("The request is too slow.")
+    assert before.startswith(b"HTTP/1.1 200 ") == (sent.count(b"GET") == 2)
+
+
+def test_a_request_is_answered_once_even_if_its_rest_never_comes(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "SLOWEST", 0.5)
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        connection.sendall(CALL + b"X-API-Key: tp_unknown\r\n\r\n" + BODY[:5])
+        received = rest(connection)
+    assert received.startswith(b"HTTP/1.1 401 ")
+    assert received.count(b"HTTP/1.1 ") == 1
+
+
+def test_a_connection_without_a_request_is_closed_and_one_after_a_request_is_kept(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "SLOWEST", 0.5)
+    with (
+        serving(create_app(accounts, SCRIPTED)) as place,
+        connected(place) as silent,
+        connected(place) as busy,
+    ):
+        busy.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n")
+        assert one(busy).startswith(b"HTTP/1.1 200 ")
+        assert rest(silent) == b""
+        time.sleep(0.6)
+        busy.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
+        assert rest(busy).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_body_that_comes_in_pieces_is_waited_for(accounts: Accounts) -> None:
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        for piece in (CALL[:20], CALL[20:], b"Connection: close\r\n\r\n", BODY[:9], BODY[9:]):
+            connection.sendall(piece)
+            time.sleep(0.02)
+        assert parsed(rest(connection))[0] == 200
+
+
+def test_one_connection_too_many_is_told_to_come_again(
+    accounts: Accounts, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    with (
+        serving(create_app(accounts, SCRIPTED), most_connections=2) as place,
+        connected(place) as first,
+        connected(place) as second,
+    ):
+        for connection in (first, second):
+            connection.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n")
+            assert one(connection).startswith(b"HTTP/1.1 200 ")
+        with connected(place) as third:
+            third.sendall(CALL + b"\r\n" + BODY)
+            status, headers, body = parsed(rest(third))
+        assert (status, body["error"]) == (503, "INTERNAL_ERROR")
+        assert headers["retry-after"] == "1"
+        logged = [JsonLines().format(record) for record in caplog.records]
+        assert any('"status": 503, "address": "127.0.0.1"' in line for line in logged)
+        first.close()
+        # The server needs a moment to see that the first one has gone.
+        for _ in range(1000):
+            with connected(place) as fourth:
+                fourth.sendall(CALL + b"Connection: close\r\n\r\n" + BODY)
+                status = parsed(rest(fourth))[0]
+            if status == 200:
+                break
+        assert status == 200
+        assert len(accounts.statement.charges()) == 0
+
+
+def test_requests_sent_without_waiting_are_answered_in_order(accounts: Accounts) -> None:
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        call = CALL + b"\r\n" + BODY
+        connection.sendall(call + b"GET /no HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
+        received = rest(connection)
+    assert received.startswith(b"HTTP/1.1 200 ")
+    assert received.count(b"HTTP/1.1 404 ") == 1
+
+
+def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() -> None:
+    begun, arrived = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    class Noticing(BoundedHttp):
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if b"/second" in data:
+                arrived.set()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        order.append(scope["path"])
+        begun.set()
+        while not arrived.is_set():
+            await asyncio.sleep(0.001)
+        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
+        order.append("answered")
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    with serving(slow, protocol=Noticing) as place, connected(place) as connection:
+        connection.sendall(b"GET /first HTTP/1.1\r\nHost: service\r\n\r\n")
+        assert begun.wait(30)
+        connection.sendall(b"GET /second HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
+        received = rest(connection)
+    assert received.count(b"HTTP/1.1 200 ") == 2
+    assert order == ["/first", "answered", "/second", "answered"]
+
+
+def test_a_request_under_way_at_the_end_is_told_that_no_other_will_be_answered() -> None:
+    begun, ending = threading.Event(), threading.Event()
+
+    class Ending(BoundedHttp):
+        def shutdown(self) -> None:
+            super().shutdown()
+            ending.set()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.set()
+        while not ending.is_set():
+            await asyncio.sleep(0.001)
+        await send({"type": "http.response.start", "status": 200, "headers": LENGTH})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    with socket.socket() as connection:
+        connection.settimeout(30)
+        with serving(slow, protocol=Ending) as place:
+            connection.connect(place)
+            connection.sendall(CALL + b"\r\n" + BODY)
+            assert begun.wait(30)
+        status, headers, _ = parsed(rest(connection))
+    assert (status, headers["connection"]) == (200, "close")

@@ -1,0 +1,62 @@
+"""Workbooks made for a test, and what another reader finds in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from python_calamine import load_workbook
+from xlsxwriter import Workbook
+from xlsxwriter.worksheet import Worksheet
+
+from pipeline.files.workbook import Workbook as Opened
+from pipeline.settings import ExcelOptions
+from pipeline.tables import open_reader
+from pipeline.tables.table import ARROW_USD
+from tests.tables.rewriting import rewrite
+
+CODE, COST = pa.field("code", pa.string()), pa.field("cost", ARROW_USD)
+NEW = ("=1+1", Decimal("0.1"))
+
+Fill = Callable[[Workbook, Worksheet], None]
+
+
+def workbook(path: Path, fill: Fill, name: str = "Data", **options: Any) -> Path:
+    with Workbook(path, options) as book:
+        fill(book, book.add_worksheet(name))
+    return path
+
+
+def of_rows(path: Path, *rows: Sequence[Any]) -> Path:
+    def fill(_: Workbook, sheet: Worksheet) -> None:
+        for number, row in enumerate(rows):
+            for column, value in enumerate(row):
+                write = sheet.write_string if isinstance(value, str) else sheet.write
+                write(number, column, value)
+
+    return workbook(path, fill)
+
+
+def cells(path: Path) -> list[tuple[int, dict[int, tuple[str, str, object]]]]:
+    """Return the kind, the written value and the number format of all cells of the first sheet."""
+    with path.open("rb") as file, Opened(file) as book:
+        return [
+            (n, {c: (x.kind, x.text, book.formats[x.style]) for c, x in row.items()})
+            for n, row in book.rows(book.sheets[0])
+            if row
+        ]
+
+
+def rewritten(path: Path, output: Path, excel: ExcelOptions | None = None) -> Path:
+    reader = open_reader(path, (), excel=excel)
+    rows = sum(len(batch.texts) for batch in reader.batches())
+    rewrite(reader, output, [NEW] * rows, "xlsx", [CODE, COST])
+    return output
+
+
+def calamine(path: Path) -> list[list[Any]]:
+    """Read the first sheet with another reader."""
+    return load_workbook(path).get_sheet_by_index(0).to_python()
