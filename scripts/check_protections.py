@@ -1,11 +1,11 @@
-"""Take every protection away, one at a time, and require that the test named for it fails.
+"""Remove every protection, one at a time, and require that the test named for it fails.
 
     python scripts/check_protections.py [NAME]...
 
-works on copies of the tree. A protection is a piece of the package's source and what stands in its
-place without it; the piece must stand in the package exactly once, in whichever file. Its test has
-to pass on the tree as it is and to fail without the protection, so a test that cannot fail and a
-protection that nothing tests are both found. Without names all protections are tried.
+works on copies of the tree. `scripts/protections` lists the protections: a piece of the package's
+source, and what replaces it. The piece must occur in the package exactly once, in whichever file.
+The test must pass on the tree as it is and fail without the protection, so this finds tests that
+cannot fail and protections that nothing tests. Without names, all protections are tried.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ PLAIN = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider")
 """One process, without workers of its own: several run at a time."""
 
 FORKED = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
-"""The libraries are there before pytest can see to their assertions, which are not ours."""
+"""The libraries are imported before pytest can rewrite their assertions, which are not ours."""
 
 FORKING = multiprocessing.get_context("forkserver")
-"""Each run is a fork of a process that has the libraries, which take longer than most tests."""
+"""Each run forks a process that has the libraries: importing them takes longer than most tests."""
 
 LIBRARIES = """
     aiohttp argon2 httpx hypothesis jinja2 loky pandas pyarrow.dataset
@@ -51,20 +51,20 @@ LIBRARIES = """
 FORKING.set_forkserver_preload(LIBRARIES.split())
 
 FAILED = 1
-"""What pytest exits with when tests ran and some failed."""
+"""The exit code of pytest when tests ran and some failed."""
 
 
 class UntriableError(Exception):
-    """A protection's piece of source is not there, or not once; or its test does not pass."""
+    """The source of a protection does not occur exactly once, or its test does not pass."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of the test once its protection was gone.
+    """How a test ended without its protection.
 
     Attributes:
         caught: whether it failed, as it must.
-        said: how it ended.
+        said: how it ended, in words.
         seconds: how long it took.
     """
 
@@ -74,7 +74,7 @@ class Verdict:
 
 
 class Copy:
-    """A copy of the tree in which protections are taken away and put back."""
+    """A copy of the tree in which protections are removed and put back."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -94,7 +94,7 @@ class Copy:
         """Run tests here and return pytest's exit code; a process that crashes has a negative one.
 
         Raises:
-            TimeoutError: they do not end.
+            TimeoutError: they do not end in time.
         """
         process = FORKING.Process(target=_run, args=(self._folder, self._said, tests))
         process.start()
@@ -110,7 +110,7 @@ class Copy:
         return self._said.read_text("utf-8")
 
     def try_without(self, protection: Protection) -> Verdict:
-        """Take a protection away, run its test and put it back."""
+        """Remove a protection, run its test, and put the protection back."""
         started = time.monotonic()
         with self._without(protection):
             try:
@@ -133,7 +133,7 @@ class Copy:
 
 
 def _run(folder: Path, said: Path, tests: Sequence[str]) -> None:
-    """Run tests in a process that is there for nothing else."""
+    """Run tests in a process of their own."""
     os.chdir(folder)
     sys.path.insert(0, str(folder))
     os.environ |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": ""}
@@ -145,10 +145,10 @@ def _run(folder: Path, said: Path, tests: Sequence[str]) -> None:
 
 
 def place(protection: Protection) -> Path:
-    """Return the file of the package, from the root, in which a protection stands.
+    """Return the file of the package, relative to the root, that has the source of a protection.
 
     Raises:
-        UntriableError: it stands nowhere, or more than once.
+        UntriableError: no file has it, or it occurs more than once.
     """
     counts = {
         path.relative_to(ROOT): path.read_text("utf-8").count(protection.intact)
@@ -158,17 +158,17 @@ def place(protection: Protection) -> Path:
     if list(found.values()) != [1]:
         where = ", ".join(f"{count} times in {path}" for path, count in found.items())
         raise UntriableError(
-            f"{protection.name}: its source stands {where or 'nowhere'} in the package, and must "
-            f"stand there once. Bring scripts/protections.py up to date:\n{protection.intact}"
+            f"{protection.name}: its source occurs {where or 'nowhere'}, and must occur once "
+            f"in the package. Bring scripts/protections up to date:\n{protection.intact}"
         )
     return next(iter(found))
 
 
 def check(protections: Sequence[Protection], jobs: int) -> list[Protection]:
-    """Try protections, several at a time; print how each fared and return those not caught.
+    """Try protections, several at a time; print each result and return those that no test misses.
 
     Raises:
-        UntriableError: one of them is not there, or a test does not pass as things are.
+        UntriableError: the source of one is missing, or a test fails on the tree as it is.
     """
     for protection in protections:
         place(protection)
@@ -203,7 +203,7 @@ def _try_without(copies: SimpleQueue[Copy], protection: Protection) -> Verdict:
 def _require_that_they_pass(copies: SimpleQueue[Copy], tests: Sequence[str]) -> None:
     with _one_of(copies) as copy:
         if copy.tests(*tests):
-            raise UntriableError(f"The tests do not pass as things are:\n{copy.cleaned()}")
+            raise UntriableError(f"These tests fail on the tree as it is:\n{copy.cleaned()}")
 
 
 def _reported(protection: Protection, verdict: Verdict) -> bool:
@@ -214,7 +214,7 @@ def _reported(protection: Protection, verdict: Verdict) -> bool:
 
 
 def main() -> int:
-    """Try the protections that are named, or all."""
+    """Try the named protections, or all."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="parts of the names of those to try")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="tried at a time")

@@ -1,0 +1,17 @@
+"""The protections that `check_protections` removes, each with the test that must then fail."""
+
+from __future__ import annotations
+
+from . import limits, network, pages, purchases, service, tables
+from .protection import Protection
+
+__all__ = ["PROTECTIONS", "Protection"]
+
+PROTECTIONS = (
+    *purchases.PROTECTIONS,
+    *limits.PROTECTIONS,
+    *tables.PROTECTIONS,
+    *network.PROTECTIONS,
+    *service.PROTECTIONS,
+    *pages.PROTECTIONS,
+)

@@ -1,0 +1,194 @@
+"""Costs are counted exactly, and the limits of cost and of rate hold."""
+
+from __future__ import annotations
+
+from .protection import Protection
+
+PROTECTIONS = (
+    # The budget.
+    Protection(
+        "what is under way is reserved",
+        "needed = total([self._reserved, amount])",
+        "needed = amount",
+        "tests/paid/test_budget.py::test_any_overshoot_is_at_most_the_excess_of_what_was_in_flight",
+    ),
+    Protection(
+        "the limit of several files counts what earlier runs paid for later files",
+        "spent = [before.cost_usd for before in earlier]",
+        "spent = [ZERO for before in earlier]",
+        "tests/paid/test_several_files.py::test_what_later_files_have_cost_counts_towards_the_limit",
+    ),
+    Protection(
+        "a job that a run works on is not closed",
+        "_locked(path, jobs.values(), (), wait)",
+        "_locked(path, (), (), wait)",
+        "tests/cli/ledger/test_show.py::test_a_job_under_way_is_listed_and_cannot_be_closed",
+    ),
+    Protection(
+        "the limit of a day counts what other jobs spent",
+        "allowance.charge(spent.confirmed, spent.at_risk)",
+        "pass",
+        "tests/paid/test_allowance.py::test_the_limit_is_used_up_and_the_next_day_goes_on",
+    ),
+    Protection(
+        "the limit of a day counts what this job spends",
+        "self._charge_allowances(reserved, cost)",
+        "pass",
+        "tests/paid/test_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
+    ),
+    Protection(
+        "the limit of a day counts what may have been billed",
+        "                each.charge(at_risk=reserved)\n",
+        "                pass\n",
+        "tests/paid/test_allowance.py::test_what_may_have_been_billed_counts",
+    ),
+    Protection(
+        "an attempt reserves the highest price, or the typical one",
+        "    return max(highest or ZERO, TYPICAL_HIGH)\n",
+        "    return highest or TYPICAL_HIGH\n",
+        "tests/paid/test_budget.py::"
+        "test_an_attempt_reserves_the_highest_price_seen_or_the_typical_one",
+    ),
+    Protection(
+        "a plan's highest cost is what its calls reserve",
+        "high = dearest(prices.high if prices else None)",
+        "high = prices.high if prices else dearest(None)",
+        "tests/paid/test_purchase.py::test_a_cost_limit_at_the_plans_highest_figure_completes",
+    ),
+    Protection(
+        "one that is dearer than its reservation lets nobody through",
+        "self._overrun = self._overrun or cost > reserved",
+        "self._overrun = False",
+        "tests/paid/test_budget.py::"
+        "test_an_overrun_lets_nobody_through_until_everything_has_settled",
+    ),
+    Protection(
+        "an unknown price keeps its reservation",
+        "self.at_risk = total([self.at_risk, reserved])",
+        "pass",
+        "tests/paid/test_budget.py::test_an_unknown_price_keeps_its_reservation",
+    ),
+    Protection(
+        "responses that cannot be read are not bought without end",
+        'understood = judgement.settlement.state in ("answered", "refused")',
+        'understood = judgement.settlement.state in ("answered", "refused", "unreadable")',
+        "tests/paid/test_pool.py::test_answers_that_nobody_can_read_are_not_bought_without_end",
+    ),
+    Protection(
+        "amounts do not depend on the caller's decimal context",
+        "return _EXACT.multiply(amount, count)",
+        "return amount * count",
+        "tests/paid/test_decimal_context.py",
+    ),
+    Protection(
+        "a price that the ledger would not accept again is not written",
+        "(amount if is_storable(amount) else IN_PARQUET.normalize(exact))",
+        "amount",
+        "tests/paid/client/test_prices.py::test_every_price_is_an_amount_that_the_ledger_accepts",
+    ),
+    Protection(
+        "an error that states a price counts as paid",
+        "if not price.wrong and not price.cost:",
+        "if True:",
+        "tests/paid/test_hostile_answers.py::"
+        "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
+    ),
+    Protection(
+        "a part of 0 does not explain a price by its rounding",
+        "if amount and isinstance(exponent, int) else ZERO",
+        "if isinstance(exponent, int) else ZERO",
+        "tests/paid/client/test_prices.py::"
+        "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
+    ),
+    Protection(
+        "a call whose errors were paid is held in later jobs",
+        " OR state = 'billed' AND resolved_at IS NULL)",
+        ")",
+        "tests/paid/test_hostile_answers.py::"
+        "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
+    ),
+    Protection(
+        "a refusal that was paid is paid once more at most",
+        "                case _ if lost >= order.losses:\n                    break\n",
+        '                case "lost" if lost >= order.losses:\n                    break\n',
+        "tests/paid/test_hostile_answers.py::"
+        "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
+    ),
+    Protection(
+        "an answer that is whole is not bought again because its connection broke",
+        "if isinstance(error, BrokenResponseError) or not is_whole(plain(bytes(content))):",
+        "if True:",
+        "tests/paid/client/test_lost_answers.py::"
+        "test_an_answer_that_is_whole_counts_although_the_connection_breaks_before_its_end",
+    ),
+    Protection(
+        "an absurd price parks",
+        "if price is not None and price > self._max_price:",
+        "if False and price:",
+        "tests/paid/test_pool_prices.py::test_an_absurd_price_is_recorded_as_it_is_and_parks",
+    ),
+    Protection(
+        "a price that cannot be used parks",
+        'return Judgement(settlement, "price", detail)',
+        'return Judgement(settlement, "answered", detail)',
+        "tests/paid/test_pool_prices.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
+    ),
+    Protection(
+        "a price that contradicts its parts is not believed",
+        "    if final is not None and not rounded and not _can_be(final, parts, base):\n",
+        "    if False:\n",
+        "tests/paid/client/test_prices.py::"
+        "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
+    ),
+    Protection(
+        "an unknown cost is no 0",
+        "return None if None in stated and not known else known",
+        "return known",
+        "tests/paid/test_unknown_costs.py",
+    ),
+    Protection(
+        "a call's cost stands in one row alone",
+        "            if row == first + place:\n",
+        "            if True:\n",
+        "tests/paid/test_matcher.py::test_dropped_answers_are_read_again_without_their_cost",
+    ),
+    # The limit.
+    Protection(
+        "slots that the run before took are still held",
+        "busy_until=[end - now + clock for end in _slot_ends(attempts, service.limit, now)],",
+        "busy_until=[],",
+        "tests/paid/test_parked_purchase.py::test_the_demo_limit_parks_and_the_next_run_remembers_it",
+    ),
+    Protection(
+        "what a refusal taught outlives the run",
+        "        slots=max(1, lesson.slots) if lesson else None,\n"
+        "        paused_until=clock + pause if lesson else None,\n",
+        "",
+        "tests/paid/test_resume.py::test_slots_and_pause_are_those_that_were_learned",
+    ),
+    Protection(
+        "slots that a run with another ledger took are still held",
+        "found = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]",
+        "found = ledger.attempts_since(service.key_fingerprint, since)",
+        "tests/paid/test_one_limit.py",
+    ),
+    Protection(
+        "no attempt counts as ended later than now",
+        "return now if self.settled_at is None else min(self.settled_at, now)",
+        "return now if self.settled_at is None else self.settled_at",
+        "tests/paid/test_one_limit.py",
+    ),
+    Protection(
+        "a lost attempt holds its slot: it may still arrive",
+        'self._throttle._end(self, "lost")',
+        'self._throttle._end(self, "unsent")',
+        "tests/paid/client/test_throttle.py::"
+        "test_an_attempt_left_by_an_error_or_cancelled_may_still_arrive",
+    ),
+    Protection(
+        "an answered attempt holds its slot for a window",
+        "return at + self.hold\n",
+        "return at\n",
+        "tests/paid/client/test_throttle.py::test_how_an_attempt_ends_says_when_its_slot_is_free",
+    ),
+)

@@ -1,0 +1,94 @@
+"""Sessions, forms and passwords on the pages of the service."""
+
+from __future__ import annotations
+
+from .protection import Protection
+
+PROTECTIONS = (
+    Protection(
+        "a form that no browser says is ours is refused",
+        'request.headers.get("Referer", "")',
+        "f\"http://{request.headers.get('Host')}\"",
+        "tests/service/web/test_csrf.py::test_a_form_that_does_not_say_where_it_is_from_is_refused",
+    ),
+    Protection(
+        "a form that a browser says another site sent is refused",
+        "            check_origin(request)\n",
+        "",
+        "tests/service/web/test_csrf.py::test_a_form_from_another_site_is_refused",
+    ),
+    Protection(
+        "logging out ends the session, not the cookie alone",
+        """\
+        await run_in_threadpool(site.accounts.sessions.end, visitor.session)
+        visitor.end()
+""",
+        """\
+        visitor.end()
+""",
+        "tests/service/web/test_authentication.py::"
+        "test_logging_out_ends_the_session_wherever_its_cookie_is",
+    ),
+    Protection(
+        "a session ends by itself",
+        "WHERE token_hash = ? AND ends_at > ?",
+        "WHERE token_hash = ? AND ?",
+        "tests/service/accounts/test_sessions.py::test_a_session_ends_by_itself",
+    ),
+    Protection(
+        "a new password ends every session",
+        "            delete_sessions(connection, account)\n\n    def find(",
+        "\n    def find(",
+        "tests/service/accounts/test_accounts.py::"
+        "test_a_new_password_ends_the_old_one_and_every_session",
+    ),
+    Protection(
+        "no script reads a cookie",
+        "            httponly=True,\n",
+        "",
+        "tests/service/web/test_cookies.py::"
+        "test_cookies_are_out_of_reach_of_scripts_and_other_sites",
+    ),
+    Protection(
+        "logging in sends on to no other site",
+        "return path if path in PLACES else HOME",
+        "return path or HOME",
+        "tests/service/web/test_authentication.py::test_nobody_is_sent_on_to_anywhere_else",
+    ),
+    Protection(
+        "an address guesses a password only so often",
+        '((self._pair, f"{name} {network}"), (self._address, network))',
+        "((self._address, network),)",
+        "tests/service/web/test_authentication.py::test_who_guesses_is_locked_out_and_nobody_else",
+    ),
+    Protection(
+        "an address guesses the passwords of all accounts only so often",
+        '((self._pair, f"{name} {network}"), (self._address, network))',
+        '((self._pair, f"{name} {network}"),)',
+        "tests/service/web/test_guessing.py::test_an_address_is_bounded_over_all_accounts",
+    ),
+    Protection(
+        "guessing locks nobody else out",
+        '(self._pair, f"{name} {network}")',
+        "(self._pair, name)",
+        "tests/service/web/test_authentication.py::test_who_guesses_is_locked_out_and_nobody_else",
+    ),
+    Protection(
+        "an account is guessed at only so often, whoever does it",
+        "if self._account.wait(name):",
+        "if False:",
+        "tests/service/web/test_guessing.py::test_guessing_is_bounded_from_however_many_addresses",
+    ),
+    Protection(
+        "every response has the security headers",
+        "    app.add_middleware(SecurityHeaders)\n    app.add_middleware(EncodedSlashes)",
+        "    app.add_middleware(EncodedSlashes)",
+        "tests/service/web/test_headers.py::test_every_response_says_what_browsers_may_do_with_it",
+    ),
+    Protection(
+        "what is shown is escaped",
+        "autoescape=True,",
+        "autoescape=False,",
+        "tests/service/web/test_hostile_texts.py",
+    ),
+)

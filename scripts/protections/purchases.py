@@ -1,0 +1,169 @@
+"""Nothing is paid twice, and no answer that was paid is lost."""
+
+from __future__ import annotations
+
+from .protection import Protection
+
+PROTECTIONS = (
+    Protection(
+        "a service is not sent to processes that would buy for themselves",
+        'raise SettingsError("A PaidService cannot be sent to another process.", ONE_BUYER)',
+        "return object.__reduce_ex__(self, 2)",
+        "tests/paid/test_service.py::test_a_service_is_not_sent_to_another_process",
+    ),
+    Protection(
+        "a Spark executor does not buy",
+        "        _check_not_on_executor()\n",
+        "",
+        "tests/paid/test_service.py::test_a_service_is_refused_on_a_spark_executor",
+    ),
+    Protection(
+        "a value that the output cannot hold is found before anything is bought",
+        "                check_csv(batch)\n",
+        "                pass\n",
+        "tests/paid/test_before_buying.py::"
+        "test_a_value_that_only_its_own_format_can_hold_is_refused_before_anything_is_bought",
+    ),
+    Protection(
+        "text columns without words are told before anything is bought",
+        "        warn(warning)\n",
+        "        pass\n",
+        "tests/classification/test_text_columns.py",
+    ),
+    Protection(
+        "an empty path is not the current folder, whose tables would all be bought",
+        'if value == "":',
+        "if False:",
+        "tests/cli/test_run.py::test_wrong_usage_exits_with_2_and_says_what_to_do",
+    ),
+    Protection(
+        "an attempt is written down before it is sent",
+        """\
+        attempt = await self._recorded(call, slot, reserved)
+        if attempt is None:
+            return None
+        try:
+            reply = await self._client.send(call.system, call.text)
+""",
+        """\
+        reply = await self._client.send(call.system, call.text)
+        attempt = await self._recorded(call, slot, reserved)
+        if attempt is None:
+            return None
+        try:
+""",
+        "tests/paid/test_write_ahead.py",
+    ),
+    Protection(
+        "every commit is synced",
+        """\
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")""",
+        '        connection.execute("PRAGMA synchronous = OFF")',
+        "tests/paid/test_write_ahead.py",
+    ),
+    Protection(
+        "an attempt that a crash left open may have been billed",
+        "            self._ledger.recover(service.key_fingerprint)\n",
+        "",
+        "tests/paid/test_after_a_crash.py",
+    ),
+    Protection(
+        "time in which the process was stopped does not count towards a timeout",
+        "self._ran += self._beat if passed > self._beat + STOPPED else passed",
+        "self._ran += passed",
+        "tests/paid/client/test_deadlines.py",
+    ),
+    Protection(
+        "what arrived while the process was stopped is read before it is given up",
+        "        limit = _Limit(self._open)\n",
+        "        limit = _Limit(self._open)\n"
+        "        asyncio.get_running_loop().call_later(self._seconds, limit.expire)\n",
+        "tests/paid/client/test_deadlines.py",
+    ),
+    Protection(
+        "calls under way are not spread out once more",
+        "return self._remaining - self._under_way",
+        "return self._remaining",
+        "tests/paid/test_tracking.py::test_a_job_that_fits_into_the_limit_is_not_spread",
+    ),
+    Protection(
+        "one buyer for each key",
+        "            buyer_lock(service.base_url, service.key_fingerprint, service.wait),\n",
+        "",
+        "tests/paid/test_locks.py",
+    ),
+    Protection(
+        "one buyer for each ledger",
+        "            ledger_lock(service.ledger, service.base_url, service.wait),\n",
+        "",
+        "tests/paid/test_locks.py",
+    ),
+    Protection(
+        "one run for each job",
+        "opened.enter_context(lock)",
+        "pass",
+        "tests/paid/test_purchase.py::test_two_runs_of_one_job_do_not_disturb_each_other",
+    ),
+    Protection(
+        "the lock of a job stands beside the ledger",
+        'return file.with_name(f"{file.name}.locks")',
+        "from pipeline.files.directories import state_folder; return state_folder() / 'locks'",
+        "tests/paid/test_locks.py"
+        "::test_two_state_folders_on_one_ledger_are_no_way_around_the_lock_of_a_job",
+    ),
+    Protection(
+        "nothing is sent for a ledger that was moved or deleted",
+        "refusal = database.lost or self._no_room",
+        "refusal = self._no_room",
+        "tests/paid/test_moved_ledger.py",
+    ),
+    Protection(
+        "a ledger that is gone since the last run is not replaced by an empty one",
+        "            check_not_gone(path)\n            path.parent.mkdir",
+        "            path.parent.mkdir",
+        "tests/paid/test_moved_ledger.py",
+    ),
+    Protection(
+        "a ledger that is gone at the end of a purchase is noticed",
+        """\
+                finally:
+                    self._ledger.check_place()
+""",
+        """\
+                finally:
+                    pass
+""",
+        "tests/paid/test_moved_ledger.py",
+    ),
+    Protection(
+        "a run begins only if the disk has room for its answers",
+        "self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)",
+        "pass",
+        "tests/paid/test_full_disk.py::test_a_run_that_the_disk_has_no_room_for_sends_nothing",
+    ),
+    Protection(
+        "space in reserve takes the last answers of a disk that filled up",
+        "        if self._reserve.release():\n",
+        "        if False:\n",
+        "tests/paid/test_full_disk.py::test_the_reserve_is_given_up_before_anybody_waits",
+    ),
+    Protection(
+        "answers that cannot be written wait",
+        "        elif await self._patience.outlasts(error, len(ends)):\n",
+        "        elif False:\n",
+        "tests/paid/test_full_disk.py::test_answers_wait_in_memory_until_there_is_room",
+    ),
+    Protection(
+        "until one answer is understood calls go one at a time",
+        "            if self._understood or self.parked:\n",
+        "            if True:\n",
+        "tests/paid/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
+    ),
+    Protection(
+        "money in the ledger is an amount or an error",
+        "            self._ledger.check_usable()\n",
+        "",
+        "tests/paid/ledger/test_usable.py::test_every_command_refuses_it",
+    ),
+)
