@@ -1,4 +1,4 @@
-"""Every error that the package raises on purpose, each with a hint what to do about it.
+"""Every error that the package raises on purpose, each with a hint on what to do about it.
 
 PipelineError
 ├── SettingsError     an option, environment variable or settings file is wrong

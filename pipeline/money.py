@@ -31,7 +31,7 @@ Usd: TypeAlias = Decimal | str | int | float
 ZERO = Decimal(0)
 
 DIGITS, DECIMALS = 38, 24
-"""Of an amount in files: 14 digits before the decimal point, 24 after it."""
+"""The digits of an amount in files, and how many of them are after the decimal point."""
 
 AMOUNT = re.compile(r"(?:\$|USD)?\s*(\d+(?:\.\d+)?)\s*(?:\$|USD)?", re.IGNORECASE)
 """An amount with its currency."""
@@ -71,7 +71,7 @@ def is_storable(amount: Decimal) -> bool:
 
 
 def _likely(written: object) -> str:
-    """Return what somebody who wrote an amount in another notation may mean; else an example."""
+    """Return the amount that somebody probably meant who used another notation; else an example."""
     if isinstance(written, str) and re.fullmatch(r"\d+,\d+", written.strip()):
         return written.strip().replace(",", ".")
     if isinstance(written, str) and (found := AMOUNT.fullmatch(written.strip())):

@@ -25,10 +25,10 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 Jobs: TypeAlias = int | Literal["auto"]
-"""How many processes work; ``auto`` for as many as pay."""
+"""How many processes work; ``auto`` for as many as are worth their start."""
 
 AHEAD = 2
-"""Items for each process: one that it works on and one that waits. More take more memory."""
+"""Items for each process: one that it works on and one that waits. More would take more memory."""
 
 MOST = 6
 """The most processes that ``auto`` uses. One process reads and writes all rows, in a quarter of the
@@ -57,10 +57,10 @@ def checked_jobs(value: Any) -> Jobs:
 
 
 def shared_out(items: Iterable[Item]) -> tuple[int, Iterator[Item]]:
-    """Return how many processes pay for what is left of the items, and these items.
+    """Return how many processes are worth starting for the remaining items, and these items.
 
-    Each process gets at least `AHEAD` items, and a core of its own: the limits of a container and
-    the cores that this process may use are known. So this reads a few items ahead.
+    Each process gets at least `AHEAD` items, and a core of its own, within the limits of a
+    container and of this process. To find out, this reads a few items ahead.
     """
     from multiprocessing import current_process
 
@@ -151,7 +151,7 @@ def _executor(
     jobs: int, worker: str, begin: Callable[[], object] | None = None
 ) -> Iterator[Executor]:
     """Start processes, which first call a function, and kill them at the end of a block."""
-    # One process needs none of this.
+    # A run in one process does without these imports.
     from concurrent.futures.process import BrokenProcessPool
 
     from loky import ProcessPoolExecutor

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Unit: TypeAlias = Literal["rows", "calls", "responses", "reads"]
-"""What a display counts; ``reads`` are of a training, which reads each row several times."""
+"""What a display counts; ``reads`` are rows that a training reads, each of them several times."""
 
 Advance: TypeAlias = Callable[[int], None]
 """Adds to the count of what is done."""
@@ -52,7 +52,7 @@ SECONDS_BETWEEN_UPDATES = 0.2
 SECONDS_BETWEEN_LINES: dict[Unit, float] = {"rows": 10.0, "reads": 10.0, "calls": 30.0}
 
 FIELDS = "fields"
-"""The name in `extra` of what a log line says in figures, for logs that programs read."""
+"""The name in `extra` for the figures of a log line, for logs that programs read."""
 
 log = logging.getLogger(__name__)
 

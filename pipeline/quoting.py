@@ -1,4 +1,4 @@
-"""Writes names from files, and numbers of things, as messages have them."""
+"""Writes names from files, and counts, for messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 20
 
 
 def how_many(number: int, noun: str) -> str:
-    """Return a number of things: ``1 row``, ``1,200 rows``."""
+    """Return a count with its noun: ``1 row``, ``1,200 rows``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -1,4 +1,4 @@
-"""Remembers what a function returned for texts that many rows repeat, in bounded memory."""
+"""Caches the results of a function of texts that many rows repeat, in bounded memory."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ __all__ = ["MOST_BYTES", "Remembered"]
 T = TypeVar("T")
 
 MOST_BYTES = 8 << 20
-"""How much memory the texts of one function may take: about 40,000 texts of 100 characters."""
+"""The memory for the cached texts of one function: about 40,000 texts of 100 characters."""
 
 ENTRY_BYTES = 100
-"""What an entry takes beside the characters of its text."""
+"""What an entry takes besides the characters of its text."""
 
 
 class Remembered(Generic[T]):
-    """A function of texts, called once for texts that rows share, unless they are far apart.
+    """A function of texts with a cache: rows that share a text share a call.
 
-    When the texts become too many, all are forgotten. The function takes many texts at once,
-    because most of the time of a call for each text would go into the call itself.
+    When the cached texts take too much memory, all are dropped, so a text that returns much later
+    is computed again. The function takes many texts at once, because with a call for each text,
+    most of the time would go into the calls.
 
     Args:
-        function: returns the result for each text; one takes no more memory than its text.
-        most_bytes: the memory that the texts may take.
+        function: returns the result for each text; a result takes no more memory than its text.
+        most_bytes: the memory for the cached texts.
     """
 
     def __init__(

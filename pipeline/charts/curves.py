@@ -1,4 +1,4 @@
-"""Curves of a share over the part of the rows that it is about, with bands of their intervals."""
+"""Curves of accuracy over the part of the rows that is counted, with bands of their intervals."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class CurvePoint:
     """A point of a curve.
 
     Attributes:
-        part: the part of the rows, from 0 to 1.
-        share: the share among them, from 0 to 1.
+        part: the part of the rows that is counted, from 0 to 1.
+        share: the share of these rows that is right, from 0 to 1.
         interval: the interval of the share.
         text: the label of the point; None for a point without a mark.
     """

@@ -1,4 +1,4 @@
-"""Computes something once for the answer that several rows share."""
+"""Caches what is computed of an answer, for the rows that share it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ __all__ = ["PerAnswer"]
 T = TypeVar("T")
 
 MOST_BYTES = 32 << 20
-"""How much memory the kept results and their answers may take, over all systems."""
+"""The memory for the cached results and their answers, over all systems."""
 
 TRIAL_BYTES = 2 << 20
-"""After this much, nothing more is kept if hardly any row shares an answer."""
+"""Once the cache is this large, it is given up if hardly any row shares an answer."""
 
 RARELY = 0.02
-"""The share of rows with another row's answer under which keeping does not pay."""
+"""If fewer rows than this share the answer of an earlier row, the cache does not pay."""
 
 ANSWER_BYTES, MATCH_BYTES = 400, 250
-"""What an answer and each of its matches take, with the result."""
+"""The memory of an answer with its result, and of each of its matches."""
 
 
 class PerAnswer(Generic[T]):
-    """A function of answers, called once for rows that share an answer, unless far apart.
+    """A function of answers with a cache: rows that share an answer share a call.
 
-    The embedded engine makes a new answer for each row. The ledger's matcher shares them.
+    The embedded engine makes a new answer for each row, while the ledger's matcher returns the same
+    one for all rows with a text. When the cache is full, all of it is dropped.
 
     Args:
         function: returns the result for an answer.
-        systems: for how many systems there is such an object; they share the memory.
+        systems: how many systems have such an object of their own; they share the memory.
     """
 
     def __init__(self, function: Callable[[Answer | None], T], systems: int = 1) -> None:

@@ -97,7 +97,7 @@ def open_suggesting(
 
 @contextmanager
 def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
-    """Let the error about a missing text column suggest one by its words, if no name is like it.
+    """Let the error about a missing text column suggest one by its words, if no name is similar.
 
     Args:
         sample: returns the table's first rows with all columns.

@@ -45,18 +45,18 @@ WORDS = {
     "stopped": "stopped (resumable)",
     "not_started": "not started",
 }
-"""What becomes of files, for people."""
+"""The states of files, for people."""
 
 log = logging.getLogger("pipeline")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a file.
+    """How the job of a file ended.
 
     Attributes:
         file: the file.
-        state: ``skipped`` if it was done before.
+        state: how it ended; ``skipped`` if an earlier run had done it.
         exit_code: its exit code.
         cost_usd: what its job has cost, with what it may have cost.
         summary: what this run did with it; None if nothing was written.
@@ -88,12 +88,12 @@ class Outcome:
 
 
 def outcomes(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
-    """Yield what becomes of each file, until the run must stop.
+    """Run the job of each file and yield its outcome, until the run must stop.
 
     With the embedded engine, several files are classified at once if there are at least as many as
-    the processes that the user asks for; the largest begin. Else each file in turn gets all
-    processes. A paid service has one buyer, whose ledger and rate limit hold for all files: there
-    they take turns.
+    the processes that the user asks for, the largest first. Otherwise, each file in turn gets all
+    processes. A paid service has one buyer, whose ledger and rate limit hold for all files, so
+    there, too, the files take turns.
 
     Raises:
         LedgerError: the ledger cannot be used.

@@ -1,4 +1,4 @@
-"""Who may use the page: the browser that opened the link, on this machine, from the page itself."""
+"""Admits one browser to the page: the one on this machine that opened the link."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Access:
         """Refuse a browser that did not open the link.
 
         Raises:
-            PageError: it has not the cookie.
+            PageError: its cookie is missing or wrong.
         """
         if not _same(request.cookies.get(self._cookie, ""), self._session):
             raise PageError(403, "Open the link that the review printed in the terminal.")
@@ -78,7 +78,7 @@ class Access:
 
 
 class LoopbackHosts:
-    """Refuses requests for other hosts, as a page of another site sends by rebinding its name.
+    """Refuses requests for other hosts, as DNS rebinding makes a page of another site send them.
 
     Args:
         app: the application.

@@ -19,7 +19,7 @@ from pipeline.tables.formats import has_table_suffix
 __all__ = ["archived", "is_archive", "unpacked"]
 
 DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
-"""What an archive raises that is damaged, encrypted, or compressed in an unknown way."""
+"""What reading an archive raises if it is damaged, encrypted, or compressed in an unknown way."""
 
 
 def is_archive(path: PurePath) -> bool:
@@ -33,7 +33,7 @@ MOST_TIMES = 200
 text shrink to a fifth or a tenth; only a "zip bomb" shrinks to a thousandth."""
 
 SPARE = 2**28
-"""Bytes of the disk that stay free."""
+"""Bytes of the disk that must stay free."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Recognises files of other kinds by their first bytes, with a hint what to do with them."""
+"""Recognises files of other kinds by their first bytes, with a hint on what to do with them."""
 
 from __future__ import annotations
 

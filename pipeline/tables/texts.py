@@ -152,7 +152,7 @@ class _MissingError(LookupError):
 
 
 def no_guess(option: str) -> str:
-    """Return what to do about a missing column if no other has a name like it."""
+    """Return what to do about a missing column if no column has a similar name."""
     return f"Choose one of them: {option} NAME."
 
 
