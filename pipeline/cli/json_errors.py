@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
+from pipeline.cli.origins import places_named
 from pipeline.cli.run_options import RunOptions
-from pipeline.cli.settings_file import places_named
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import OutputError, PipelineError
 

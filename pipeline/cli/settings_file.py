@@ -1,40 +1,21 @@
-"""Reads a settings file, and finds misspelt variables.
-
-A file that nobody named may not decide about secrets or other folders.
-"""
+"""Reads a settings file: what it sets becomes the defaults of a command's options."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import date, time
 from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from pipeline.cli.options import SETTINGS_FILE, JobsType, Names, origin_of
-from pipeline.errors import InputError, SettingsError
-from pipeline.files.paths import AnyPath
+from pipeline.cli.options import SETTINGS_FILE, JobsType, Names
+from pipeline.errors import SettingsError
 from pipeline.files.regular import read_toml
-from pipeline.settings import KEY_VARIABLE
 
-__all__ = [
-    "DEFAULT_FILE",
-    "confirm_found_file",
-    "places_named",
-    "settings_file",
-    "unknown_variables",
-]
+__all__ = ["DEFAULT_FILE", "FOUND", "settings_file"]
 
 DEFAULT_FILE = Path("tender-pipeline.toml")
-
-PREFIX, OF_THE_SERVICE = "TENDER_PIPELINE_", "TENDER_PIPELINE_SERVE_"
-"""The prefixes of this tool's variables, and of those of ``serve``."""
 
 SHOWN = 60
 """Characters of a wrong value that a message repeats."""
@@ -134,119 +115,3 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-
-
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """A setting that the maker of a folder must not choose for its user.
-
-    Attributes:
-        says: what the file says.
-        question: the question on a terminal.
-        option: the option that says the same.
-    """
-
-    says: str
-    question: str
-    option: str
-
-
-def confirm_found_file(context: click.Context) -> None:
-    """Ask a person to confirm what a found settings file says of secrets and other folders.
-
-    Somebody else may have made the folder. Their file must not send the key and the texts to an
-    address of its choice, use another file as the key, or write an output outside the folder.
-    ``--yes`` is about buying and does not confirm any of this.
-
-    Raises:
-        SettingsError: there is no terminal, or the answer is no.
-    """
-    from pipeline.cli.output.console import on_terminal  # --help needs no log
-
-    path = context.meta.get(FOUND)
-    for claim in _claims(context) if path else ():
-        claimed = f"{path}, which was found in the current folder, {claim.says}"
-        if not (on_terminal() and click.confirm(f"{claimed}.\n{claim.question}", err=True)):
-            variable = claim.option.removeprefix("--").replace("-", "_").upper()
-            raise SettingsError(
-                f"{claimed}, and nobody has confirmed that. Nothing was sent.",
-                f"If that is right, name the file (--config {path}), or use {claim.option} or the "
-                f"variable TENDER_PIPELINE_{variable}.",
-            )
-
-
-@contextmanager
-def places_named(context: click.Context) -> Iterator[None]:
-    """Add to an error about options where each was set, if it was not on the command line.
-
-    Raises:
-        PipelineError: the error, with a longer hint.
-    """
-    try:
-        yield
-    except (SettingsError, InputError) as error:
-        error.hint = " ".join([error.hint, *_places(context, str(error))])
-        raise
-
-
-def _places(context: click.Context, message: str) -> Iterator[str]:
-    """Yield a sentence about each option in an error that a file or a variable set."""
-    mentioned = set(re.findall(r"--[a-z][a-z-]+", message))
-    for each in context.command.params:
-        for option in mentioned.intersection(each.opts):
-            if (origin := origin_of(context, each)) and origin not in message:
-                yield f"{option} comes from {origin}."
-
-
-def unknown_variables(params: Iterable[click.Parameter]) -> Iterator[str]:
-    """Yield a sentence about each variable of this tool that sets nothing: it may be misspelt.
-
-    Args:
-        params: the options of a run.
-    """
-    known = {KEY_VARIABLE, f"{PREFIX}DEBUG"}
-    for each in params:
-        known.update([each.envvar] if isinstance(each.envvar, str) else each.envvar or ())
-    for name in sorted(os.environ):
-        if not name.startswith(PREFIX):
-            continue
-        if name not in known and not name.startswith(OF_THE_SERVICE):
-            yield f"The variable {name} sets nothing.{_meant(name, known)}"
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    short = [each.removeprefix(PREFIX) for each in known]
-    close = get_close_matches(name.removeprefix(PREFIX), short, 1)
-    return f" Did you mean {PREFIX}{close[0]}?" if close else ""
-
-
-def _is_inside(output: AnyPath) -> bool:
-    """Tell whether a path is in the current folder."""
-    return isinstance(output, Path) and output.resolve().is_relative_to(Path.cwd().resolve())
-
-
-def _claims(context: click.Context) -> Iterator[_Claim]:
-    from pipeline.paid.client.urls import canonical
-
-    def in_file(name: str) -> Any:
-        """Return the value of a parameter if it comes from the file."""
-        from_file = context.get_parameter_source(name) == ParameterSource.DEFAULT_MAP
-        return context.params[name] if from_file else None
-
-    address = context.params["base_url"]
-    if in_file("base_url"):
-        says = f"names the paid service {canonical(address)}"
-        yield _Claim(says, "Send the texts and your API key there?", "--base-url")
-    if address and (key_file := in_file("api_key_file")):
-        says = f"names the file of the API key, {str(key_file)!r}"
-        yield _Claim(says, f"Send its content to {canonical(address)}?", "--api-key-file")
-    if endpoint := in_file("endpoint_url"):
-        says = f"names the S3-compatible server {str(endpoint)!r}"
-        yield _Claim(says, "Send your tables and signed requests there?", "--endpoint-url")
-    for name, what in (("output", "output"), ("report", "report"), ("metrics_file", "metrics")):
-        path = in_file(name)
-        if path and not _is_inside(path):
-            says = f"puts the {what} outside of it, at {str(path)!r}"
-            yield _Claim(says, f"Write the {what} there?", f"--{name.replace('_', '-')}")
