@@ -22,12 +22,12 @@ from pipeline.paid import identity
 from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
-__all__ = ["Before", "Manifest", "close_finished", "cost_of", "cost_so_far"]
+__all__ = ["EarlierRuns", "Manifest", "close_finished", "cost_of", "cost_so_far"]
 
 Manifest: TypeAlias = Mapping[str, Any]
 
 
-class Before:
+class EarlierRuns:
     """What earlier runs did for a file.
 
     Args:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.classification.summary import Summary
-from pipeline.cli.earlier_runs import Before, Manifest, close_finished, cost_of, cost_so_far
+from pipeline.cli.earlier_runs import EarlierRuns, Manifest, close_finished, cost_of, cost_so_far
 from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import Terms, classified, opened_job
 from pipeline.cli.output.complaints import complain
@@ -117,7 +117,7 @@ def severity(code: int) -> int:
 
 def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Iterator[Outcome]:
     started = time.monotonic()
-    earlier = [Before(of_file(options, file), file, terms) for file in files]
+    earlier = [EarlierRuns(of_file(options, file), file, terms) for file in files]
     spent = [before.cost_usd for before in earlier]
     whole = total(spent)
     for number, before in enumerate(earlier):
@@ -168,7 +168,7 @@ def _in_worker(options: RunOptions, terms: Terms, parent: int, file: InputFile) 
         check(0)
         yield check
 
-    return _outcome(Before(of_file(options, file), file, terms), terms, while_parent_lives)
+    return _outcome(EarlierRuns(of_file(options, file), file, terms), terms, while_parent_lives)
 
 
 def _size(file: InputFile) -> int:
@@ -203,13 +203,13 @@ def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
     return replace(terms, service=left)
 
 
-def _outcome(before: Before, terms: Terms, progress: Progress | None = None) -> Outcome:
+def _outcome(before: EarlierRuns, terms: Terms, progress: Progress | None = None) -> Outcome:
     started = time.time()
     outcome = _tried(before, terms, progress)
     return replace(outcome, started=started, ended=time.time())
 
 
-def _tried(before: Before, terms: Terms, progress: Progress | None) -> Outcome:
+def _tried(before: EarlierRuns, terms: Terms, progress: Progress | None) -> Outcome:
     file = before.file
     try:
         if done := before.done:

@@ -165,10 +165,10 @@ def _objects_in(folder: CloudPath, output: AnyPath, storage: Storage) -> Iterato
         hidden = any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
         if hidden or path.name.endswith(MANIFEST) or path.is_relative_to(output):
             continue
-        if not has_table_suffix(path):
-            yield _Candidate(path, folder, is_table=False)
-        elif manifest_path(path) not in names:  # else it is an output of this tool
-            yield _Candidate(path, folder, is_table=True)
+        is_table = has_table_suffix(path)
+        is_our_output = is_table and manifest_path(path) in names
+        if not is_our_output:
+            yield _Candidate(path, folder, is_table)
 
 
 def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
@@ -185,11 +185,14 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
         for file in (Path(place) / name for name in sorted(names)):
             if file.name.startswith(HIDDEN) or file.name.endswith(MANIFEST):
                 continue
-            is_table = _is_within(file, whole) and (
-                has_table_suffix(file) or bool(_tables_in(file))
-            )
-            if not (is_table and has_manifest(file)):  # else it is an output of this tool
+            is_table = _is_within(file, whole) and _is_table(file)
+            is_our_output = is_table and has_manifest(file)
+            if not is_our_output:
                 yield _Candidate(file, folder, is_table)
+
+
+def _is_table(file: Path) -> bool:
+    return has_table_suffix(file) or bool(_tables_in(file))
 
 
 def _is_within(file: Path, folder: Path) -> bool:

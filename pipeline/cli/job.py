@@ -123,8 +123,8 @@ class Job:
     Attributes:
         source: the table.
         sink: where its enriched form goes.
-        terms: what to do with it.
-        options: the options themselves.
+        terms: what to do with it, as every job of the run.
+        options: the options of this job.
     """
 
     source: Source
@@ -207,30 +207,35 @@ def classified(this: Job, progress: Progress | None = None) -> Summary:
     Raises:
         PipelineError: see `pipeline.classification.job.run`.
     """
-    terms = this.terms
-    systems = ", ".join(terms.settings.systems)
-    started = {"event": "started", "input": str(this.options.input_paths[0]), "systems": systems}
-    words = f"{this.name}: {systems}, {_answerer(terms.service)}"
-    log.info("%s", words, extra={FIELDS: started})
-    if titles := _title_languages(terms.settings):
-        log.info("%s", titles)
-    place, given = this.sink.path, this.options.input_paths[0]
-    if this.options.output is None and (other := other_input(place, given)) is not None:
-        warn(f"{place}, made from {other}, is replaced. Keep both: --output PATH.")
-    for system, model in terms.models.items():
-        log.info("%s: learned model %s", system, model.path)
+    _announce(this)
     page = _page(this)
     reporter = job.Reporter(progress or progress_display(), warn)
     if page:
         reporter = replace(reporter, observe=page.observe, record=page.record)
     with _purchase(this) as purchase:
-        summary = job.run(this.source, this.sink, terms.settings, purchase, reporter)
+        summary = job.run(this.source, this.sink, this.terms.settings, purchase, reporter)
     if not summary.rows and summary.parked is None and this.options.limit_rows != 0:
         log.warning("%s has no rows, so the output has none.", this.name)
     with after("the output was written, but not the report"):
         if page and page.write(summary):
             log.info("report: %s", this.options.report)
     return summary
+
+
+def _announce(this: Job) -> None:
+    """Log what will be done and by what, and warn if another table's output is replaced."""
+    terms, given = this.terms, this.options.input_paths[0]
+    systems = ", ".join(terms.settings.systems)
+    started = {"event": "started", "input": str(given), "systems": systems}
+    words = f"{this.name}: {systems}, {_answerer(terms.service)}"
+    log.info("%s", words, extra={FIELDS: started})
+    if titles := _title_languages(terms.settings):
+        log.info("%s", titles)
+    place = this.sink.path
+    if this.options.output is None and (other := other_input(place, given)) is not None:
+        warn(f"{place}, made from {other}, is replaced. Keep both: --output PATH.")
+    for system, model in terms.models.items():
+        log.info("%s: learned model %s", system, model.path)
 
 
 def _title_languages(settings: Settings) -> str:

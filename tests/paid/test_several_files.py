@@ -164,13 +164,13 @@ def test_a_file_that_changes_before_its_turn_is_not_taken_for_done(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.run("--max-cost", "1")
-    costs = vars(earlier_runs.Before)["cost_usd"].fget
+    costs = vars(earlier_runs.EarlierRuns)["cost_usd"].fget
 
-    def changing(before: earlier_runs.Before) -> Any:
+    def changing(before: earlier_runs.EarlierRuns) -> Any:
         cost = costs(before)
         if before.file.path.name == "b.csv":
             before.file.path.write_text("description\nanother text\n")  # type: ignore[union-attr]
         return cost
 
-    monkeypatch.setattr(earlier_runs.Before, "cost_usd", property(changing))
+    monkeypatch.setattr(earlier_runs.EarlierRuns, "cost_usd", property(changing))
     assert states(folder.run("--max-cost", "1")[1]) == ["skipped", "done", "skipped"]
