@@ -95,7 +95,7 @@ def list_accounts(accounts: Accounts, as_json: bool) -> int:
     """List all accounts with their balances and their usage in the last 30 days."""
     standings = [_standing(accounts, account) for account in accounts.all()]
     if as_json:
-        say(json.dumps({"accounts": [list_figures(one) for one in standings]}))
+        say(json.dumps({"accounts": [list_figures(standing) for standing in standings]}))
     else:
         say("\n".join(list_lines(standings)) if standings else "no accounts yet")
     return 0
@@ -114,12 +114,12 @@ def list_accounts(accounts: Accounts, as_json: bool) -> int:
 @on_accounts
 def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
     """Show an ACCOUNT: its balance, keys, usage in the last 30 days and last entries."""
-    one = _standing(accounts, known(accounts, name))
-    last = accounts.statement.entries(one.account.account_id, entries)
+    standing = _standing(accounts, known(accounts, name))
+    last = accounts.statement.entries(standing.account.account_id, entries)
     if as_json:
-        say(json.dumps(account_figures(one, last)))
+        say(json.dumps(account_figures(standing, last)))
     else:
-        say("\n".join(account_lines(one, last)))
+        say("\n".join(account_lines(standing, last)))
     return 0
 
 

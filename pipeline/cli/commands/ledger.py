@@ -127,10 +127,10 @@ def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path | No
         check_usable(snapshot)
         found = open_jobs(snapshot)
     if as_json:
-        say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(one) for one in found]}))
+        say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(job) for job in found]}))
         return 0
     closed = [f"job {number} closed" for number in numbers]
-    lines = ["\n".join(open_job_lines(one)) for one in found] or ["no open jobs"]
+    lines = ["\n".join(open_job_lines(job)) for job in found] or ["no open jobs"]
     say(wrapped("\n\n".join([*closed, *lines]), sys.stdout, JOB_INDENT))
     return 0
 
@@ -169,12 +169,14 @@ def attempts(
         found = list(find_attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
-        say(json.dumps({"attempts": [attempt_figures(one) for one in listed], "more": more}))
+        say(
+            json.dumps({"attempts": [attempt_figures(attempt) for attempt in listed], "more": more})
+        )
         return 0
     say("\n".join(attempt_lines(listed)) if listed else "no such attempts")
     if more:
         click.echo(f"There are more than {limit}. List more with --limit.", err=True)
-    if any(one.state == "unconfirmed" for one in listed):
+    if any(attempt.state == "unconfirmed" for attempt in listed):
         click.echo(
             "If your account's statement shows whether the unconfirmed were billed, record it: "
             "tender-pipeline ledger settle ATTEMPT... --billed USD | --not-billed",

@@ -49,52 +49,52 @@ def list_lines(standings: Sequence[Standing]) -> Iterator[str]:
     header = ["account", "e-mail", "opened (UTC)", "keys in use", calls, spent, "balance USD"]
     rows = [
         [
-            f"{one.account.account_id}",
-            _shown(one.account.email),
-            _time(one.account.opened_at),
-            f"{one.keys_in_use}",
-            f"{one.calls:,}",
-            one.spent,
-            plain(one.account.balance_usd),
+            f"{standing.account.account_id}",
+            _shown(standing.account.email),
+            _time(standing.account.opened_at),
+            f"{standing.keys_in_use}",
+            f"{standing.calls:,}",
+            standing.spent,
+            plain(standing.account.balance_usd),
         ]
-        for one in standings
+        for standing in standings
     ]
     yield from aligned(header, rows, numbers=4)
 
 
-def list_figures(one: Standing) -> dict[str, Any]:
+def list_figures(standing: Standing) -> dict[str, Any]:
     """Return an account's row as JSON types: money as text, times in ISO 8601."""
     return {
-        "account": one.account.account_id,
-        "email": one.account.email,
-        "opened_at": _iso(one.account.opened_at),
-        "balance_usd": plain(one.account.balance_usd),
-        "keys_in_use": one.keys_in_use,
-        f"calls_{DAYS}_days": one.calls,
-        f"spent_{DAYS}_days_usd": one.spent,
+        "account": standing.account.account_id,
+        "email": standing.account.email,
+        "opened_at": _iso(standing.account.opened_at),
+        "balance_usd": plain(standing.account.balance_usd),
+        "keys_in_use": standing.keys_in_use,
+        f"calls_{DAYS}_days": standing.calls,
+        f"spent_{DAYS}_days_usd": standing.spent,
     }
 
 
-def account_lines(one: Standing, entries: Sequence[Entry]) -> Iterator[str]:
+def account_lines(standing: Standing, entries: Sequence[Entry]) -> Iterator[str]:
     """Yield an account with tables of its keys, its usage and its last entries."""
-    account = one.account
+    account = standing.account
     yield " ".join([f"account {account.account_id}", _shown(account.email)]).rstrip()
     yield f"opened {_time(account.opened_at)} UTC"
     yield f"balance {plain(account.balance_usd)} USD"
     yield ""
-    yield from _key_lines(one.keys)
+    yield from _key_lines(standing.keys)
     yield ""
-    yield from _usage_lines(one)
+    yield from _usage_lines(standing)
     yield ""
     yield from _entry_lines(entries)
 
 
-def account_figures(one: Standing, entries: Sequence[Entry]) -> dict[str, Any]:
+def account_figures(standing: Standing, entries: Sequence[Entry]) -> dict[str, Any]:
     """Return the contents of `account_lines` as JSON types."""
     return {
-        **list_figures(one),
-        "keys": [_key_figures(key) for key in one.keys],
-        "usage": [_use_figures(use) for use in one.usage],
+        **list_figures(standing),
+        "keys": [_key_figures(key) for key in standing.keys],
+        "usage": [_use_figures(use) for use in standing.usage],
         "entries": [_entry_figures(entry) for entry in entries],
     }
 
@@ -151,14 +151,15 @@ def _key_lines(keys: Sequence[ApiKey]) -> Iterator[str]:
     yield from aligned(header, rows)
 
 
-def _usage_lines(one: Standing) -> Iterator[str]:
-    if not one.usage:
+def _usage_lines(standing: Standing) -> Iterator[str]:
+    if not standing.usage:
         yield f"no calls in the last {DAYS} days"
         return
     rows = [
-        [use.day.isoformat(), use.system, f"{use.calls:,}", plain(use.usd)] for use in one.usage
+        [use.day.isoformat(), use.system, f"{use.calls:,}", plain(use.usd)]
+        for use in standing.usage
     ]
-    rows.append(["total", "", f"{one.calls:,}", one.spent])
+    rows.append(["total", "", f"{standing.calls:,}", standing.spent])
     yield from aligned(["day (UTC)", "system", "calls", "USD"], rows, numbers=2)
 
 

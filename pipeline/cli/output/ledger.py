@@ -180,36 +180,36 @@ def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
     header = ["attempt", "sent (UTC)", "system", "state", "error", "HTTP", "USD", "text"]
     rows = [
         [
-            f"{one.number}",
-            _time(one.sent_at),
-            one.system,
-            one.state,
-            one.error or "",
-            "" if one.status is None else f"{one.status}",
-            _cost(one),
-            _digest(one),
+            f"{attempt.number}",
+            _time(attempt.sent_at),
+            attempt.system,
+            attempt.state,
+            attempt.error or "",
+            "" if attempt.status is None else f"{attempt.status}",
+            _cost(attempt),
+            _digest(attempt),
         ]
-        for one in attempts
+        for attempt in attempts
     ]
     yield from aligned(header, rows)
 
 
-def attempt_figures(one: Attempt) -> dict[str, Any]:
+def attempt_figures(attempt: Attempt) -> dict[str, Any]:
     """Return an attempt as JSON types; money as text, times in ISO 8601."""
     return {
-        "attempt": one.number,
-        "job": one.job,
-        "endpoint": one.base_url,
-        "system": one.system,
-        "text_sha256": one.digest.hex(),
-        "account": one.key_fingerprint,
-        "sent_at": _iso(one.sent_at),
-        "settled_at": _iso(one.settled_at),
-        "state": one.state,
-        "error": one.error,
-        "http_status": one.status,
-        "cost_usd": None if one.cost_usd is None else plain(one.cost_usd),
-        "reserved_usd": plain(one.reserved_usd),
+        "attempt": attempt.number,
+        "job": attempt.job,
+        "endpoint": attempt.base_url,
+        "system": attempt.system,
+        "text_sha256": attempt.digest.hex(),
+        "account": attempt.key_fingerprint,
+        "sent_at": _iso(attempt.sent_at),
+        "settled_at": _iso(attempt.settled_at),
+        "state": attempt.state,
+        "error": attempt.error,
+        "http_status": attempt.status,
+        "cost_usd": None if attempt.cost_usd is None else plain(attempt.cost_usd),
+        "reserved_usd": plain(attempt.reserved_usd),
     }
 
 
@@ -233,14 +233,14 @@ def _figures(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _cost(one: Attempt) -> str:
-    if one.cost_usd is not None:
-        return plain(one.cost_usd)
-    return "0" if one.state == "free" else f"up to {plain(one.reserved_usd)}"
+def _cost(attempt: Attempt) -> str:
+    if attempt.cost_usd is not None:
+        return plain(attempt.cost_usd)
+    return "0" if attempt.state == "free" else f"up to {plain(attempt.reserved_usd)}"
 
 
-def _digest(one: Attempt) -> str:
-    return one.digest.hex()[:DIGITS_OF_DIGEST]
+def _digest(attempt: Attempt) -> str:
+    return attempt.digest.hex()[:DIGITS_OF_DIGEST]
 
 
 def _time(seconds: float | None) -> str:
