@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import (
     TOOL,
     ExistingFile,
@@ -23,7 +24,7 @@ from pipeline.classification.provenance import (
     parsed_manifest,
     part_of,
 )
-from pipeline.classification.sink import Draft, FileSink, partial_path
+from pipeline.classification.sink import Draft, partial_path
 from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
@@ -106,7 +107,7 @@ class CloudSink:
         path: where the output goes.
         output_format: its format.
         storage: access to the bucket.
-        overwrite, source, sample, keeps_partial: see `pipeline.classification.sink.FileSink`.
+        overwrite, source, sample, keeps_partial: see `pipeline.classification.file_sink.FileSink`.
     """
 
     path: CloudPath

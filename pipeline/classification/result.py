@@ -15,11 +15,12 @@ from pipeline.answers import System
 from pipeline.checks import same_argument
 from pipeline.classification.cloud_sink import CloudSink
 from pipeline.classification.columns import new_fields
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.frames import PandasFrame
 from pipeline.classification.matches import explained, long_table, places_of
+from pipeline.classification.memory_sink import MemorySink
 from pipeline.classification.pandas_columns import frame_of, new_columns_of, restored
 from pipeline.classification.polars_frames import PolarsFrame, to_polars
-from pipeline.classification.sink import FileSink, MemorySink
 from pipeline.classification.source import Frame, Source
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED

@@ -138,11 +138,9 @@ class Summary:
             for name, figures in self.systems.items()
             if figures.statuses.get("no_match", 0) > share * figures.with_text
         ]
-        return (
-            NoMatchError(f"Too many rows have no match: {', '.join(found)}.", NAME_THE_TEXT)
-            if found
-            else None
-        )
+        if not found:
+            return None
+        return NoMatchError(f"Too many rows have no match: {', '.join(found)}.", NAME_THE_TEXT)
 
     @property
     def pending(self) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.answers import System
-from pipeline.classification.sink import FileSink
+from pipeline.classification.file_sink import FileSink
 from pipeline.cli.output.ledger import is_in_memory
 from pipeline.decisions import decisions_in
 from pipeline.errors import PipelineError

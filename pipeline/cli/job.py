@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from pipeline.answers import System
 from pipeline.classification import job
 from pipeline.classification.cloud_sink import CloudSink, existing, sink_at
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.free import Free
 from pipeline.classification.manifest import Files
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import other_input
-from pipeline.classification.sink import FileSink, default_output
+from pipeline.classification.sink import default_output
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import open_suggesting

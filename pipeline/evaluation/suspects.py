@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from pipeline.answers import Answer, Explained, Match, Matched
 from pipeline.bands import LIKELY
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import TOOL
-from pipeline.classification.sink import FileSink
 from pipeline.codes import CodeTable, normalized
 from pipeline.errors import OutputError
 from pipeline.evaluation.findings import Findings

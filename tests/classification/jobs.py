@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.classification import job
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.free import Free
-from pipeline.classification.sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.settings import CsvOptions, Format, Settings

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.sink import FileSink
 from pipeline.errors import InputChangedError, OutputError
 from pipeline.tables.csv_writer import CsvWriter
 from tests.classification.jobs import run, write_csv

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.sink import FileSink
 from pipeline.errors import OutputError
 from pipeline.tables import open_reader
 from pipeline.tables.parquet_writer import ParquetWriter

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import manifest_path
-from pipeline.classification.sink import FileSink, default_output
+from pipeline.classification.sink import default_output
 from pipeline.errors import OutputError
 from pipeline.settings import Settings
 from tests.classification.jobs import run, write_csv

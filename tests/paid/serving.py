@@ -22,7 +22,7 @@ import uvicorn
 
 from pipeline.answers import SYSTEMS, BatchAnswers, Match, Matched, System
 from pipeline.classification import job
-from pipeline.classification.sink import FileSink
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.paid.estimate import Estimate

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from pipeline.classification import job
-from pipeline.classification.sink import FileSink
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.decisions import Decisions, decisions_in

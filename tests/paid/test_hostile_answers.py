@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.classification import job
-from pipeline.classification.sink import FileSink
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
 from pipeline.paid import backoff

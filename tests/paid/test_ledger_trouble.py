@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipeline.classification import job
-from pipeline.classification.sink import FileSink
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.errors import LedgerError
 from pipeline.money import plain

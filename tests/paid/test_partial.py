@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.classification.sink import FileSink
+from pipeline.classification.file_sink import FileSink
 from tests.forking import Process
 from tests.paid.serving import Gate, Service, Sluice, serving
 

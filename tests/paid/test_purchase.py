@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.answers import SYSTEMS, Matched
 from pipeline.classification import job
-from pipeline.classification.sink import FileSink
+from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, InputError, LedgerError
