@@ -132,10 +132,11 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(autouse=True)
-def root_logger() -> Iterator[None]:
+def loggers() -> Iterator[None]:
     """Take back what a command set up: its handler would write to a stream that is closed."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    root, ours = logging.getLogger(), logging.getLogger("pipeline")
+    handlers, root_level, our_level = root.handlers[:], root.level, ours.level
     yield
     root.handlers[:] = handlers
-    root.setLevel(level)
+    root.setLevel(root_level)
+    ours.setLevel(our_level)

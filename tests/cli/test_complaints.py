@@ -18,10 +18,8 @@ from pipeline.cli.output.complaints import complain
 from pipeline.errors import SettingsError
 from pipeline.paid.result import Parked
 from tests.cli.conftest import Command
-from tests.cli.test_console import Terminal, level
+from tests.cli.terminal import Terminal
 from tests.fakes import keep_out_of
-
-__all__ = ["level"]
 
 LONG = SettingsError("The table" + " has many words" * 9, "Name another: --text-column NAME.")
 

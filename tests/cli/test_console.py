@@ -5,7 +5,6 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,20 +13,7 @@ from pipeline.cli.output.console import log_to_stderr, notice, progress_display,
 from pipeline.errors import OutputError
 from pipeline.paid.result import Parked
 from pipeline.progress import bar, log_lines, silent
-
-
-@pytest.fixture(autouse=True)
-def level() -> Iterator[None]:
-    """Give the package's log its level back."""
-    log = logging.getLogger("pipeline")
-    before = log.level
-    yield
-    log.setLevel(before)
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from tests.cli.terminal import Terminal
 
 
 @pytest.mark.parametrize(

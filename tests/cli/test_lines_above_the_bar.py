@@ -8,9 +8,7 @@ import sys
 import pytest
 
 from pipeline.cli.output.console import log_to_stderr, progress_display
-from tests.cli.test_console import Terminal, level
-
-__all__ = ["level"]
+from tests.cli.terminal import Terminal
 
 
 def test_a_line_does_not_share_the_line_of_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:

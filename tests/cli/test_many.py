@@ -16,6 +16,7 @@ import pytest
 from pipeline.cli import file_jobs
 from pipeline.cli.job import classified
 from tests.cli.conftest import Command
+from tests.cli.several_files import files_in, run, states
 
 
 @pytest.fixture
@@ -29,21 +30,6 @@ def data(tmp_path: Path) -> Path:
     for name in ("_SUCCESS", ".part.csv", "notes.md", "more.jsonl.manifest.json"):
         (folder / name).write_text("description\nno\n")
     return folder
-
-
-def files_in(folder: Path) -> list[str]:
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(str(path.relative_to(folder)) for path in found if "manifest" not in path.name)
-
-
-def run(command: Command, capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
-    """Run with PSC codes and return the exit code with what it says as JSON."""
-    code = command("run", *arguments, "--systems", "psc", "--engine", "lexical", "--json")
-    return code, json.loads(capsys.readouterr().out.splitlines()[-1])
-
-
-def states(figures: Any) -> list[str]:
-    return [file["state"] for file in figures["files"]]
 
 
 TABLES = ["more.jsonl", "year=2023/p.parquet", "year=2024/p.parquet"]

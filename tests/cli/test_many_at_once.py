@@ -16,7 +16,7 @@ from pipeline.cli import file_jobs
 from pipeline.cli.inputs import InputFile
 from pipeline.files.atomic import only_writer
 from tests.cli.conftest import Command
-from tests.cli.test_many import files_in, run, states
+from tests.cli.several_files import files_in, run, states
 
 Work = Callable[[InputFile], Any]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,39 +10,14 @@ from typing import Any
 import pytest
 
 from pipeline.classification import job
-from pipeline.cli.output.metrics import METRICS, Finished, MeasuredRun, measured
+from pipeline.cli.output.metrics import Finished, MeasuredRun, measured
 from pipeline.cli.output.metrics_file import MetricsFile
 from pipeline.cli.signals import Ended, ended
 from pipeline.errors import OutputError
 from tests.cli.conftest import Command
-
-LINE = re.compile(r'(tender_pipeline_\w+)\{(\w+="(?:[^"\\\n]|\\[\\n"])*"(?:,\w+="[^"]*")*)\} (\S+)')
+from tests.cli.prometheus import samples
 
 FILE = Path("nightly.prom")
-
-
-def samples(text: str) -> dict[str, float]:
-    """Parse a file as strictly as Prometheus: each metric has its help, its type, its samples."""
-    found: dict[str, float] = {}
-    described: list[str] = []
-    for line in text.splitlines():
-        match line.split(" ", 3):
-            case ["#", "HELP", name, meaning]:
-                assert METRICS[name.removeprefix("tender_pipeline_")] == meaning
-                assert name not in described
-                described.append(name)
-            case ["#", "TYPE", name, kind]:
-                assert (name, kind) == (described[-1], "gauge")
-            case ["#", *_]:
-                assert not found
-            case _:
-                sample = LINE.fullmatch(line)
-                assert sample is not None, line
-                assert sample[1] == described[-1]
-                labels = sample[2].removeprefix('name="nightly"').removeprefix(",")
-                found[sample[1].removeprefix("tender_pipeline_") + labels] = float(sample[3])
-    assert text.endswith("\n")
-    return found
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.cli.otlp_collector import Collector
-from tests.cli.test_metrics import samples
+from tests.cli.prometheus import samples
 
 LIBRARY = "opentelemetry.exporter.otlp.proto.http"
 

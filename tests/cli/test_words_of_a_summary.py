@@ -15,7 +15,7 @@ from pipeline.cli.output.run import words_of
 from pipeline.files.paths import CloudPath
 from pipeline.paid.result import Paid, Parked
 from pipeline.settings import Settings
-from tests.cli.test_console import Terminal
+from tests.cli.terminal import Terminal
 
 FIGURES = SystemSummary(
     {"ok": 4, "review": 12, "empty": 1},

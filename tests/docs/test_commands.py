@@ -19,6 +19,7 @@ from pipeline.cli.commands.accounts import accounts
 from pipeline.cli.commands.ledger import ledger
 from pipeline.cli.commands.run import run
 from pipeline.service.chaos import read_script
+from tests.docs.commands import parse
 from tests.docs.pages import DOCS, DOCUMENTS, blocks, names, page
 
 
@@ -33,17 +34,6 @@ def examples(text: str) -> list[list[str]]:
             if words and words[0] == "tender-pipeline":
                 found.append(words[1:])
     return found
-
-
-def parse(command: click.Command, arguments: list[str], parent: click.Context | None) -> None:
-    """Let a command take its arguments, without doing anything."""
-    if isinstance(command, click.Group) and arguments:
-        context = click.Context(command, parent, command.name)
-        child = command.get_command(context, arguments[0])
-        assert child is not None, arguments
-        parse(child, arguments[1:], context)
-    else:
-        command.make_context(command.name, list(arguments), parent=parent)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.app import app
+from tests.docs.commands import parse
 from tests.docs.pages import DOCS, ROOT, page, rows
-from tests.docs.test_commands import parse
 
 EXAMPLES = DOCS / "examples" / "every-night"
 

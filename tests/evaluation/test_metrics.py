@@ -7,32 +7,9 @@ import pytest
 from pipeline.codes import load
 from pipeline.evaluation.measuring import figures, headline
 from pipeline.evaluation.metrics import Headline, Share, shown_depths, shown_pairs
-from tests.evaluation.labels import REFUSED, answer, scored
+from tests.evaluation.labels import answer, scored
+from tests.evaluation.samples import ANSWERS, TRUTHS
 
-TRUTHS = [
-    "45233140",
-    "45233140",
-    "45000000",
-    "45000000",
-    "39112000",
-    "39112000",
-    "90910000",
-    "90910000",
-    "03111000",
-    "03111000",
-]
-ANSWERS = [
-    answer("45233140", confidence=0.95),  # right in full
-    answer("45233000", "45233140", confidence=0.85),  # second; right as a category
-    answer("45233140", confidence=0.75),  # right as far as stated
-    answer("45000000", confidence=0.65),  # right in full
-    answer("39130000", *["39120000"] * 8, "39112000", confidence=0.55),  # tenth; group right
-    answer("45000000", confidence=0.45),  # wrong
-    answer("90910000", confidence=0.35),  # right in full
-    answer(),  # no match
-    REFUSED,  # no answer
-    answer("45000000", confidence=0.05),  # wrong
-]
 TEN = scored(ANSWERS, TRUTHS, "aaaabbbbcc")
 FOUND = figures(TEN, load("cpv"))
 

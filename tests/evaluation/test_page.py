@@ -9,11 +9,8 @@ import pytest
 from pipeline.errors import OutputError
 from pipeline.evaluation.page import MARK, page, page_file
 from tests.evaluation.labels import answer, evaluation, scored
-from tests.evaluation.test_metrics import ANSWERS, TRUTHS
+from tests.evaluation.samples import ANSWERS, ONE, TRUTHS, TWO
 from tests.html_pages import check_complete
-
-ONE = ("embedded engine", scored(ANSWERS, TRUTHS, "aaaabbbbcc"))
-TWO = ("model mine", scored([answer("45233140", confidence=0.9)] * 10, TRUTHS, "aaaabbbbcc"))
 
 
 def drawings(text: str) -> list[ElementTree.Element]:

@@ -6,15 +6,9 @@ from math import comb
 import pytest
 
 from pipeline.evaluation.labels import EXACT
-from pipeline.evaluation.scores import Scores
 from pipeline.evaluation.significance import Comparison, Difference, Flips, compare
 from tests.evaluation.labels import answer, scored
-
-
-def subject(right: str) -> Scores:
-    """Return the scores of a subject that is right where a 1 stands."""
-    answers = [answer("45000000" if mark == "1" else "39000000") for mark in right]
-    return scored(answers, ["45000000"] * len(right))
+from tests.evaluation.samples import subject
 
 
 def differing(only_a: int, only_b: int, rows: int = 200) -> Difference:

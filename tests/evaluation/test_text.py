@@ -6,7 +6,7 @@ from collections import Counter
 from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.text import left_out_lines
 from tests.evaluation.labels import answer, evaluation, scored
-from tests.evaluation.test_page import ONE, TWO
+from tests.evaluation.samples import ONE, TWO
 
 
 def test_one_subject_is_printed_as_a_table() -> None:

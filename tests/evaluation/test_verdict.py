@@ -9,7 +9,7 @@ from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.significance import compare
 from pipeline.evaluation.verdict import verdict
 from tests.evaluation.labels import answer, scored
-from tests.evaluation.test_significance import subject
+from tests.evaluation.samples import subject
 
 NAMES = ["embedded engine", "https://service.example"]
 

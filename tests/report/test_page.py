@@ -8,65 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.answers import Answer, Failed, Match, Matched, System
-from pipeline.bands import Band, band
-from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.answers import System
 from pipeline.paid.result import Paid, Parked
-from pipeline.report import Collected, page, page_file
+from pipeline.report import page_file
 from pipeline.report.changes import Changed, Compared
 from pipeline.report.page import MARK
-from pipeline.settings import Settings
 from tests.html_pages import check_complete
-
-HOSTILE = '<script>alert(1)</script>\u202e=1+1\x00 & "road" ' + "word " * 20_000
-
-
-def matched(confidence: float, code: str = "45233140", title: str = "Roadworks") -> Matched:
-    return Matched((Match(code, title, confidence),))
-
-
-SOME: dict[str, Answer | None] = {
-    **{f"road {number}": matched(number / 30) for number in range(30)},
-    "lost": Failed("TIMEOUT"),
-    "unknown": Matched(()),
-}
-
-
-def _bands(answers: dict[str, Answer | None]) -> Counter[Band]:
-    matches = (each.matches for each in answers.values() if isinstance(each, Matched))
-    return Counter(band("cpv", found[0].confidence) for found in matches if found)
-
-
-def reported(
-    answers: dict[str, Answer | None],
-    before: dict[str, Any] | None = None,
-    paid: Paid | None = None,
-    parked: Parked | None = None,
-    compared: Compared | None = None,
-    copies: int = 1,
-    min_confidence: float = 0.5,
-) -> str:
-    collected = Collected(Settings(systems=("cpv",), min_confidence=min_confidence))
-    for _ in range(copies):
-        collected.add(list(answers), {"cpv": list(answers.values())})
-    statuses = collected.systems["cpv"].statuses
-    summary = Summary(
-        rows=collected.rows,
-        systems={"cpv": SystemSummary(statuses, Decimal("0.0021"), bands=dict(_bands(answers)))},
-        cost_usd=Decimal("0.0021"),
-        seconds=1.5,
-        output=Path("out.csv"),
-        paid=paid,
-        parked=parked,
-        to_check=collected.rows - statuses["ok"],
-    )
-    manifest = {
-        "input": {"path": "tenders.csv"},
-        "finished": "2026-11-22T08:30:00+00:00",
-        "summary": summary.to_dict(),
-        "versions": {"tender-pipeline": "0.1.0"},
-    }
-    return page(collected, summary, manifest, before, compared)
+from tests.report.samples import HOSTILE, SOME, matched, reported
 
 
 def test_the_page_is_well_formed_and_complete_in_itself() -> None:

@@ -82,3 +82,6 @@ def accounts(tmp_path: Path) -> Iterator[Accounts]:
     opened = Accounts(tmp_path / "data")
     yield opened
     opened.close()
+
+
+ROAD_PRICE = Decimal("0.0000765")  # 51 and half: two matches, titles of fourteen characters

@@ -13,8 +13,7 @@ from pipeline.money import total
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app, engine_matchers
 from tests.fakes import ANSWERS, ScriptedMatcher
-from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exact
-from tests.service.test_charges import ROAD_PRICE
+from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
 
 pytestmark = pytest.mark.anyio
 

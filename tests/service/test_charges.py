@@ -10,11 +10,9 @@ import pytest
 from pipeline.money import total
 from pipeline.rate import Rate
 from pipeline.service import Accounts, create_app
-from tests.service.conftest import SCRIPTED, Caller, VirtualClock, envelope, exact
+from tests.service.conftest import ROAD_PRICE, SCRIPTED, Caller, VirtualClock, envelope, exact
 
 pytestmark = pytest.mark.anyio
-
-ROAD_PRICE = Decimal("0.0000765")  # 51 and half: two matches, titles of fourteen characters
 
 
 async def test_the_compact_form_states_what_is_charged(accounts: Accounts) -> None:

@@ -12,7 +12,7 @@ from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from tests.cli.clouds.conftest import BUCKET, TABLE, TEXT
 from tests.cli.conftest import Command
-from tests.cli.test_many import run, states
+from tests.cli.several_files import run, states
 from tests.files.object_store import ObjectStore
 
 FILES = {

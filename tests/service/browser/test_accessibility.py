@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from playwright.sync_api import BrowserContext
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page
-
+from tests.service.browser.axe import complaints
+from tests.service.browser.calls import TEXT, call
 from tests.service.browser.conftest import Site, make_key, sign_up
-from tests.service.browser.test_journey import TEXT, call
-
-RULES: dict[Literal["light", "dark"], dict[str, list[str]]] = {
-    "light": {"resultTypes": ["violations"]},
-    # The theme changes nothing else, and every rule takes time.
-    "dark": {"resultTypes": ["violations"], "runOnly": ["cat.color"]},
-}
-
-AXE = Axe()
-
-
-def complaints(page: Page) -> Iterator[str]:
-    """Yield what axe-core finds wrong on a page in either theme."""
-    for scheme, options in RULES.items():
-        page.emulate_media(color_scheme=scheme)
-        for each in AXE.run(page, options=options).response["violations"]:
-            for node in each["nodes"]:
-                yield f"{page.url} ({scheme}): {each['id']}: {node['html']}"
 
 
 def test_axe_finds_nothing(context: BrowserContext, site: Site) -> None:

@@ -9,9 +9,9 @@ from playwright.sync_api import Browser
 
 from pipeline.evaluation.page import page as page_of
 from tests.evaluation.labels import evaluation
-from tests.evaluation.test_page import ONE, TWO
+from tests.evaluation.samples import ONE, TWO
+from tests.service.browser.axe import complaints
 from tests.service.browser.conftest import watched
-from tests.service.browser.test_accessibility import complaints
 
 
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])

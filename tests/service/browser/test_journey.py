@@ -5,21 +5,12 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pipeline.money import plain, total
 from pipeline.service.accounts import Due
+from tests.service.browser.calls import TEXT, call
 from tests.service.browser.conftest import PASSWORD, Site, make_key, sign_up
-
-TEXT = "Winter road maintenance: snow clearing and gritting of municipal streets"
-
-
-def call(site: Site, key: str) -> httpx.Response:
-    """Call the interface as a program does."""
-    return httpx.post(
-        f"{site.address}/api/cpv/match", json={"description": TEXT}, headers={"X-API-Key": key}
-    )
 
 
 def usd(page: Page, label: str) -> Decimal:

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from pipeline.answers import Answer, Failed, System
 from pipeline.report.changes import Changed, Compared
-from tests.report.test_page import HOSTILE, matched, reported
+from tests.report.samples import HOSTILE, matched, reported
+from tests.service.browser.axe import complaints
 from tests.service.browser.conftest import watched
-from tests.service.browser.test_accessibility import complaints
 
 HOSTILE_TEXTS: dict[str, Answer | None] = {
     HOSTILE: matched(0.1, "<b>1", HOSTILE),

@@ -19,8 +19,8 @@ from pipeline.review.table import open_enriched
 from pipeline.service.server import listening
 from tests.paid.serving import served
 from tests.review.conftest import TEXTS, table
+from tests.service.browser.axe import complaints
 from tests.service.browser.conftest import watched
-from tests.service.browser.test_accessibility import complaints
 
 __all__ = ["table"]
 

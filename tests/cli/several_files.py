@@ -1,0 +1,26 @@
+"""Runs of several files, and what became of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+def files_in(folder: Path) -> list[str]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(str(path.relative_to(folder)) for path in found if "manifest" not in path.name)
+
+
+def run(command: Command, capsys: pytest.CaptureFixture[str], *arguments: object) -> Any:
+    """Run with PSC codes and return the exit code with what it says as JSON."""
+    code = command("run", *arguments, "--systems", "psc", "--engine", "lexical", "--json")
+    return code, json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def states(figures: Any) -> list[str]:
+    return [file["state"] for file in figures["files"]]
