@@ -56,7 +56,7 @@ def test_every_module_says_in_its_first_line_why_it_exists() -> None:
             assert doc and len(doc.splitlines()[0]) > 20, module.name
 
 
-def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'pipeline' has no attribute 'clasify'"):
         _ = pipeline.clasify  # type: ignore[attr-defined]
     assert not hasattr(pipeline, "log")
@@ -100,6 +100,6 @@ def test_serving_without_faults_does_not_load_chaos() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_a_name_that_the_service_has_not_is_an_attribute_error() -> None:
+def test_a_name_that_the_service_lacks_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"'pipeline\.service' has no attribute 'acounts'"):
         _ = pipeline.service.acounts  # type: ignore[attr-defined]

@@ -104,12 +104,12 @@ def without(all_of: Sequence[Any], number: int) -> list[Any]:
     return [one for one in all_of if one.number != number]
 
 
-def test_of_books_that_agree_nobody_complains() -> None:
+def test_books_that_agree_are_not_reported() -> None:
     assert complaints() == []
     agree(complaints())
 
 
-def test_a_charge_that_the_record_has_not_is_found() -> None:
+def test_a_charge_that_the_record_lacks_is_found() -> None:
     service = Service(REQUESTS, [charge("cpv", USD)])
     assert len(billed_as_recorded(service)) == 1
 
@@ -157,7 +157,7 @@ def test_an_answer_to_what_never_arrived_is_found() -> None:
     )
 
 
-def test_what_an_answer_misstates_stands_apart() -> None:
+def test_a_price_that_an_answer_misstates_is_not_a_problem() -> None:
     million = Decimal(1_000_000)
     assert (
         complaints(but(ATTEMPTS, 1, cost_usd=million), but(REQUESTS, 1, stated_usd=million)) == []
@@ -202,7 +202,7 @@ def test_a_full_window_apart_is_not_crowded() -> None:
     assert complaints([*ATTEMPTS, third], [*REQUESTS, request(7, 10.1, worked_at=10.2)]) == []
 
 
-def test_what_is_worked_off_later_than_promised_does_not_count() -> None:
+def test_what_is_handled_later_than_promised_does_not_count() -> None:
     stalled = but(REQUESTS, 2, worked_at=20.2, fault="stall")  # beside the third, at 20.1
     in_time = follow(but(ATTEMPTS, 2, settled_at=10.3), stalled)
     too_late = follow(but(ATTEMPTS, 2, settled_at=10.1), stalled)
@@ -249,7 +249,7 @@ def test_rows_that_do_not_add_up_are_found() -> None:
     assert len(totals_agree(ATTEMPTS, Output([], SUMMARY))) == 1
 
 
-def test_all_complaints_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(AssertionError, match="one\ntwo"):
         agree(["one"], [], ["two"])
     with pytest.raises(AssertionError, match="and 5 more"):

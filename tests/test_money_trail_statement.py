@@ -36,7 +36,7 @@ def output(cpv: str = "0.00021", unattributed: str = "0", figure: str = "0.00021
     return Output([costs | {"cpv_cost_usd": cpv}, costs], summary)
 
 
-def test_of_a_statement_that_agrees_nobody_complains() -> None:
+def test_a_statement_that_agrees_has_no_problems() -> None:
     assert statement_adds_up(ENTRIES, LEFT) == []
     assert statement_is_the_ledgers(ENTRIES, ATTEMPTS) == []
     assert columns_agree(ATTEMPTS, output()) == []

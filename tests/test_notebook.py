@@ -140,7 +140,7 @@ def executed(cells: list[str]) -> list[nbformat.NotebookNode]:
 
 
 @pytest.mark.filterwarnings("default")  # of Jupyter's own client, not of ours
-def test_every_form_works_in_a_notebook_and_an_error_is_told_on_one_screen() -> None:
+def test_every_form_works_in_a_notebook_and_an_error_fits_on_one_screen() -> None:
     """One kernel for both, as each takes seconds to start."""
     notebook = notebook_of([*CELLS, MISSPELT])
     with pytest.raises(CellExecutionError) as caught:

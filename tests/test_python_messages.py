@@ -154,7 +154,7 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
         ("spark.classify", "zzz", "help(pipeline.spark.classify) lists its arguments."),
     ],
 )
-def test_an_argument_that_a_call_lacks_is_answered_with_what_to_write(
+def test_the_error_about_a_missing_argument_says_what_to_write(
     call: str, argument: str, hint: str
 ) -> None:
     with pytest.raises(TypeError) as caught:

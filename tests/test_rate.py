@@ -135,7 +135,7 @@ def test_a_duration_may_be_a_timedelta() -> None:
     "text",
     ["", "60", "min", "3w", "-1s", "1e3s", "٣s", ".5s", "9999999999s", "1/min", timedelta(-1)],
 )
-def test_anything_else_is_no_duration(text: str | timedelta) -> None:
+def test_anything_else_is_not_a_duration(text: str | timedelta) -> None:
     with pytest.raises(SettingsError) as error:
         seconds("timeout", text)
     assert repr(text) in error.value.message

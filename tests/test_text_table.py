@@ -3,7 +3,7 @@ from __future__ import annotations
 from pipeline.text_table import aligned
 
 
-def test_words_stand_at_the_left_and_numbers_at_the_right() -> None:
+def test_words_are_aligned_left_and_numbers_right() -> None:
     lines = list(aligned(["system", "rows", "USD"], [["cpv", "1,200", "0.5"]], numbers=2))
     assert lines == ["system   rows  USD", "cpv     1,200  0.5"]
 

@@ -98,7 +98,7 @@ PROTECTIONS = (
         "if amount and isinstance(exponent, int) else ZERO",
         "if isinstance(exponent, int) else ZERO",
         "tests/paid/client/test_prices.py::"
-        "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
+        "test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for",
     ),
     Protection(
         "a call whose errors were paid is held in later jobs",
@@ -138,7 +138,7 @@ PROTECTIONS = (
         "    if final is not None and not rounded and not _can_be(final, parts, base):\n",
         "    if False:\n",
         "tests/paid/client/test_prices.py::"
-        "test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for",
+        "test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for",
     ),
     Protection(
         "an unknown cost is no 0",

@@ -63,7 +63,7 @@ PROTECTIONS = (
         "the key is blotted out of responses",
         'content = content.replace(form, b"*" * len(form))',
         "pass",
-        "tests/paid/client/test_client.py::test_the_key_stands_in_no_repr_log_or_reply",
+        "tests/paid/client/test_client.py::test_the_key_is_in_no_repr_log_or_reply",
     ),
     Protection(
         "a settings file that was only found sends the key nowhere",

@@ -59,7 +59,7 @@ PROTECTIONS = (
         "an address guesses a password only so often",
         '((self._pair, f"{name} {network}"), (self._address, network))',
         "((self._address, network),)",
-        "tests/service/web/test_authentication.py::test_who_guesses_is_locked_out_and_nobody_else",
+        "tests/service/web/test_authentication.py::test_a_guesser_is_locked_out_and_nobody_else",
     ),
     Protection(
         "an address guesses the passwords of all accounts only so often",
@@ -71,7 +71,7 @@ PROTECTIONS = (
         "guessing locks nobody else out",
         '(self._pair, f"{name} {network}")',
         "(self._pair, name)",
-        "tests/service/web/test_authentication.py::test_who_guesses_is_locked_out_and_nobody_else",
+        "tests/service/web/test_authentication.py::test_a_guesser_is_locked_out_and_nobody_else",
     ),
     Protection(
         "an account is guessed at only so often, whoever does it",

@@ -29,13 +29,13 @@ PROTECTIONS = (
         """return sha256(secret.encode("utf-8", "surrogatepass")).digest()""",
         """return secret.encode("utf-8", "surrogatepass")""",
         "tests/service/accounts/test_accounts.py::"
-        "test_passwords_are_hashed_with_argon2_and_stand_nowhere",
+        "test_passwords_are_hashed_with_argon2_and_stored_nowhere",
     ),
     Protection(
         "a revoked key is nobody's",
         "WHERE key_hash = ? AND revoked_at IS NULL",
         "WHERE key_hash = ?",
-        "tests/service/accounts/test_keys.py::test_a_revoked_key_is_nobodys_from_then_on",
+        "tests/service/accounts/test_keys.py::test_a_revoked_key_has_no_holder_from_then_on",
     ),
     Protection(
         "nobody revokes the key of another",
@@ -54,7 +54,7 @@ PROTECTIONS = (
         "what somebody typed does nothing to a terminal",
         'one if one.isprintable() else " " for one in text or ""',
         'one for one in text or ""',
-        "tests/cli/accounts/test_looking.py::test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal",
+        "tests/cli/accounts/test_looking.py::test_text_typed_on_a_page_does_nothing_to_a_terminal",
     ),
     Protection(
         "serve makes no folder whose name may be mistyped",

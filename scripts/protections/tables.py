@@ -9,7 +9,7 @@ PROTECTIONS = (
         "an output is put in its place at once",
         "self.temporary.replace(self.place)",
         "self.place.write_bytes(self.temporary.read_bytes())",
-        "tests/classification/test_sink.py::test_who_has_the_old_output_open_reads_it_to_its_end",
+        "tests/classification/test_sink.py::test_a_reader_that_has_the_old_output_open_reads_it_to_its_end",
     ),
     Protection(
         "an output is on the disk before it is put in its place",
@@ -27,7 +27,7 @@ PROTECTIONS = (
         "a file that this tool did not write is kept",
         "if not is_ours:",
         "if False:",
-        "tests/classification/test_job_output.py::test_an_output_that_somebody_changed_is_kept",
+        "tests/classification/test_job_output.py::test_an_output_that_was_changed_is_kept",
     ),
     Protection(
         "a sample takes the place of no full table",

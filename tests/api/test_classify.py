@@ -46,7 +46,7 @@ def test_a_table_comes_back_with_its_types() -> None:
     assert result.table["psc_status"].to_pylist() == ["ok", "empty", "ok", "ok"]
 
 
-def test_anything_that_speaks_arrow_is_a_table() -> None:
+def test_anything_with_the_arrow_interface_is_a_table() -> None:
     class Stream:
         def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
             stream: object = pa.table({"description": TEXTS}).__arrow_c_stream__(requested_schema)

@@ -49,13 +49,13 @@ def test_what_cannot_work_is_refused_with_a_hint(
     ],
     ids=lambda data: type(data).__name__,
 )
-def test_what_is_no_table_is_refused_with_what_would_be_one(data: Any) -> None:
+def test_anything_but_a_table_is_refused_with_what_would_be_one(data: Any) -> None:
     with pytest.raises(pipeline.SettingsError, match="not a table") as refusal:
         pipeline.classify(data)
     assert "data must be a pandas frame" in refusal.value.hint
 
 
-def test_a_column_that_speaks_arrow_is_no_table() -> None:
+def test_a_column_with_the_arrow_interface_is_not_a_table() -> None:
     column = SimpleNamespace(__arrow_c_stream__=pa.chunked_array([["a"]]).__arrow_c_stream__)
     with pytest.raises(pipeline.InputError, match="Arrow cannot read the table"):
         pipeline.classify(column)

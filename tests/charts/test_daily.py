@@ -55,7 +55,7 @@ def bars(group: Element) -> list[Element]:
 
 
 @given(counts=COUNTS)
-def test_bars_stand_on_each_other_as_high_as_their_counts(counts: list[dict[str, int]]) -> None:
+def test_bars_are_stacked_as_high_as_their_counts(counts: list[dict[str, int]]) -> None:
     most = round_ticks(max(sum(of_day.values()) for of_day in counts))[-1]
     groups = list(drawing(chart(counts)).iter("g"))
     for group, of_day in zip(groups, counts, strict=True):

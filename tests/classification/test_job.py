@@ -40,7 +40,7 @@ def test_every_row_comes_out_in_order_with_its_answer_behind_it(tmp_path: Path) 
     ]
 
 
-def test_columns_stand_in_the_order_of_the_systems_with_matches_when_asked(tmp_path: Path) -> None:
+def test_columns_are_in_the_order_of_the_systems_with_matches_when_asked(tmp_path: Path) -> None:
     output = tmp_path / "out.parquet"
     settings = Settings(systems=("naics", "cpv"), top=2, column_prefix="new_")
     run(write_csv(tmp_path / "in.csv"), output, settings, output_format="parquet")

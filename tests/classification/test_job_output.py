@@ -25,7 +25,7 @@ def test_an_output_of_ours_is_replaced_without_asking(tmp_path: Path) -> None:
     assert len(output.read_text().splitlines()) == 2
 
 
-def test_an_output_that_somebody_changed_is_kept(tmp_path: Path) -> None:
+def test_an_output_that_was_changed_is_kept(tmp_path: Path) -> None:
     source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
     run(source, output)
     output.write_text("mine now")
@@ -130,7 +130,7 @@ def test_what_a_killed_run_left_is_gone_after_the_next(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_that_may_not_be_written_is_said_so(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_reported_as_such(tmp_path: Path) -> None:
     source = write_csv(tmp_path / "in.csv")
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
@@ -138,7 +138,7 @@ def test_a_folder_that_may_not_be_written_is_said_so(tmp_path: Path) -> None:
         run(source, locked / "out.csv")
 
 
-def test_a_full_disk_is_said_so_and_leaves_nothing(
+def test_a_full_disk_is_reported_as_such_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
@@ -153,7 +153,7 @@ def test_a_full_disk_is_said_so_and_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
 
 
-def test_an_error_elsewhere_is_not_told_as_one_of_the_output(tmp_path: Path) -> None:
+def test_an_error_elsewhere_is_not_reported_as_one_of_the_output(tmp_path: Path) -> None:
     source, output = write_csv(tmp_path / "in.csv"), tmp_path / "out.csv"
 
     def fail() -> None:

@@ -85,7 +85,7 @@ def test_only_what_is_not_a_text_is_asked_whether_it_is_missing(
 
 
 @pytest.mark.parametrize("text", ["Road works", "Winterdienst", "Lift no. 3", "x" * 9_999])
-def test_a_text_that_is_not_in_a_list_is_no_path(text: str) -> None:
+def test_a_text_that_is_not_in_a_list_is_not_taken_for_a_path(text: str) -> None:
     with pytest.raises(InputError, match=r"put it in a list: pipeline\.classify\(\[text\]\)"):
         pipeline.classify(text)
 

@@ -48,7 +48,7 @@ def test_the_deepest_code_that_is_sure_enough_is_given(
     assert given(system, 0.8, *pairs) == expected
 
 
-def test_a_title_comes_from_the_table_and_the_matches_stand_behind_the_code() -> None:
+def test_a_title_comes_from_the_table_and_the_matches_follow_the_code() -> None:
     doubtful = matched(("45233140", 0.5), ("45233000", 0.2), ("45233220", 0.1))
     answer = RollUp(load("cpv"), 0.8).answer(doubtful)
     assert isinstance(answer, Matched)
@@ -83,7 +83,7 @@ def test_what_was_paid_stays_with_the_answer() -> None:
     assert answer.cost_usd == paid.cost_usd
 
 
-def test_what_spoke_for_the_best_match_is_kept() -> None:
+def test_the_words_for_the_best_match_are_kept() -> None:
     (road, *_) = matched(("45233140", 0.5)).matches
     answer = RollUp(load("cpv"), 0.3).answer(
         Explained((replace(road, confidence=0.2),) * 2, why="asphalt")
@@ -106,7 +106,7 @@ def test_confidences_of_a_service_may_be_anything() -> None:
     ("written", "expected"),
     [("45233140-2", "45233140"), (" 45233140", "45233140"), ("45233149", "45233140")],
 )
-def test_codes_that_the_table_writes_otherwise_or_lacks_count_for_those_above(
+def test_codes_that_the_table_writes_differently_or_lacks_count_for_those_above(
     written: str, expected: str
 ) -> None:
     """45233149 does not exist."""

@@ -16,7 +16,7 @@ from pipeline.tables.parquet_writer import ParquetWriter
 from tests.classification.jobs import run, write_csv
 
 
-def test_who_has_the_old_output_open_reads_it_to_its_end(tmp_path: Path) -> None:
+def test_a_reader_that_has_the_old_output_open_reads_it_to_its_end(tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
     run(write_csv(tmp_path / "in.csv"), output)
     before = output.read_bytes()

@@ -100,7 +100,9 @@ def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
 
 
 @pytest.mark.parametrize(("share", "named"), [(0.5, "psc"), (0.1, "cpv"), (0.9, ""), (None, "")])
-def test_too_many_rows_without_a_match_are_told_by_system(share: float | None, named: str) -> None:
+def test_too_many_rows_without_a_match_are_reported_by_system(
+    share: float | None, named: str
+) -> None:
     """Rows without text and rows that were not reached count for nothing."""
     cpv = SystemSummary({"ok": 80, "no_match": 20, "empty": 900}, Decimal(0))
     psc = SystemSummary({"ok": 20, "no_match": 80, "empty": 900}, Decimal(0))

@@ -44,7 +44,7 @@ def test_the_likeliest_column_has_other_words_in_each_row() -> None:
 
 
 @pytest.mark.parametrize(("worded", "told"), [(0, True), (2, True), (3, False), (10, False)])
-def test_it_is_told_where_hardly_any_row_has_words(worded: int, told: bool) -> None:
+def test_a_warning_says_where_hardly_any_row_has_words(worded: int, told: bool) -> None:
     said = few_words(["id"], 10, worded, sample)
     assert bool(said) == told
     if said:
@@ -52,7 +52,7 @@ def test_it_is_told_where_hardly_any_row_has_words(worded: int, told: bool) -> N
         assert said.endswith("Did you mean --text-column 'title'?")
 
 
-def test_of_a_table_without_rows_nothing_is_told() -> None:
+def test_a_table_without_rows_gets_no_warning() -> None:
     assert few_words(["id"], 0, 0, sample) is None
 
 

@@ -97,7 +97,7 @@ def test_an_error_in_a_settings_file_has_its_time_like_every_line_of_the_log(
     assert re.fullmatch(rf"[-\d]{{10}}T[:\d]{{8}}Z ERROR {text}", capsys.readouterr().err)
 
 
-def test_a_misspelt_command_names_the_one_that_is_meant(
+def test_a_misspelt_command_suggests_the_likeliest_one(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("ledgr", "show") == 2
@@ -113,7 +113,7 @@ def test_a_misspelt_command_names_the_one_that_is_meant(
         (None, 1, "An unexpected error"),
     ],
 )
-def test_a_denied_operation_is_no_mistake_of_ours_if_it_has_a_path(
+def test_a_denied_operation_on_a_path_is_not_an_unexpected_error(
     command: Command,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -160,7 +160,7 @@ def test_json_has_the_errors_of_others_too(
     assert figures["exit_code"] == code
 
 
-def test_a_table_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing(
+def test_a_table_in_a_folder_that_may_not_be_entered_is_not_reported_as_missing(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_out_of("no", monkeypatch)

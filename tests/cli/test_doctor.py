@@ -173,7 +173,7 @@ def test_a_ledger_that_is_gone_is_an_error(service: Service, tmp_path: Path) -> 
     assert "it.db is gone" in found["ledger"]["found"]
 
 
-def test_a_file_that_is_no_ledger_is_an_error(service: Service, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_ledger_is_an_error(service: Service, tmp_path: Path) -> None:
     (tmp_path / "it.db").write_text("no database at all, but a long enough text to be read")
     code, found = checked("--ledger", tmp_path / "it.db")
     assert code == SettingsError.exit_code

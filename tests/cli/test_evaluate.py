@@ -49,7 +49,7 @@ def test_without_labels_and_system_both_are_asked_for_at_once(
     assert f"The labels and the system are missing.\n{asked}" in capsys.readouterr().err
 
 
-def test_titles_alone_are_evaluated_and_right_as_far_as_the_truth_goes_is_told(
+def test_titles_alone_are_evaluated_with_what_is_right_as_far_as_stated(
     command: Command, labelled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("evaluate", labelled, *CPV, "--engine", "lexical") == 0
@@ -58,7 +58,7 @@ def test_titles_alone_are_evaluated_and_right_as_far_as_the_truth_goes_is_told(
     assert "as far as stated" in said
 
 
-def test_with_json_what_is_left_out_is_told_beside_it(
+def test_with_json_what_is_left_out_is_logged_beside_it(
     command: Command,
     labelled: Path,
     capsys: pytest.CaptureFixture[str],

@@ -50,7 +50,7 @@ def test_a_folder_becomes_a_folder_of_the_same_layout(
     assert table.column_names[:2] == ["description", "psc_code"]
 
 
-def test_outputs_of_earlier_runs_in_a_folder_are_no_inputs(
+def test_outputs_of_earlier_runs_in_a_folder_are_not_inputs(
     command: Command, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _ = run(command, capsys, "data/more.jsonl", "--output", "data/coded.jsonl")
@@ -100,7 +100,7 @@ def test_another_format_has_its_suffix(
     assert files_in(Path("data/out")) == expected  # the outputs are not inputs
 
 
-def test_files_that_are_done_are_skipped_and_changed_ones_are_done_anew(
+def test_files_that_are_done_are_skipped_and_changed_ones_are_done_again(
     command: Command, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(command, capsys, "data")

@@ -38,7 +38,7 @@ def codes(output: Path) -> list[str]:
         return [row["cpv_code"] for row in csv.DictReader(file)]
 
 
-def test_the_model_answers_for_its_system_and_stands_in_the_manifest(
+def test_the_model_answers_for_its_system_and_is_named_in_the_manifest(
     command: Command, model: Path, table: Path
 ) -> None:
     assert command("run", table, "--systems", "cpv,psc", "--model", model) == 0
@@ -95,7 +95,7 @@ def test_a_damaged_model_is_refused_before_the_work(
     assert "is damaged" in capsys.readouterr().err
 
 
-def test_the_lexical_engine_answers_by_titles_and_stands_in_the_manifest(
+def test_the_lexical_engine_answers_by_titles_and_is_named_in_the_manifest(
     command: Command, table: Path
 ) -> None:
     assert command("run", table, "--systems", "cpv", "--engine", "lexical") == 0
@@ -172,7 +172,7 @@ def test_what_cannot_answer_a_frame_is_refused_with_a_hint(
     assert hint in str(refusal.value)
 
 
-def test_what_spoke_for_a_match_stands_last_of_its_columns(
+def test_the_words_for_a_match_are_the_last_of_its_columns(
     command: Command, model: Path, table: Path
 ) -> None:
     table.write_text("description\nWheat and barley\n!!\n\nsupply\n", "utf-8")

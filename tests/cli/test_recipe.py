@@ -189,7 +189,7 @@ def test_models_are_compared_with_those_that_answer_without_them(
         ('["tried.csv"]', '["tried_unspsc.csv"]', "has a text and a naics code"),
     ],
 )
-def test_a_recipe_that_is_none_is_refused_with_what_is_wrong(
+def test_an_invalid_recipe_is_refused_with_what_is_wrong(
     command: Command,
     recipe: Path,
     capsys: pytest.CaptureFixture[str],

@@ -41,7 +41,7 @@ def test_a_report_compares_the_tables_of_ocds_releases(command: Command) -> None
     assert "<dt>New rows</dt><dd>1</dd>" in Path("r.html").read_text("utf-8")
 
 
-def test_a_report_replaces_no_file_of_somebody_else_and_is_a_page(
+def test_a_report_replaces_only_reports_and_must_be_a_page(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("t.csv").write_text("description\nroad works\n")

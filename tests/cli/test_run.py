@@ -59,7 +59,7 @@ def test_the_default_output_is_beside_a_manifest_in_outputs(command: Command, ta
     assert Path("outputs/tenders.classified.csv.manifest.json").is_file()
 
 
-def test_it_is_told_if_an_output_without_a_name_replaces_that_of_another_table(
+def test_a_warning_says_that_a_default_output_replaces_that_of_another_table(
     command: Command, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = table.parent / "2024" / table.name
@@ -116,7 +116,7 @@ def test_json_is_the_only_thing_on_standard_output(
         ([], "INPUT"),
     ],
 )
-def test_an_error_is_json_too_and_told_to_people_all_the_same(
+def test_an_error_is_printed_as_json_and_for_people_too(
     name: str, arguments: list[str], said: str, table: Path
 ) -> None:
     words = [str(table) if word == "TABLE" else word for word in arguments]
@@ -129,7 +129,7 @@ def test_an_error_is_json_too_and_told_to_people_all_the_same(
     assert said in done.stderr
 
 
-def test_columns_without_words_are_told_with_the_likeliest_and_may_fail_the_run(
+def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fail(
     tmp_path: Path,
 ) -> None:
     rows = [f"{place},UK-{place:04},City of London,Road marking {place}" for place in range(9)]
@@ -189,7 +189,7 @@ def test_wrong_usage_exits_with_2_and_says_what_to_do(
     assert not Path("outputs").exists()
 
 
-def test_standard_input_is_read_twice_all_the_same(
+def test_standard_input_is_read_twice_like_a_file(
     command: Command, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed = io.TextIOWrapper(io.BytesIO(gzip.compress(table.read_bytes())))

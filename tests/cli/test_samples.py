@@ -23,7 +23,7 @@ def rows(output: Path) -> int:
     return len(output.read_text().splitlines()) - 1
 
 
-def test_a_sample_stands_beside_the_full_table(command: Command, table: Path) -> None:
+def test_a_sample_is_written_beside_the_full_table(command: Command, table: Path) -> None:
     assert command("run", table, "--systems", "psc") == 0
     full = Path("outputs/tenders.classified.csv")
     before = full.read_bytes()

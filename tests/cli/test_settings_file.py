@@ -27,7 +27,7 @@ def test_a_variable_that_sets_nothing_is_warned_of(
     assert said.count("sets nothing") == 1
 
 
-def test_a_wrong_value_that_is_not_on_the_command_line_is_told_with_its_place(
+def test_the_error_about_a_wrong_value_says_where_it_was_set(
     command: Command,
     table: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -115,7 +115,7 @@ def test_a_wrong_settings_file_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_a_settings_file_that_is_not_there_is_said_to_be_missing(
+def test_a_missing_settings_file_is_reported_as_missing(
     command: Command, table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("run", table, "--config", "no.toml") == 2
@@ -147,7 +147,7 @@ def test_an_empty_text_in_the_settings_file_means_unset(command: Command, table:
     assert "naics_code" in Path("outputs/tenders.classified.csv").read_text()
 
 
-def test_numbers_and_flags_may_stand_in_the_settings_file(command: Command, table: Path) -> None:
+def test_the_settings_file_may_have_numbers_and_flags(command: Command, table: Path) -> None:
     Path("tender-pipeline.toml").write_text(
         'min-confidence = 1\nlimit-rows = 2\noverwrite = true\nsystems = ["psc"]\n'
     )

@@ -59,7 +59,7 @@ def test_an_interrupt_after_the_end_does_not_change_the_exit_code(tmp_path: Path
     assert done.stderr == ""
 
 
-def test_nohup_is_heeded() -> None:
+def test_nohup_is_respected() -> None:
     code = (
         "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); sys.argv[1:] = ['-h'];"
         "import atexit; atexit.register(lambda: print(signal.getsignal(signal.SIGHUP).name));"

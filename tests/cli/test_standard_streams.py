@@ -138,7 +138,7 @@ def test_an_error_calls_standard_input_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reader", ["true", "head -1"])
-def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, reader: str) -> None:
+def test_a_reader_that_leaves_early_is_not_an_error(tmp_path: Path, reader: str) -> None:
     rows = "".join(f"{number},Road marking {'x' * 5_000}\n" for number in range(100))
     (tmp_path / "long.csv").write_text("id,description\n" + rows)  # more than a pipe holds
     code, _, err = shell(f"{RUN} {PSC} long.csv --output - | {reader}", tmp_path)

@@ -175,7 +175,7 @@ def test_either_a_history_or_a_recipe_teaches(
 
 
 @pytest.mark.parametrize("more", [["--system", "cpv"], ["--only-history"], ["--decisions", "d"]])
-def test_what_a_recipe_says_itself_cannot_be_said_beside_it(
+def test_an_option_cannot_repeat_what_a_recipe_says(
     command: Command, capsys: pytest.CaptureFixture[str], more: list[str]
 ) -> None:
     Path("d").touch()
@@ -183,7 +183,7 @@ def test_what_a_recipe_says_itself_cannot_be_said_beside_it(
     assert "Leave --system, --only-history and --decisions out" in capsys.readouterr().err
 
 
-def test_a_history_whose_system_is_not_said_is_refused(
+def test_a_history_without_a_system_is_refused(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("train", written(tmp_path / "h.csv", rows()), "--output", "model") == 2
@@ -237,7 +237,7 @@ def test_a_column_that_is_not_there_is_an_error_with_a_suggestion(
     assert "no column 'x' and no column 'Code'" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_no_model_is_refused_before_any_work(
+def test_a_folder_without_a_model_is_refused_before_any_work(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "model").mkdir()

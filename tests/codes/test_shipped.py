@@ -77,7 +77,7 @@ def test_the_naics_sectors_that_are_ranges_hold_all_their_subsectors() -> None:
         assert all(len(code) == 3 and code.startswith(starts) for code in below)
 
 
-def test_cpv_titles_stand_in_the_order_of_the_codes_english_first() -> None:
+def test_cpv_titles_are_in_the_order_of_the_codes_english_first() -> None:
     titles = cpv_titles()
     codes = list(shipped("cpv").titles)
     assert len(titles) == 23

@@ -82,7 +82,7 @@ def test_the_example_of_faults_is_a_script(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names)
-def test_every_call_from_python_has_arguments_that_there_are(document: Path) -> None:
+def test_every_call_from_python_has_arguments_that_exist(document: Path) -> None:
     for example in blocks(document.read_text("utf-8"), "python"):
         for function, call in calls(example):
             known = inspect.signature(getattr(pipeline, function)).parameters

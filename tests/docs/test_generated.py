@@ -134,7 +134,7 @@ def test_every_part_is_asked_for_once(part: str) -> None:
     assert asked.count(part) == 1
 
 
-def test_a_part_that_there_is_not_is_refused() -> None:
+def test_a_missing_part_is_refused() -> None:
     with pytest.raises(KeyError):
         filled("<!-- generated: nothing -->")
 

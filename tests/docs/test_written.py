@@ -73,7 +73,7 @@ def test_the_exit_codes_are_these() -> None:
     assert documented == [COMPLETE, 1, 2, WITH_FAILED_ROWS, *parked, *ended]
 
 
-def test_a_scheduler_is_told_about_every_exit_code() -> None:
+def test_the_page_for_schedulers_has_every_exit_code() -> None:
     every = {int(cells[0]) for cells in rows(page("reference/exit-codes"), "exit code")}
     told = [re.findall(r"\d+", cells[0]) for cells in rows(page("how-to/every-night"), "exit code")]
     codes = [int(code) for row in told for code in row]

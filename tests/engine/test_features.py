@@ -70,7 +70,7 @@ def test_words_of_any_text_are_bounded_and_free_of_case_digits_and_signs(text: s
 
 
 @given(st.text(st.characters(categories=["Nd", "P", "Zs"], exclude_characters="&")))
-def test_digits_and_punctuation_are_no_words(text: str) -> None:
+def test_digits_and_punctuation_are_not_words(text: str) -> None:
     assert words(text) == []
 
 
@@ -82,7 +82,7 @@ def test_there_is_a_row_a_text_and_the_same_columns_whatever_the_texts() -> None
     assert term_counts(["", "12"]).nnz == 0
 
 
-def test_earlier_words_weigh_more_and_half_at_the_place_that_is_told() -> None:
+def test_earlier_words_weigh_more_and_half_at_the_stated_position() -> None:
     filler = "xy " * HALF_AT_WORD
     first, late = term_counts(["road", filler + "road"])
     places = first.indices

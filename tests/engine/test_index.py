@@ -110,7 +110,7 @@ def overwritten(file: Path) -> None:
 
 @pytest.mark.parametrize("damage", [emptied, truncated, overwritten, Path.unlink])
 @pytest.mark.parametrize("name", ["weights", "places", "ends", "rarity", "codes"])
-def test_a_damaged_index_is_built_and_kept_anew(
+def test_a_damaged_index_is_built_and_kept_again(
     table: CodeTable, cache: Path, built: list[Index], damage: Callable[[Path], None], name: str
 ) -> None:
     sound = kept_index(table)
@@ -140,7 +140,7 @@ def test_a_disk_that_fills_up_leaves_no_draft_behind(
     assert list((cache / "tender-pipeline" / "indexes").iterdir()) == []
 
 
-def test_an_index_whose_values_were_damaged_is_built_anew(
+def test_an_index_whose_values_were_damaged_is_built_again(
     table: CodeTable, cache: Path, built: list[Index]
 ) -> None:
     first = kept_index(table)

@@ -190,7 +190,7 @@ def test_an_obvious_text_gets_the_obvious_code(system: System, text: str, code: 
     assert match.code == code
 
 
-def test_the_words_that_stand_in_the_titles_are_named_as_the_text_writes_them() -> None:
+def test_the_words_that_are_in_the_titles_are_named_as_the_text_writes_them() -> None:
     titles = {"10000000": "Vessels", "10100000": "Ferry boats", "20000000": "Office chairs"}
     found = small(titles)
     text = "Two FERRY boats and their paint"

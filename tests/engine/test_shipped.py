@@ -174,7 +174,7 @@ def test_the_recipe_names_every_system() -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_the_card_of_each_model_tells_what_the_model_says_of_itself(system: System) -> None:
+def test_the_card_of_each_model_says_what_the_model_says_of_itself(system: System) -> None:
     said = (shipped_model(system).path / "model.json").read_text("utf-8")
     about = json.loads(said)["about"][system]
     card = Path(FOLDER, f"{system}.md").read_text("utf-8")

@@ -41,7 +41,7 @@ def test_an_accuracy_that_no_ten_rows_reach_has_none_and_each_candidate_has_its_
 
 
 @pytest.mark.parametrize("accuracy", [90, [0.9, 1.01], "0.9", True])
-def test_an_accuracy_that_is_no_fraction_is_refused(accuracy: Any) -> None:
+def test_an_accuracy_that_is_not_a_fraction_is_refused(accuracy: Any) -> None:
     found = evaluation(("engine", scored(ANSWERS, LABELS)))
     with pytest.raises(SettingsError, match=r"must be a fraction from 0 to 1, such as 0\.5\.$"):
         found.coverage(accuracy)

@@ -102,19 +102,19 @@ def test_all_that_is_missing_is_named_at_once(
     assert refused.value.hint.startswith(hint)
 
 
-def test_a_text_column_that_is_not_there_is_told_with_all_that_are() -> None:
+def test_the_error_about_a_missing_text_column_lists_the_columns() -> None:
     with pytest.raises(pipeline.InputError) as refused:
         pipeline.evaluate(frame(), system="cpv", text_columns="text")
     assert "Its columns: 'description', 'code', 'lang'" in str(refused.value)
 
 
-def test_a_code_column_that_is_not_there_is_told_by_the_name_of_its_argument() -> None:
+def test_the_error_about_a_missing_code_column_names_its_argument() -> None:
     with pytest.raises(pipeline.InputError) as refused:
         pipeline.evaluate(frame(), system="cpv", code_column="truth")
     assert "code_column=" in refused.value.hint
 
 
-def test_all_columns_that_are_not_there_are_told_at_once(tmp_path: Path) -> None:
+def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     frame().to_csv(path, index=False)
     for data in (frame(), path):

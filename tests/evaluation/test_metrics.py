@@ -77,7 +77,7 @@ def test_a_code_that_no_table_has_is_called_as_the_subject_calls_it() -> None:
     assert found.confused["full code"][0].answer_title == "Title of 98999999"
 
 
-def test_pairs_that_came_once_are_told_only_where_there_are_no_others() -> None:
+def test_pairs_that_occur_once_are_shown_only_where_there_are_no_others() -> None:
     answers = [answer("45000000")] * 7 + [answer("39000000")]
     truths = ["03111000"] * 2 + ["90910000"] * 2 + ["39112000"] * 2 + ["79000000", "90910000"]
     pairs = figures(scored(answers, truths), load("cpv")).confused["full code"]
@@ -86,7 +86,7 @@ def test_pairs_that_came_once_are_told_only_where_there_are_no_others() -> None:
     assert len(shown_pairs(FOUND.confused["full code"], 10)) == 3
 
 
-def test_languages_are_told_apart_those_with_most_rows_first() -> None:
+def test_languages_are_listed_apart_those_with_most_rows_first() -> None:
     told = [(each.name, each.unanswered.rows) for each in FOUND.languages]
     assert told == [("a", 4), ("b", 4), ("c", 2)]
     a, b, c = FOUND.languages
@@ -132,14 +132,14 @@ def test_without_a_column_there_are_no_languages() -> None:
     assert figures(scored(ANSWERS, TRUTHS), load("cpv")).languages == ()
 
 
-def test_confidence_that_is_no_fraction_is_cut_and_counted() -> None:
+def test_a_confidence_that_is_not_a_fraction_is_clipped_and_counted() -> None:
     answers = [answer("45000000", confidence=87.0), answer("45000000", confidence=-1.0)]
     found = figures(scored(answers, ["45000000"] * 2), load("cpv"))
     assert found.odd_confidences == 2
     assert found.calibration_error == pytest.approx(0.5)
 
 
-def test_as_far_as_stated_is_told_only_where_it_says_more() -> None:
+def test_as_far_as_stated_is_shown_only_where_it_says_more() -> None:
     assert "as far as stated" in [each.depth.name for each in shown_depths(FOUND)]
     full = figures(scored([answer("45233140")], ["45233140"]), load("cpv"))
     assert "as far as stated" not in [each.depth.name for each in shown_depths(full)]
@@ -165,6 +165,6 @@ def test_the_interval_is_wilsons(hits: int, rows: int, low: float, high: float) 
     assert share.interval[0] <= share.value <= share.interval[1]
 
 
-def test_of_no_rows_nothing_is_known() -> None:
+def test_nothing_is_known_about_no_rows() -> None:
     assert Share(0, 0).value == 0
     assert Share(0, 0).interval == (0, 1)

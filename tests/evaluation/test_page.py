@@ -68,7 +68,7 @@ def test_bars_are_as_long_as_the_shares() -> None:
     assert division == pytest.approx(2 * full)  # 6 and 3 of 10
 
 
-def test_two_subjects_stand_side_by_side_with_the_verdict() -> None:
+def test_two_subjects_are_side_by_side_with_the_verdict() -> None:
     found = evaluation(ONE, TWO)
     text = page(found)
     assert "is not significant" in found.verdict
@@ -107,7 +107,7 @@ def test_a_page_of_ours_is_replaced_and_no_other_file_is(tmp_path: Path) -> None
     page_file(path).check(overwrite=True)
 
 
-def test_a_page_that_cannot_be_written_is_told_with_the_option_that_names_it(
+def test_the_error_about_a_page_that_cannot_be_written_names_its_option(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "file").write_text("x")
@@ -116,7 +116,7 @@ def test_a_page_that_cannot_be_written_is_told_with_the_option_that_names_it(
     assert refused.value.hint.endswith("write elsewhere: --page FILE.html.")
 
 
-def test_a_folder_is_no_place_for_a_page(tmp_path: Path) -> None:
+def test_a_page_cannot_replace_a_folder(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="Give the file a name"):
         page_file(tmp_path).check(overwrite=True)
 

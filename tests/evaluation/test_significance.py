@@ -42,19 +42,19 @@ def test_the_interval_is_that_of_agresti_and_min() -> None:
     assert low < 0 < high
 
 
-def test_turning_subjects_round_turns_the_interval_round() -> None:
+def test_swapping_the_subjects_mirrors_the_interval() -> None:
     low, high = differing(10, 52).interval
     assert differing(52, 10).interval == pytest.approx((-high, -low))
 
 
-def test_who_is_better_is_decided_by_the_test() -> None:
+def test_the_test_decides_which_candidate_is_better() -> None:
     assert comparison(2, 12).better == "b"
     assert comparison(12, 2).better == "a"
     assert comparison(4, 8).better is None
     assert comparison(0, 0).better is None
 
 
-def test_a_right_code_more_costs_what_all_answers_cost_by_the_codes_gained() -> None:
+def test_each_additional_right_code_costs_the_price_of_all_answers_over_the_codes_gained() -> None:
     usd = Decimal("0.021")
     assert comparison(10, 52, usd, "b").usd_per_code == Decimal("0.0005")
     assert comparison(52, 10, usd, "a").usd_per_code == Decimal("0.0005")

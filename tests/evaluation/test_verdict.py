@@ -22,7 +22,7 @@ def said(a: str, b: str, usd: str | None = None) -> str:
     return verdict(NAMES, [figures(one, codes), figures(other, codes)], comparison)
 
 
-def test_one_subject_is_told_by_its_first_code_and_its_first_ten() -> None:
+def test_the_verdict_on_one_subject_has_its_first_code_and_its_first_ten() -> None:
     found = figures(subject("1100"), load("cpv"))
     assert verdict(NAMES[:1], [found], None) == (
         "Embedded engine gives the right code first for 50.0 % of 4 rows, and has it among its "
@@ -70,5 +70,5 @@ def test_subjects_that_never_differ_are_equal() -> None:
 
 
 @pytest.mark.parametrize("a", ["1100", "0000"])
-def test_without_a_price_none_is_told(a: str) -> None:
+def test_without_a_price_none_is_stated(a: str) -> None:
     assert "USD" not in said(a, "1110")

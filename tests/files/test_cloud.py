@@ -102,7 +102,7 @@ def test_an_error_of_a_store_says_what_happened_and_what_to_do(
     assert hint in found[1]
 
 
-def test_a_full_disk_is_no_error_of_the_store() -> None:
+def test_a_full_disk_is_not_an_error_of_the_store() -> None:
     reason, hint = explained(OSError(28, "No space left on device"), "s3")
     assert "no room for a copy" in reason
     assert "TMPDIR" in hint

@@ -26,7 +26,7 @@ def test_folders_follow_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("user_state_path", "state_folder", "XDG_STATE"),
     ],
 )
-def test_a_user_without_a_home_is_told_what_to_set(
+def test_a_user_without_a_home_learns_what_to_set(
     monkeypatch: pytest.MonkeyPatch, function: str, folder: str, variable: str
 ) -> None:
     def homeless(name: str) -> Path:

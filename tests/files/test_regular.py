@@ -73,7 +73,7 @@ def test_a_small_text_is_not_read_beyond_its_bound(tmp_path: Path) -> None:
         read_text(tmp_path / "a.txt", most=3)
 
 
-def test_what_is_nested_without_end_is_no_toml(tmp_path: Path) -> None:
+def test_endless_nesting_is_not_toml(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("a = " + "[" * 100_000, "utf-8")
     with pytest.raises(ValueError, match="nested too deeply"):
         read_toml(tmp_path / "a.toml")
@@ -97,7 +97,7 @@ def test_what_is_nested_without_end_is_no_toml(tmp_path: Path) -> None:
         "serve --faults pipe.csv",
     ],
 )
-def test_no_command_waits_at_a_pipe_that_somebody_named(
+def test_no_command_waits_at_a_named_pipe(
     command: Command, pipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str
 ) -> None:
     (tmp_path / "t.csv").write_text("description,code\nwheat,03111000\n", "utf-8")
@@ -109,7 +109,7 @@ def test_no_command_waits_at_a_pipe_that_somebody_named(
     assert "Traceback" not in said
 
 
-def test_a_manifest_that_is_a_pipe_is_somebody_elses(
+def test_a_manifest_that_is_a_pipe_is_not_ours(
     command: Command, tmp_path: Path, impatient: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "t.csv").write_text("description\nwheat\n", "utf-8")

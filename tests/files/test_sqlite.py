@@ -25,7 +25,7 @@ def test_every_commit_is_synced(connection: sqlite3.Connection) -> None:
     assert connection.execute("PRAGMA foreign_keys").fetchone() == on
 
 
-def test_a_log_is_waited_for_while_somebody_else_makes_the_file(
+def test_a_log_is_waited_for_while_another_process_makes_the_file(
     tmp_path: Path, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(connect(tmp_path / "file", 0.0)) as other:
@@ -68,7 +68,9 @@ def test_a_block_is_done_whole_or_not_at_all(connection: sqlite3.Connection) -> 
     assert connection.execute("SELECT number FROM numbers").fetchall() == [(1,)]
 
 
-def test_what_sqlite_rolled_back_itself_is_told_as_it_was(connection: sqlite3.Connection) -> None:
+def test_an_error_after_which_sqlite_rolled_back_is_raised_as_it_was(
+    connection: sqlite3.Connection,
+) -> None:
     connection.execute("CREATE TABLE numbers (number INTEGER UNIQUE)")
     connection.execute("INSERT INTO numbers VALUES (1)")
     with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"), transaction(connection):

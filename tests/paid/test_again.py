@@ -128,7 +128,7 @@ def test_when_buying_again_fails_the_old_answer_is_not_shown(
     assert [*statuses(user), *statuses(user, "psc")].count(status) == 1
 
 
-def test_calls_held_back_are_told_apart_until_they_are_settled(
+def test_calls_held_back_are_counted_apart_until_they_are_settled(
     tmp_path: Path, service: Service
 ) -> None:
     app = Instead(service.app(), {1: (502, {}, "<html>"), 3: (402, {}, POOR)})

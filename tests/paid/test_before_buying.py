@@ -86,7 +86,7 @@ def test_a_ledger_where_nothing_can_be_written_is_an_error(
     assert service.asked == []
 
 
-def test_who_says_no_buys_nothing(line: CommandLine, service: Service) -> None:
+def test_saying_no_buys_nothing(line: CommandLine, service: Service) -> None:
     """On a terminal a run without a limit asks; its answer is typed by the test."""
     line.write("one text")
     ours, theirs = pty.openpty()

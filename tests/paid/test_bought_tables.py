@@ -126,7 +126,7 @@ def test_the_cost_limit_is_for_all_files_together(line: CommandLine, service: Se
     assert app.requests == 4
 
 
-def test_another_service_does_the_files_anew(line: CommandLine, service: Service) -> None:
+def test_another_service_does_the_files_again(line: CommandLine, service: Service) -> None:
     folder_of(line, {"a": ["one text"]})
     for _ in range(2):  # each has an address of its own
         with line.at(service.app()):

@@ -79,7 +79,7 @@ def test_answers_are_bought_once_and_their_price_is_known_ever_after(
     assert Decimal(again["cost"]["answers_usd"]) == service.charged
 
 
-def test_the_plan_is_told_before_anything_is_bought(evaluate: Evaluating, address: str) -> None:
+def test_the_plan_is_shown_before_anything_is_bought(evaluate: Evaluating, address: str) -> None:
     assert evaluate("--base-url", address) == 0
     assert "10 distinct calls, 0 owned, 10 to buy: " in evaluate.err
     assert f"ledger {evaluate.ledger}" in evaluate.err
@@ -127,7 +127,7 @@ def test_a_service_is_compared_with_the_titles_and_has_its_price(
     assert "each additional right code costs" in evaluate.found["verdict"].lower()
 
 
-def test_refused_texts_count_as_wrong_and_are_told_by_the_exit_code(
+def test_refused_texts_count_as_wrong_and_set_the_exit_code(
     evaluate: Evaluating, service: Service
 ) -> None:
     with serving(Instead(service.app(), {4: (400, {}, NO_SUCH_TEXT)})) as address:

@@ -27,6 +27,6 @@ def test_uvloop_is_used_where_it_is_installed() -> None:
     assert loop_of_a_purchase() == "uvloop"
 
 
-def test_without_uvloop_a_purchase_runs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_purchase_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvloop", None)
     assert loop_of_a_purchase().startswith("asyncio.")

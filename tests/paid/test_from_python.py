@@ -161,7 +161,7 @@ def test_the_key_is_the_variables_unless_one_is_given_and_none_is_a_demo(
         assert service.accounts.balance(service.account.account_id) < 5
 
 
-def test_a_bar_shows_the_calls_and_a_display_of_ones_own_is_told_of_them(
+def test_a_bar_shows_the_calls_and_a_display_of_the_callers_own_counts_them(
     tmp_path: Path, service: Service, frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
 ) -> None:
     opened: list[int] = []

@@ -147,7 +147,7 @@ def test_a_disk_that_is_full_in_the_middle_loses_no_answer_in_silence(
         (lambda file: newer(file), "newer version", "Update tender-pipeline"),
     ],
 )
-def test_a_ledger_that_is_none_is_an_error_before_anything_is_sent(
+def test_a_ledger_that_cannot_be_read_is_an_error_before_anything_is_sent(
     tmp_path: Path, service: Service, spoil: Callable[[Path], Any], said: str, hint: str
 ) -> None:
     with serving(service.app()) as address:

@@ -100,7 +100,7 @@ def test_another_ledger_knows_what_the_first_one_used(
     assert found == pytest.approx([wait - 30 for wait in HELD], abs=0.1)
 
 
-def test_what_stands_in_both_is_counted_once(tmp_path: Path, clock: Clock, limits: Limits) -> None:
+def test_what_is_in_both_is_counted_once(tmp_path: Path, clock: Clock, limits: Limits) -> None:
     with closing(bought(tmp_path / "first.db", clock, limits)) as first:
         for _ in range(2):
             assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
@@ -121,7 +121,7 @@ def test_another_ledger_knows_what_a_refusal_taught(
         assert waits(second, limits)[1] == pytest.approx(3_600, abs=1)
 
 
-def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_told(
+def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_reported(
     tmp_path: Path, clock: Clock, limits: Limits, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock.now += DAY
@@ -181,7 +181,7 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
     assert paused <= (lesson[1] if lesson else 0) + 0.01
 
 
-def test_a_file_that_cannot_be_used_is_told_and_the_ledger_is_asked(
+def test_a_file_that_cannot_be_used_is_reported_and_the_ledger_is_asked(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     known_limits(SERVICE).close()
@@ -195,9 +195,7 @@ def test_a_file_that_cannot_be_used_is_told_and_the_ledger_is_asked(
     assert caplog.text.count("cannot be kept for other ledgers") == 1
 
 
-def test_values_in_it_that_are_none_are_left_out(
-    tmp_path: Path, clock: Clock, limits: Limits
-) -> None:
+def test_invalid_values_in_it_are_left_out(tmp_path: Path, clock: Clock, limits: Limits) -> None:
     bought(tmp_path / "first.db", clock, limits).close()
     (file,) = (machine_folder() / "limits").glob("*.db")
     with closing(sqlite3.connect(file)) as connection, connection:

@@ -26,7 +26,7 @@ from tests.paid.serving import (
 )
 
 
-def test_a_key_that_is_nobodys_parks_and_is_asked_once(tmp_path: Path, service: Service) -> None:
+def test_an_unknown_key_parks_and_is_asked_once(tmp_path: Path, service: Service) -> None:
     with serving(service.app()) as address:
         user = buyer(tmp_path, address, "tp_nobodys")
         user.write(TEXTS)
@@ -105,7 +105,9 @@ def test_when_the_time_is_up_a_wait_for_a_slot_ends(tmp_path: Path, service: Ser
         assert len(service.asked) == 2
 
 
-def test_a_killed_run_pays_again_for_nothing_it_was_told(tmp_path: Path, service: Service) -> None:
+def test_a_killed_run_pays_again_for_no_answer_that_it_received(
+    tmp_path: Path, service: Service
+) -> None:
     gate = Gate(service.app(), 7)
     with serving(gate) as address:
         user = buyer(tmp_path, address, service.account.key, workers=3)

@@ -122,7 +122,7 @@ def test_a_table_so_far_is_replaced_by_a_later_one(parked: tuple[Path, str, str]
     assert statuses(partial)["ok"] > before["ok"]
 
 
-def test_a_table_so_far_that_somebody_changed_is_kept(
+def test_a_table_so_far_that_was_changed_is_kept(
     parked: tuple[Path, str, str], service: Service
 ) -> None:
     folder, address, key = parked
@@ -213,6 +213,6 @@ def test_a_second_signal_stops_at_once_and_writes_nothing(
         ("all.dat", "all.dat.partial"),
     ],
 )
-def test_the_table_so_far_stands_beside_the_output(output: str, partial: str) -> None:
+def test_the_table_so_far_is_beside_the_output(output: str, partial: str) -> None:
     sink = FileSink(Path("out") / output, "csv", overwrite=True, source=Path("in.csv"))
     assert sink.partial == FileSink(Path("out") / partial, "csv", True, Path("in.csv"))

@@ -26,7 +26,7 @@ from tests.paid.model_server import OUTCOMES, PRICE, ModelServer, buy, numbered,
     workers=st.integers(1, 4),
     most=st.sampled_from([1, 2]),
 )
-def test_the_money_adds_up_and_nothing_that_was_told_is_bought_again(
+def test_the_money_adds_up_and_no_received_answer_is_bought_again(
     texts: list[str], script: list[str], stops: list[float], workers: int, most: int
 ) -> None:
     with TemporaryDirectory() as folder:

@@ -124,7 +124,7 @@ def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
     workers=st.integers(1, 16),
     max_cost=st.decimals(min_value=Decimal("0.0005"), max_value=Decimal("0.02"), places=4),
 )
-def test_an_overshoot_is_said_and_no_more_than_the_excess_of_what_was_under_way(
+def test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_way(
     prices: list[Decimal], workers: int, max_cost: Decimal
 ) -> None:
     with TemporaryDirectory() as folder:

@@ -177,7 +177,7 @@ def test_a_table_that_cannot_be_read_leaves_no_open_job_unless_it_bought_somethi
             assert user.run().parked
 
 
-def test_costs_of_texts_that_left_the_table_are_told_apart(
+def test_costs_of_texts_that_left_the_table_are_reported_apart(
     tmp_path: Path, service: Service
 ) -> None:
     with serving(service.app()) as address:

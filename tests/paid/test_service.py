@@ -43,7 +43,7 @@ import pipeline
         ({"on_unconfirmed": "maybe"}, "on_unconfirmed must be retry or hold"),
     ],
 )
-def test_terms_that_make_no_sense_are_refused_with_what_would(
+def test_terms_that_make_no_sense_are_refused_with_ones_that_would(
     terms: dict[str, Any], hint: str
 ) -> None:
     with pytest.raises(pipeline.SettingsError) as refusal:
@@ -51,7 +51,7 @@ def test_terms_that_make_no_sense_are_refused_with_what_would(
     assert hint in refusal.value.hint
 
 
-def test_wrong_terms_are_said_in_words_of_python_and_end_at_the_constructor() -> None:
+def test_errors_about_terms_are_in_pythons_words_and_end_at_the_constructor() -> None:
     with pytest.raises(pipeline.SettingsError) as refusal:
         pipeline.PaidService("https://service.example", rate="4 potatoes")
     assert refusal.value.hint.startswith("Give rate attempts per window")
@@ -73,7 +73,7 @@ def test_amounts_and_times_may_be_written_in_several_ways() -> None:
         assert service.max_duration == timedelta(hours=1.5)
 
 
-def test_what_is_no_service_is_refused(frame: pd.DataFrame) -> None:
+def test_anything_but_a_service_is_refused(frame: pd.DataFrame) -> None:
     service: Any = "https://service.example"
     with pytest.raises(pipeline.SettingsError) as refusal:
         pipeline.classify(frame, service=service)

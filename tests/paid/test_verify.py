@@ -205,7 +205,7 @@ def test_a_lost_page_is_an_error(path: Path) -> None:
         ),
     ],
 )
-def test_a_clock_that_was_set_is_no_contradiction_and_at_most_a_warning(
+def test_a_clock_that_was_set_is_at_most_a_warning(
     path: Path, change: Change, statement: str, warned: list[str]
 ) -> None:
     change(statement)
@@ -215,7 +215,7 @@ def test_a_clock_that_was_set_is_no_contradiction_and_at_most_a_warning(
     assert [each[: len(start)] for each, start in zip(said, warned, strict=True)] == warned
 
 
-def test_a_failure_that_a_mended_parser_understands_is_no_contradiction(path: Path) -> None:
+def test_a_failure_that_a_later_parser_understands_is_not_a_contradiction(path: Path) -> None:
     body = zlib.compress(SILENT.encode())
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE bodies SET body = ? WHERE attempt_id = 3", (body,))
@@ -240,7 +240,7 @@ def test_a_ledger_in_use_is_checked_as_it_stands(path: Path) -> None:
     ledger.close()
 
 
-def test_sums_that_do_not_agree_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_that_do_not_agree_are_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pipeline.paid import verify as audit
     from pipeline.paid.ledger.totals import read_books
 

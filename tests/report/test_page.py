@@ -71,7 +71,7 @@ def test_a_table_without_rows_and_one_without_doubts_have_a_page() -> None:
     assert "The only row needs no look." in reported({"road": matched(0.9)})
 
 
-def test_paid_answers_are_not_said_to_be_calibrated_and_their_cost_is_exact() -> None:
+def test_paid_answers_are_not_called_calibrated_and_their_cost_is_exact() -> None:
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 1, 0, Decimal("0.00015"))
     text = reported(SOME, paid=paid)
     check_complete(text)
@@ -144,7 +144,7 @@ def test_it_says_how_many_rows_can_go_through_at_an_accuracy() -> None:
     assert text.count("How to read this") == text.count("What to do now") == 3
 
 
-def test_a_file_of_somebody_else_is_kept(tmp_path: Path) -> None:
+def test_a_file_that_this_tool_did_not_write_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     page_file(path).write(reported(SOME))
     page_file(path).check(overwrite=False)  # one of ours

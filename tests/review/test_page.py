@@ -225,7 +225,7 @@ async def test_a_table_that_changes_meanwhile_is_noticed(sit: Open, tmp_path: Pa
     assert sitting.outcomes == ["none"]
 
 
-async def test_a_decision_that_cannot_be_saved_is_said_and_not_counted(
+async def test_a_decision_that_cannot_be_saved_is_reported_and_not_counted(
     sit: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: int) -> None:

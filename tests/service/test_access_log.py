@@ -160,7 +160,7 @@ async def test_a_request_that_fails_can_be_found_by_the_number_in_its_answer(
     assert (request["status"], request["bytes"]) == (500, len(response.content))
 
 
-async def test_errors_of_the_machine_are_told_in_full(lines: Lines) -> None:
+async def test_errors_of_the_machine_are_reported_in_full(lines: Lines) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         raise RuntimeError(CANARY) from sqlite3.OperationalError("database or disk is full")
 
@@ -214,7 +214,7 @@ def test_a_message_of_many_lines_is_one_line() -> None:
     assert json.loads(line)["message"] == "one\ntwo\u2028three"
 
 
-def test_an_error_that_many_wait_for_is_told_with_its_last_frames() -> None:
+def test_an_error_that_many_wait_for_is_logged_with_its_last_frames() -> None:
     error = ValueError()
     for _ in range(100):
         try:

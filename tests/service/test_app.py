@@ -84,7 +84,7 @@ async def test_an_unknown_key_is_unauthorized(accounts: Accounts, key: str) -> N
     assert "Send another X-API-Key." in response.json()["message"]
 
 
-async def test_of_two_keys_none_is_chosen(accounts: Accounts) -> None:
+async def test_two_keys_are_one_unknown_key(accounts: Accounts) -> None:
     keys = [accounts.open().key for _ in range(2)]
     client = Caller(create_app(accounts, SCRIPTED)).client
     for both in (keys, keys[:1] * 2):

@@ -32,7 +32,7 @@ async def _waiting(batches: Batches[int, int], items: Sequence[int]) -> list[asy
     return tasks
 
 
-async def test_what_waits_is_worked_off_together_and_everybody_gets_his_own() -> None:
+async def test_items_that_wait_are_handled_together_and_each_gets_its_own_result() -> None:
     work = Doubling()
     batches = Batches(work, most=3)
     tasks = await _waiting(batches, range(1, 9))
@@ -41,7 +41,7 @@ async def test_what_waits_is_worked_off_together_and_everybody_gets_his_own() ->
     assert work.batches == [(1, 2, 3), (4, 5, 6), (7, 8)]
 
 
-async def test_who_comes_while_a_batch_is_worked_off_is_in_the_next() -> None:
+async def test_items_that_arrive_during_a_batch_are_in_the_next() -> None:
     work = Doubling()
     batches = Batches(work, most=100)
     first = await _waiting(batches, [1])
@@ -53,7 +53,7 @@ async def test_who_comes_while_a_batch_is_worked_off_is_in_the_next() -> None:
     assert work.batches == [(1,), (2, 3)]
 
 
-async def test_a_failure_is_told_to_its_batch_and_ends_nothing() -> None:
+async def test_a_failure_reaches_its_batch_and_ends_nothing() -> None:
     work = Doubling()
     work.let.set()
     batches = Batches(work, most=2)
@@ -63,7 +63,7 @@ async def test_a_failure_is_told_to_its_batch_and_ends_nothing() -> None:
     assert await batches.result(5) == 10
 
 
-async def test_who_gives_up_waiting_keeps_nobody_from_his_result() -> None:
+async def test_a_caller_that_gives_up_keeps_no_other_from_its_result() -> None:
     work = Doubling()
     batches = Batches(work, most=2)
     gone, stays = await _waiting(batches, [1, 2])
@@ -85,7 +85,7 @@ async def test_nobody_waits_for_ever_when_there_are_too_few_results() -> None:
     assert await batches.result(5) == 5
 
 
-async def test_who_asks_again_at_once_is_in_one_batch_with_those_who_waited() -> None:
+async def test_callers_that_ask_again_at_once_join_the_batch_of_those_that_waited() -> None:
     work = Doubling()
     batches = Batches(work, most=100, pause=0.5)
 
@@ -118,7 +118,7 @@ async def test_a_batch_waits_for_those_just_answered_and_no_longer() -> None:
     assert work.batches == [(1, 2), (3, 4)]
 
 
-async def test_who_asks_one_thing_after_another_never_waits_for_others() -> None:
+async def test_a_caller_that_asks_one_thing_after_another_never_waits_for_others() -> None:
     work = Doubling()
     work.let.set()
     batches = Batches(work, most=100, pause=1_000_000.0)
@@ -126,7 +126,7 @@ async def test_who_asks_one_thing_after_another_never_waits_for_others() -> None
         assert [await batches.result(item) for item in (1, 2, 3)] == [2, 4, 6]
 
 
-async def test_who_does_not_ask_again_is_not_waited_for_long() -> None:
+async def test_a_caller_that_does_not_ask_again_is_not_waited_for_long() -> None:
     work = Doubling()
     work.let.set()
     batches = Batches(work, most=100, pause=0.5)

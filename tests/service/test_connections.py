@@ -81,7 +81,7 @@ def test_a_body_that_comes_in_pieces_is_waited_for(accounts: Accounts) -> None:
         assert parsed(rest(connection))[0] == 200
 
 
-def test_one_connection_too_many_is_told_to_come_again(
+def test_one_connection_too_many_is_asked_to_retry_later(
     accounts: Accounts, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -149,7 +149,7 @@ def test_a_request_that_arrives_before_the_last_answer_is_answered_after_it() ->
     assert order == ["/first", "answered", "/second", "answered"]
 
 
-def test_a_request_under_way_at_the_end_is_told_that_no_other_will_be_answered() -> None:
+def test_the_answer_to_a_request_under_way_at_the_end_says_that_no_other_follows() -> None:
     begun, ending = threading.Event(), threading.Event()
 
     class Ending(BoundedHttp):

@@ -35,7 +35,7 @@ CHROMIUM = (
         ("GET", "/logout", "POST"),
     ],
 )
-async def test_a_wrong_method_is_told_the_right_ones(
+async def test_the_answer_to_a_wrong_method_names_the_right_ones(
     accounts: Accounts, method: str, path: str, allowed: str
 ) -> None:
     client = Caller(create_app(accounts, SCRIPTED)).client

@@ -192,7 +192,7 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
     assert len(charged(tmp_path, key)) == 2
 
 
-def test_it_goes_on_when_nobody_reads_what_it_prints_any_more(tmp_path: Path) -> None:
+def test_it_continues_when_nobody_reads_its_output_any_more(tmp_path: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "serve", "--port", "0", "--data", str(tmp_path), "--demo-rate", "none"],
         stdout=subprocess.PIPE,

@@ -41,7 +41,7 @@ CANARY = "canary7f3a"
         + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
 )
-def test_what_is_no_http_gets_the_envelope(
+def test_what_is_not_http_gets_the_envelope(
     accounts: Accounts, sent: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -66,7 +66,7 @@ def test_what_is_no_http_gets_the_envelope(
         (b"GET /api/cpv/match HTTP/1.0", 405),
     ],
 )
-def test_what_is_http_but_nothing_that_there_is_gets_the_envelope_too(
+def test_http_requests_for_nothing_that_exists_get_the_envelope_too(
     accounts: Accounts, first: bytes, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -122,7 +122,7 @@ def test_a_large_head_within_the_bound_is_taken(accounts: Accounts) -> None:
 
 
 @pytest.mark.parametrize("upgrade", ["h2c", "websocket"])
-def test_an_offer_to_speak_something_else_is_not_taken(accounts: Accounts, upgrade: str) -> None:
+def test_an_offer_to_upgrade_is_not_taken(accounts: Accounts, upgrade: str) -> None:
     offer = f"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {upgrade}\r\n\r\n".encode()
     with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
         for _ in range(2):

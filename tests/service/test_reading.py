@@ -73,7 +73,7 @@ async def test_another_charset_is_refused(accounts: Accounts, charset: str) -> N
 
 
 @pytest.mark.parametrize("codings", [["gzip"], ["GZIP"], ["br"], ["identity", "gzip"], ["?"]])
-async def test_a_compressed_body_is_refused_and_told_how_it_is_taken(
+async def test_a_compressed_body_is_refused_with_how_to_send_it(
     accounts: Accounts, codings: list[str]
 ) -> None:
     stated = [("Content-Encoding", coding) for coding in codings]

@@ -78,7 +78,7 @@ def test_an_account_is_opened_used_and_charged_and_the_service_stops_in_good_ord
     accounts.close()
 
 
-def test_a_bad_night_is_announced_recorded_and_told(tmp_path: Path) -> None:
+def test_a_bad_night_is_announced_recorded_and_reported(tmp_path: Path) -> None:
     faults = tmp_path / "night.toml"
     faults.write_text('seed = 7\n[[fault]]\nkind = "gateway"\nrequests = [2]\n', "utf-8")
     key = key_in(tmp_path)
@@ -193,7 +193,7 @@ def test_a_folder_that_is_named_and_not_there_is_not_made(
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_how_to_open_an_account_is_said_as_long_as_there_is_none(
+def test_it_says_how_to_open_an_account_as_long_as_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
     monkeypatch.setattr(service, "engine_matchers", dict)

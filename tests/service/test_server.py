@@ -111,7 +111,7 @@ def test_behind_a_proxy_every_address_has_a_limit_of_its_own(accounts: Accounts)
 
 
 @pytest.mark.parametrize("name", ["*", "localhost", "10.0.0.1/8", "10.0.0", "10.0.0.0/33", "::1%"])
-def test_a_proxy_that_is_no_address_is_refused(name: str) -> None:
+def test_a_proxy_that_is_not_an_address_is_refused(name: str) -> None:
     with pytest.raises(SettingsError) as refusal:
         server.networks(["127.0.0.1", name])
     assert repr(name) in refusal.value.message

@@ -84,7 +84,7 @@ def test_what_only_joins_or_marks_letters_stays(text: str) -> None:
     assert cell(text) == text
 
 
-def test_lists_and_numbers_of_ours_are_no_formulas_and_stay_as_they_are() -> None:
+def test_new_lists_and_numbers_are_not_formulas_and_stay_as_they_are() -> None:
     assert cell([{"title": "=1"}]) == '[{"title":"=1"}]'
     assert cell(-0.5) == "-0.5"
 

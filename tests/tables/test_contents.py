@@ -98,7 +98,7 @@ def test_names_of_columns_are_not_taken_for_other_contents(tmp_path: Path, data:
         assert path.suffix == ".csv"
 
 
-def test_another_archive_on_standard_input_is_no_workbook() -> None:
+def test_another_archive_on_standard_input_is_not_taken_for_a_workbook() -> None:
     with (
         spooled(io.BytesIO(XLSX)) as path,
         pytest.raises(InputError, match="cannot be read as an Excel workbook"),

@@ -76,7 +76,7 @@ def test_blank_lines_without_end_are_an_error_before_they_fill_the_memory(
     assert error.message.endswith("is malformed: there are too many blank lines.")
 
 
-def test_a_quote_behind_blank_lines_that_is_never_closed_is_called_so(
+def test_a_quote_after_blank_lines_that_is_never_closed_is_reported_as_such(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.tables.csv_records.RECORD_CHARS", 1000)

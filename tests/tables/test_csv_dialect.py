@@ -241,7 +241,7 @@ def test_a_line_for_excel_that_names_no_delimiter_is_refused(path: Path) -> None
         detected(path, "sep= \nid text\n1 a\n")
 
 
-def test_a_header_that_begins_like_a_line_for_excel_is_none(path: Path) -> None:
+def test_a_header_that_begins_like_a_line_for_excel_is_a_header(path: Path) -> None:
     for first in ("sep=;text", "sep=;;", "sep=", '"sep=;'):
         assert detected(path, f"{first}\n1;a\n").mark == b""
 

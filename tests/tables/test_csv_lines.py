@@ -68,7 +68,7 @@ def test_a_byte_order_mark_further_on_is_a_character(path: Path) -> None:
         (b"a\r\nb\r\n\x80\r\n", 3, "80"),
     ],
 )
-def test_a_byte_that_is_no_character_is_an_error_that_names_its_line(
+def test_a_byte_that_is_not_a_character_is_an_error_that_names_its_line(
     path: Path, data: bytes, line: int, byte: str, chunk_bytes: int
 ) -> None:
     with small_steps(chunk_bytes, 1, 1):

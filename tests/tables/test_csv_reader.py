@@ -73,7 +73,7 @@ def test_a_header_alone_is_a_table_without_rows(path: Path) -> None:
     assert list(reader.batches()) == []
 
 
-def test_the_line_for_excel_counts_and_is_no_row(path: Path) -> None:
+def test_the_line_for_excel_counts_and_is_not_a_row(path: Path) -> None:
     path.write_bytes(b"sep=|\na;b|c\n1|x\n2|y|z\n")
     reader = CsvReader(path, ["c"], CsvOptions())
     assert reader.schema.names == ["a;b", "c"]
@@ -124,7 +124,7 @@ def test_a_first_record_that_looks_like_a_row_may_be_one(
 
 
 @pytest.mark.parametrize("title", [b"Tenders 2025;;\nas of 1 March;;\n", b"Tenders 2025\n\n"])
-def test_lines_above_the_column_names_are_told(path: Path, title: bytes) -> None:
+def test_lines_above_the_column_names_are_reported(path: Path, title: bytes) -> None:
     with pytest.raises(InputError) as caught:
         opened(path, title + b"Nr;Gegenstand;Wert\n1;Strassenbau;2\n", "Gegenstand")
     assert caught.value.hint == "The column names are in line 3: delete the lines above it."
@@ -132,7 +132,7 @@ def test_lines_above_the_column_names_are_told(path: Path, title: bytes) -> None
         opened(path, b"a,b\n1,x\n", "zzz")
 
 
-def test_a_text_column_that_stands_twice_is_refused(path: Path) -> None:
+def test_a_text_column_that_occurs_twice_is_refused(path: Path) -> None:
     with pytest.raises(InputError, match=r"has 2 columns named 'a'\. Rename all but one"):
         opened(path, b"a,b,a\n", "a")
 

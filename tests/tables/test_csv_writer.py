@@ -143,7 +143,7 @@ def test_an_escaped_carriage_return_stays_in_its_field() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(title=st.lists(st.sampled_from(["a", "?", *LATIN, *WIDE])).map("".join))
-def test_letters_of_ours_that_the_encoding_lacks_become_question_marks(title: str) -> None:
+def test_new_letters_that_the_encoding_lacks_become_question_marks(title: str) -> None:
     with folder() as place:
         (place / "in.csv").write_bytes("é\n1\n".encode("latin-1"))
         reader = open_reader(place / "in.csv", (), CsvOptions(encoding="latin-1"))

@@ -92,7 +92,7 @@ def run(command: Command) -> Command:
         ("t.parquet", encrypted(plain_footer=False), "The file is encrypted"),
     ],
 )
-def test_what_cannot_be_done_right_is_refused_and_nothing_is_written(
+def test_what_cannot_be_done_correctly_is_refused_and_nothing_is_written(
     run: Command, capsys: pytest.CaptureFixture[str], name: str, data: bytes, message: str
 ) -> None:
     Path(name).write_bytes(data)

@@ -54,7 +54,7 @@ def test_nanoseconds_come_back(tmp_path: Path) -> None:
     assert back.equals(table)
 
 
-def test_what_comes_out_is_no_int96(tmp_path: Path) -> None:
+def test_the_output_has_no_int96(tmp_path: Path) -> None:
     table = pa.table({"t": pa.array(FAR, pa.timestamp("us"))})
     rewritten(tmp_path / "in.parquet", table)
     assert int96_columns(pq.ParquetFile(tmp_path / "in.parquet").schema) == ["t"]

@@ -48,7 +48,7 @@ def test_no_command_but_open_makes_a_folder(
 
 
 @pytest.mark.parametrize("arguments", ON_ONE, ids=" ".join)
-def test_an_account_that_there_is_not_is_refused(
+def test_an_unknown_account_is_refused(
     command: Command, tmp_path: Path, capsys: Capture, arguments: tuple[str, ...]
 ) -> None:
     Accounts(tmp_path / "accounts").close()
@@ -60,7 +60,7 @@ def test_an_account_that_there_is_not_is_refused(
         assert "tender-pipeline accounts list." in said
 
 
-def test_bytes_that_are_no_text_are_refused(command: Command, capsys: Capture) -> None:
+def test_bytes_that_are_not_text_are_refused(command: Command, capsys: Capture) -> None:
     command("open")
     no_text = os.fsdecode(b"\xff")
     for arguments in [
@@ -90,7 +90,7 @@ def test_accounts_of_another_version_are_left_alone(
     assert (tmp_path / "accounts" / "service.db").read_bytes() == before
 
 
-def test_looking_waits_for_nobody_and_changing_says_who_is_in_the_way(
+def test_looking_never_waits_and_changing_says_who_is_in_the_way(
     command: Command, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.service.accounts.database.PATIENCE_S", 0.0)

@@ -51,7 +51,7 @@ def test_keys_are_made_revoked_and_rotated(
         assert accounts.keys.of(1)[0].name == "nightly"
 
 
-def test_a_key_is_meant_by_its_number_and_must_be_in_use(command: Command, capsys: Capture) -> None:
+def test_a_key_is_named_by_its_number_and_must_be_in_use(command: Command, capsys: Capture) -> None:
     command("open")
     key = lines(capsys)[-1]
     command("open")
@@ -72,9 +72,7 @@ def test_a_key_is_meant_by_its_number_and_must_be_in_use(command: Command, capsy
             assert key not in heard.err + heard.out
 
 
-def test_an_account_that_nobody_logs_in_to_gets_no_password(
-    command: Command, capsys: Capture
-) -> None:
+def test_an_account_without_a_login_gets_no_password(command: Command, capsys: Capture) -> None:
     command("open")
     assert command("set-password", 1, stdin=PASSWORD.encode()) == 2
     assert "accounts open --email ADDRESS." in capsys.readouterr().err

@@ -92,7 +92,7 @@ def test_show_has_balance_keys_use_and_the_last_entries(
     assert key["used_at"] is not None
 
 
-def test_who_signed_up_on_a_page_has_no_keys_and_no_calls_yet(
+def test_an_account_from_the_page_has_no_keys_and_no_calls_yet(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     with opened(tmp_path) as accounts:
@@ -104,7 +104,7 @@ def test_who_signed_up_on_a_page_has_no_keys_and_no_calls_yet(
     assert "no calls in the last 30 days" in out
 
 
-def test_what_somebody_typed_on_a_page_does_nothing_to_a_terminal(
+def test_text_typed_on_a_page_does_nothing_to_a_terminal(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     with opened(tmp_path) as accounts:

@@ -44,7 +44,7 @@ def test_an_account_opens_with_exactly_the_balance_that_is_asked_for(
 @pytest.mark.parametrize(
     "usd", ["-5", "NaN", "1e3", "1,50", "1_000", "٣", "", "Infinity", "0.00000001", "1000000.5"]
 )
-def test_no_command_takes_what_is_no_amount(
+def test_no_command_takes_an_invalid_amount(
     command: Command, tmp_path: Path, capsys: Capture, usd: str
 ) -> None:
     assert command("open", "--balance", usd) == 2
@@ -60,7 +60,7 @@ def test_no_command_takes_what_is_no_amount(
         assert len(accounts.statement.entries(1)) == 1
 
 
-def test_who_has_an_email_address_can_log_in_with_the_password_from_standard_input(
+def test_an_account_with_an_email_address_has_the_password_from_standard_input(
     command: Command, tmp_path: Path, capsys: Capture
 ) -> None:
     word = "grünes Fahrrad"
@@ -89,7 +89,7 @@ def test_who_has_an_email_address_can_log_in_with_the_password_from_standard_inp
         (b"\xff\xfe is no text\n", "The password is not UTF-8."),
     ],
 )
-def test_a_password_that_is_none_opens_no_account(
+def test_an_invalid_password_opens_no_account(
     command: Command, tmp_path: Path, capsys: Capture, stdin: bytes, said: str
 ) -> None:
     assert command("open", "--email", "ada@example.com", stdin=stdin) == 2

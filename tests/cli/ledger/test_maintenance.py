@@ -43,7 +43,7 @@ def move(user: Buyer, address: str) -> None:
         connection.execute("UPDATE jobs SET endpoint = ?", (address,))
 
 
-def test_prune_without_a_terminal_wants_to_be_told_yes(
+def test_prune_without_a_terminal_needs_yes(
     command: Command, bought: Buyer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     time.sleep(0.01)

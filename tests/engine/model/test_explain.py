@@ -50,7 +50,7 @@ def test_pulls_add_up_to_the_lead_of_the_code_over_the_others_by_their_shares() 
     assert sums == pytest.approx(scores[[0, 1], [0, 1]] - others, rel=1e-4)
 
 
-def test_the_words_of_the_code_stand_first_as_the_text_writes_them() -> None:
+def test_the_words_of_the_code_come_first_as_the_text_writes_them() -> None:
     found = reasons(TEXT, "03111000")
     assert list(found)[:2] in (["Wheat", "BARLEY"], ["BARLEY", "Wheat"])
     assert sum(found.values()) <= 1 + 1e-9

@@ -24,7 +24,7 @@ def test_tokens_are_words_short_numbers_and_stock_numbers(text: str, found: list
     assert tokens(text) == found
 
 
-def test_what_stands_behind_many_tokens_is_not_read() -> None:
+def test_what_follows_many_tokens_is_not_read() -> None:
     assert len(tokens("word " * 1000)) == MAX_TOKENS
 
 

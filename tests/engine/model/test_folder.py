@@ -46,7 +46,7 @@ def test_the_same_model_is_the_same_bytes(folder: Path, tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
 
-def test_a_folder_that_is_no_model_is_refused_with_the_way_to_one(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_refused_with_the_way_to_one(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="is no model") as caught:
         model_folder(tmp_path)
     assert "tender-pipeline train" in caught.value.hint
@@ -79,7 +79,7 @@ def test_a_model_of_an_older_or_newer_form_is_refused(folder: Path, form: int) -
     assert "Train it again" in caught.value.hint
 
 
-def test_a_model_of_a_system_that_there_is_not_is_refused(folder: Path) -> None:
+def test_a_model_of_an_unknown_system_is_refused(folder: Path) -> None:
     changed(folder, systems={"sitc": {}})
     with pytest.raises(SettingsError, match="no system 'sitc'"):
         model_folder(folder)
@@ -98,7 +98,7 @@ def test_a_model_that_was_replaced_since_it_was_opened_is_refused(folder: Path) 
         load_model(opened, "cpv")
 
 
-def test_a_folder_that_is_no_model_is_replaced_only_if_that_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "letter.txt").write_text("dear", "utf-8")
@@ -111,7 +111,7 @@ def test_a_folder_that_is_no_model_is_replaced_only_if_that_is_said(tmp_path: Pa
     assert load_model(model_folder(folder), "cpv").codes.tolist() == taught().model.codes.tolist()
 
 
-def test_a_full_disk_is_told_by_its_name(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_as_such(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, hard))
     try:
@@ -137,7 +137,7 @@ def test_a_model_that_cannot_be_written_leaves_nothing_and_the_old_one_stays(
     assert [path.name for path in folder.parent.iterdir()] == ["model"]
 
 
-def test_the_folder_in_which_one_is_cannot_be_replaced(
+def test_the_current_folder_cannot_be_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -98,7 +98,7 @@ def test_networks_that_learn_in_processes_of_their_own_come_to_the_same() -> Non
     assert one.predict(texts, 3)[1].tobytes() == two.predict(texts, 3)[1].tobytes()
 
 
-def test_a_history_is_blended_with_what_stands_beside_it() -> None:
+def test_a_history_is_blended_with_the_model_beside_it() -> None:
     (other,) = train([task("cpv", *history(60), PHRASES)], small(), ignored)
     texts = ["polder dyke", "weir sluice"] * 40
     model = learned(texts, ["45240000", "45248000"] * 40, other.model).model

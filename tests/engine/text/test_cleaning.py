@@ -47,13 +47,13 @@ def test_formulas_round_a_text_are_left_out_in_every_language(formulas: str, sha
     assert meant(capitals) == meant(WANTED)
 
 
-def test_clauses_as_long_as_a_book_do_not_hide_what_stands_behind_them() -> None:
+def test_clauses_as_long_as_a_book_do_not_hide_what_follows_them() -> None:
     clauses = "The contractor shall comply with all applicable laws and regulations. " * 700
     assert len(clauses) > 40_000
     assert meant(clauses + WANTED) == meant(WANTED)
 
 
-def test_a_sentence_that_says_what_is_wanted_stays_though_a_formula_stands_in_it() -> None:
+def test_a_sentence_that_says_what_is_wanted_stays_although_it_has_a_formula() -> None:
     text = f"{WANTED} This request for quotation is for the purchase of tubas and trombones."
     assert meant(text) == readable(text).split()
 
@@ -105,7 +105,7 @@ def test_markup_is_left_out_and_keeps_lines_apart() -> None:
     assert meant(page) == meant(WANTED)
 
 
-def test_of_a_text_that_is_nothing_but_boilerplate_all_stays() -> None:
+def test_a_text_that_is_nothing_but_boilerplate_stays_whole() -> None:
     for formulas in FORMULAS.values():
         text = f"{formulas} " * 3
         left = boilerplate.REFERENCE.pattern.sub(" ", readable(text)).split()

@@ -64,7 +64,7 @@ async def test_headers_that_matter_come_back_in_lower_case_and_no_others() -> No
     assert (reply.status, reply.headers) == (429, {"retry-after": "7"})
 
 
-async def test_a_reason_phrase_that_is_no_utf8_does_not_matter() -> None:
+async def test_a_reason_phrase_that_is_not_utf8_does_not_matter() -> None:
     script = says(b"HTTP/1.1 200 D\xe9j\xe0 vu\r\nContent-Length: 2\r\n\r\n{}")
     async with serving(script) as server, Client(server.base, KEY, connections=1) as client:
         replies = [await client.send("cpv", text) for text in ("one", "two")]
@@ -92,7 +92,7 @@ async def test_a_redirect_is_not_followed_and_the_key_does_not_travel(status: in
         assert (elsewhere.connections, len(server.requests)) == (0, 1)
 
 
-async def test_the_key_stands_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_key_is_in_no_repr_log_or_reply(caplog: pytest.LogCaptureFixture) -> None:
     async def repeats(exchange: Exchange) -> None:
         await exchange.read_request()
         location = f"Location: https://elsewhere/login?key={KEY}"

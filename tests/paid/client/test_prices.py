@@ -119,7 +119,7 @@ WRONG_PRICES = [
 
 
 @pytest.mark.parametrize(("form", "said"), WRONG_PRICES)
-def test_a_stated_price_that_cannot_be_used_is_told_with_what_was_paid_for(
+def test_a_stated_price_that_cannot_be_used_is_reported_with_what_was_paid_for(
     form: str, said: str
 ) -> None:
     body = priced(f"{{{form}}}")

@@ -163,7 +163,7 @@ def test_an_item_without_a_usable_code_is_dropped(code: str) -> None:
     assert read_response(200, {}, body) == Answered((Match("A", "", 0.5),), None)
 
 
-def test_matches_stand_by_confidence_with_ties_as_received_and_each_code_once() -> None:
+def test_matches_are_sorted_by_confidence_with_ties_as_received_and_each_code_once() -> None:
     scores = [("A", 0.1), ("B", 0.5), ("C", 0.9), ("D", 0.5), ("A", 0.7), ("C", 0.9)]
     items = [json.dumps({"code": code, "confidence": score}) for code, score in scores]
     outcome = read_response(200, {}, with_items(*items))
@@ -171,7 +171,7 @@ def test_matches_stand_by_confidence_with_ties_as_received_and_each_code_once() 
     assert [match.code for match in outcome.matches] == ["C", "A", "B", "D"]
 
 
-def test_a_byte_that_is_no_utf8_does_not_cost_the_answer() -> None:
+def test_a_byte_that_is_not_utf8_does_not_cost_the_answer() -> None:
     outcome = read_response(200, {}, COMPACT.replace(b"Seeds", b"S\xe9eds"))
     assert outcome == Answered((Match("03111000", "S\ufffdeds", 0.95),), Decimal("0.00007"))
 

@@ -70,7 +70,7 @@ def test_an_address_is_written_one_way_only(given: str, written: str) -> None:
         "https://host/#secret",
     ],
 )
-def test_what_is_no_base_url_is_refused_without_showing_it(base_url: str) -> None:
+def test_an_invalid_base_url_is_refused_without_showing_it(base_url: str) -> None:
     with pytest.raises(SettingsError) as caught:
         canonical(base_url)
     assert "Give --base-url" in caught.value.hint

@@ -31,7 +31,7 @@ def numbers(path: Path, picked: Picked, most: int = 100) -> list[int]:
         return [one.number for one in attempts(snapshot, picked, most)]
 
 
-def test_an_attempt_is_told_with_all_that_is_known_of_it(path: Path, journal: Journal) -> None:
+def test_an_attempt_is_shown_with_everything_known_about_it(path: Path, journal: Journal) -> None:
     buy(journal)
     with Snapshot(path) as snapshot:
         (found,) = attempts(snapshot, Picked(), 1)
@@ -64,7 +64,7 @@ def test_an_attempt_is_told_with_all_that_is_known_of_it(path: Path, journal: Jo
         (("pruned",), []),
     ],
 )
-def test_attempts_are_picked_by_how_they_stand_the_latest_first(
+def test_attempts_are_selected_by_state_the_latest_first(
     path: Path, journal: Journal, states: Sequence[Wanted], expected: list[int]
 ) -> None:
     ends: list[Settlement] = [ANSWERED, REFUSED, UNREADABLE, LOST, FREE]
@@ -94,7 +94,7 @@ def test_what_went_well_later_has_not_failed(
     assert numbers(path, Picked(("failed",))) == [other]
 
 
-def test_attempts_are_picked_by_system_time_and_number(
+def test_attempts_are_selected_by_system_time_and_number(
     path: Path, journal: Journal, clock: Clock
 ) -> None:
     buy(journal)

@@ -121,7 +121,7 @@ def test_a_file_that_is_there_is_replaced_only_when_asked_for(ledger: Path, tmp_
     assert len(exported(ledger, file, overwrite=True)) == 3
 
 
-def test_a_file_that_came_meanwhile_is_kept(
+def test_a_file_that_appears_meanwhile_is_kept(
     ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, batch = tmp_path / "attempts.csv", exporting._batch

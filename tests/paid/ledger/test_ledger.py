@@ -182,7 +182,7 @@ def test_recovery_leaves_other_accounts_and_endpoints_alone(
     assert ledger.recover(FINGERPRINT) == 1
 
 
-def test_the_limiter_hears_of_attempts_that_ended_late_or_not_yet(
+def test_the_limiter_counts_attempts_that_ended_late_or_not_yet(
     ledger: Ledger, journal: Journal, job: Job, clock: Clock
 ) -> None:
     buy(journal)

@@ -55,7 +55,7 @@ def test_a_ledger_is_the_same_by_any_path_and_for_any_user(
         pass
 
 
-def test_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: Ledger) -> None:
+def test_anyone_who_may_write_the_ledger_may_take_its_lock(path: Path, ledger: Ledger) -> None:
     path.chmod(0o664)
     with ledger_lock(path, BASE_URL, wait=False):
         (lock,) = path.parent.glob("*.lock")
@@ -129,7 +129,7 @@ def test_an_error_while_buying_lets_the_lock_go() -> None:
         pass
 
 
-def test_neither_the_key_nor_the_address_stands_in_a_files_name() -> None:
+def test_neither_the_key_nor_the_address_is_in_a_files_name() -> None:
     with buyer_lock(BASE_URL, "secret", wait=False):
         names = [place.name for place in machine_folder().rglob("*")]
     assert names

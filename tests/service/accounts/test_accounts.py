@@ -31,7 +31,7 @@ def test_an_account_opens_with_five_dollars_and_a_key_of_its_own(accounts: Accou
     ]
 
 
-def test_who_signs_up_can_log_in_with_the_password_and_no_other(accounts: Accounts) -> None:
+def test_after_signing_up_the_password_and_no_other_logs_in(accounts: Accounts) -> None:
     account = accounts.sign_up(EMAIL, PASSWORD)
     assert accounts.balance(account) == Decimal("5.00")
     assert accounts.log_in(EMAIL, PASSWORD) == account
@@ -101,7 +101,7 @@ def test_an_address_has_one_account_however_it_is_written(accounts: Accounts) ->
 
 
 @pytest.mark.parametrize("email", ["", "buyer", "buyer@", "@example.org", "a b@example.org", "x@y"])
-def test_what_is_no_address_is_refused(accounts: Accounts, email: str) -> None:
+def test_an_invalid_address_is_refused(accounts: Accounts, email: str) -> None:
     with pytest.raises(SettingsError, match=r"name@example\.org"):
         accounts.sign_up(email, PASSWORD)
     assert accounts.all() == []
@@ -119,7 +119,7 @@ def test_a_password_that_is_too_short_or_too_long_is_refused(
     assert accounts.log_in(EMAIL, PASSWORD) == account
 
 
-def test_passwords_are_hashed_with_argon2_and_stand_nowhere(
+def test_passwords_are_hashed_with_argon2_and_stored_nowhere(
     accounts: Accounts, tmp_path: Path
 ) -> None:
     account = accounts.sign_up(EMAIL, PASSWORD)
@@ -214,7 +214,7 @@ def test_a_folder_whose_files_only_one_may_use_is_refused(
     assert caught.value.hint == "Choose one on a local disk: --data DIR."
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "service.db"
     file.write_text("something else, and longer than the header of a database is" * 10)
     before = file.read_bytes()
@@ -235,7 +235,7 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path, version: int, advi
         Accounts(tmp_path)
 
 
-def test_what_is_kept_is_nobody_elses_to_read(tmp_path: Path) -> None:
+def test_files_that_are_kept_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     accounts = Accounts(tmp_path / "data")
     accounts.open()
     assert [oct(file.stat().st_mode & 0o777) for file in (tmp_path / "data").iterdir()] == [

@@ -153,7 +153,7 @@ def test_books_that_agree_have_no_problems(used: Accounts) -> None:
         ),
     ],
 )
-def test_what_does_not_agree_is_said(
+def test_what_does_not_agree_is_reported(
     used: Accounts, tmp_path: Path, change: str, problems: list[str]
 ) -> None:
     with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
@@ -161,14 +161,14 @@ def test_what_does_not_agree_is_said(
     assert found(used) == problems
 
 
-def test_a_balance_that_was_below_zero_is_said(used: Accounts, tmp_path: Path) -> None:
+def test_a_balance_that_was_below_zero_is_reported(used: Accounts, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
         connection.execute("UPDATE entries SET amount_usd = '-6' WHERE entry_id = 3")
         connection.execute("UPDATE entries SET balance_usd = '-1' WHERE entry_id = 3")
     assert "account 1: entry 3 states a negative balance of -1 USD" in found(used)
 
 
-def test_a_charge_that_adds_to_the_balance_is_said(used: Accounts, tmp_path: Path) -> None:
+def test_a_charge_that_adds_to_the_balance_is_reported(used: Accounts, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "data" / "service.db")) as connection, connection:
         connection.execute("UPDATE entries SET amount_usd = '0.5' WHERE entry_id = 3")
     assert any(

@@ -29,13 +29,13 @@ def test_an_account_has_as_many_keys_as_it_makes(accounts: Accounts, account: in
     assert (newest.made_at, newest.used_at, newest.revoked_at) == (1_000_000.0, None, None)
 
 
-def test_an_unknown_key_is_nobodys(accounts: Accounts, account: int) -> None:
+def test_an_unknown_key_has_no_holder(accounts: Accounts, account: int) -> None:
     key = accounts.keys.make(account, "nightly").key
     for wrong in ("", "tp_", key[:-1], key + "x", key.lower(), "ключ", "\ud800"):
         assert accounts.keys.holder(wrong) is None
 
 
-def test_a_revoked_key_is_nobodys_from_then_on(
+def test_a_revoked_key_has_no_holder_from_then_on(
     accounts: Accounts, account: int, clock: VirtualClock
 ) -> None:
     stays, goes = accounts.keys.make(account, "a"), accounts.keys.make(account, "b")

@@ -21,7 +21,7 @@ def test_a_session_ends_by_itself(accounts: Accounts, clock: VirtualClock) -> No
     assert accounts.sessions.account_of(token) is None
 
 
-def test_a_made_up_token_is_nobodys(accounts: Accounts) -> None:
+def test_a_made_up_token_has_no_account(accounts: Accounts) -> None:
     token = accounts.sessions.begin(accounts.open().account_id)
     for wrong in ("", token[:-1], token + "x", "\ud800"):
         assert accounts.sessions.account_of(wrong) is None

@@ -144,7 +144,7 @@ def test_entries_come_in_pages(accounts: Accounts) -> None:
     assert found == [["charge"] * 3, ["charge"] * 3, ["charge", "opening"]]
 
 
-def test_use_is_told_by_day_and_system(accounts: Accounts, clock: VirtualClock) -> None:
+def test_usage_is_shown_by_day_and_system(accounts: Accounts, clock: VirtualClock) -> None:
     clock.now = 86400 * 100 - 1.0
     account = accounts.open().account_id
     systems: list[System] = ["cpv", "psc", "cpv"]
@@ -164,7 +164,7 @@ def test_use_is_told_by_day_and_system(accounts: Accounts, clock: VirtualClock) 
 
 
 @pytest.mark.parametrize("usd", ["0", "-1", "NaN", "Infinity", "1000000.01", "0.00000001", "1e-30"])
-def test_amounts_that_are_no_top_up_are_refused(accounts: Accounts, usd: str) -> None:
+def test_amounts_that_cannot_be_a_top_up_are_refused(accounts: Accounts, usd: str) -> None:
     account = accounts.open().account_id
     with pytest.raises(SettingsError, match="USD"):
         accounts.statement.top_up(account, Decimal(usd))

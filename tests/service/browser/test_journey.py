@@ -113,7 +113,7 @@ def test_the_keyboard_is_enough_to_sign_up_and_make_a_key(page: Page) -> None:
     expect(page.get_by_label("API key “by hand”")).to_be_visible()
 
 
-def test_a_wrong_password_is_said_where_it_was_typed(context: BrowserContext) -> None:
+def test_a_wrong_password_is_reported_where_it_was_typed(context: BrowserContext) -> None:
     page = context.new_page()  # not watched: a refusal is an error to the console
     sign_up(page)
     page.get_by_role("button", name="Log out").click()

@@ -39,7 +39,7 @@ def test_a_drop_after_the_work_resets_the_connection_and_bills(tmp_path: Path) -
         assert server.billed() == [served.billed_usd]
 
 
-def test_who_has_gone_before_a_drop_leaves_no_error(
+def test_a_client_that_leaves_before_a_drop_causes_no_error(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     faults = (Latency(seconds=0.3), DropBefore(requests=(1,)), Cut(requests=(2,)))
@@ -62,7 +62,7 @@ def test_a_cut_answer_is_billed_and_ends_in_the_middle(tmp_path: Path) -> None:
         assert server.billed() == [served.billed_usd]
 
 
-def test_a_stalled_request_is_worked_off_although_nobody_waits_for_it(tmp_path: Path) -> None:
+def test_a_stalled_request_is_handled_although_nobody_waits_for_it(tmp_path: Path) -> None:
     with night(tmp_path, Stall(seconds=0.4)) as server:
         with server.client(timeout=0.1) as client, pytest.raises(httpx.ReadTimeout):
             match(client)
@@ -75,13 +75,13 @@ def test_a_stalled_request_is_worked_off_although_nobody_waits_for_it(tmp_path: 
         assert (served.fault, served.billed_usd) == ("stall", *server.billed())
 
 
-def test_who_waits_for_a_stalled_request_is_answered(tmp_path: Path) -> None:
+def test_a_client_that_waits_for_a_stalled_request_is_answered(tmp_path: Path) -> None:
     with night(tmp_path, Stall(seconds=0.1)) as server, server.client() as client:
         assert match(client).status_code == 200
         assert len(server.billed()) == 1
 
 
-def test_a_dripping_answer_is_whole_for_who_has_the_patience(tmp_path: Path) -> None:
+def test_a_dripping_answer_is_whole_for_a_patient_client(tmp_path: Path) -> None:
     with night(tmp_path, Drip(seconds=0.1)) as server, server.client() as client:
         assert match(client).json()["success"] is True
         (served,) = server.record()

@@ -24,7 +24,7 @@ def made(form: Form, metadata: Metadata = "detailed") -> Garbled:
 
 @pytest.mark.parametrize("metadata", METADATA)
 @pytest.mark.parametrize("form", FORMS)
-def test_the_price_that_is_read_is_the_one_that_is_said_to_be_stated(
+def test_the_price_that_is_read_is_the_one_that_is_recorded_as_stated(
     form: Form, metadata: Metadata
 ) -> None:
     bad = made(form, metadata)

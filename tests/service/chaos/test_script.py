@@ -118,7 +118,7 @@ def test_a_bad_file_is_refused_with_the_place_of_what_is_wrong(
     assert "rehearse-faults" in refusal.value.hint
 
 
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_missing_or_not_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="No such file") as refusal:
         read_script(tmp_path / "nowhere.toml")
     assert refusal.value.hint == "Give --faults a TOML file."

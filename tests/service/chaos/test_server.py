@@ -52,7 +52,7 @@ def test_the_record_is_there_before_the_answer(tmp_path: Path) -> None:
             assert (last.number, last.status) == (place + 1, 200)
 
 
-def test_what_is_no_call_is_not_struck(tmp_path: Path) -> None:
+def test_requests_that_are_not_calls_are_not_struck(tmp_path: Path) -> None:
     with night(tmp_path, DropBefore()) as server, server.client() as client:
         assert client.get("/health").json() == {"status": "ok"}
         assert client.get("/api/cpv/match").status_code == 405
@@ -61,7 +61,7 @@ def test_what_is_no_call_is_not_struck(tmp_path: Path) -> None:
         assert server.record() == []
 
 
-def test_a_call_without_a_text_stands_in_the_record(tmp_path: Path) -> None:
+def test_a_call_without_a_text_is_recorded(tmp_path: Path) -> None:
     with night(tmp_path) as server, server.client() as client:
         for body in (b"{}", b"[1]", b'{"description": 1}', b'{"description": "\\ud800"}', b"\xff"):
             response = client.post(

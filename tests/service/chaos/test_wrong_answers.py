@@ -22,7 +22,7 @@ from tests.service.chaos.nights import match, night
 
 
 @pytest.mark.parametrize("retry_after", ["seconds", "date", "none"])
-def test_a_refusal_says_when_to_come_back_in_its_way(tmp_path: Path, retry_after: str) -> None:
+def test_a_refusal_says_when_to_retry_in_its_form(tmp_path: Path, retry_after: str) -> None:
     refuse = Refuse.model_validate({"kind": "refuse", "retry-after": retry_after, "seconds": 7})
     with night(tmp_path, refuse) as server, server.client() as client:
         response = match(client)

@@ -124,7 +124,7 @@ async def test_a_cell_that_cannot_be_asked_about_spoils_no_other(
     assert [each.price_usd for each in accounts.statement.charges()] == [ROAD_PRICE]
 
 
-async def test_a_code_that_the_table_lacks_is_no_candidate(
+async def test_a_code_that_the_table_lacks_is_not_a_candidate(
     refine: Refine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(fakes.ANSWERS, "odd", Matched((Match("99999999", "Nothing", 0.9),)))

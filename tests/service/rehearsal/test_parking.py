@@ -70,7 +70,7 @@ def test_an_empty_balance_parks_the_run_and_a_top_up_goes_on(
     assert len(customer.charges()) == len(SYSTEMS) * 8
 
 
-def test_what_was_paid_for_a_text_that_left_the_table_stands_as_unattributed(
+def test_what_was_paid_for_a_text_that_left_the_table_is_unattributed(
     server: Serving, new_customer: NewCustomer
 ) -> None:
     customer = new_customer(server.folder, Decimal("0.001"))

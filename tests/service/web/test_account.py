@@ -39,7 +39,7 @@ async def test_a_changed_password_ends_every_other_session(
         (PASSWORD, "x" * 501, "new", "The password has 501 characters. Use 500 at most."),
     ],
 )
-async def test_what_is_wrong_is_said_beside_the_field_and_nothing_changes(
+async def test_what_is_wrong_is_reported_beside_the_field_and_nothing_changes(
     browser: Browser, accounts: Accounts, current: str, new: str, field: str, told: str
 ) -> None:
     await browser.sign_up()

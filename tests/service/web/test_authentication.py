@@ -15,9 +15,7 @@ WRONG = "The e-mail address or the password is wrong."
 MEMBERS_ONLY = ("/dashboard", "/statement", "/statement.csv", "/account", "/keys/1/revoke")
 
 
-async def test_who_signs_up_is_logged_in_with_five_dollars(
-    browser: Browser, accounts: Accounts
-) -> None:
+async def test_signing_up_logs_in_with_five_dollars(browser: Browser, accounts: Accounts) -> None:
     await browser.sign_up()
     assert "Balance 5.00 USD" in browser.page.text
     account = accounts.find(EMAIL)
@@ -44,7 +42,7 @@ async def test_who_signs_up_is_logged_in_with_five_dollars(
         ("new@example.org", "x" * 501, "password", "The password has 501 characters."),
     ],
 )
-async def test_what_is_wrong_with_a_sign_up_is_said_beside_the_field(
+async def test_what_is_wrong_with_a_sign_up_is_reported_beside_the_field(
     browser: Browser, accounts: Accounts, email: str, password: str, field: str, told: str
 ) -> None:
     accounts.sign_up("taken@example.org", PASSWORD)
@@ -102,7 +100,7 @@ async def test_a_page_of_an_account_is_shown_to_nobody_else(browser: Browser, pa
     assert [response.status_code for response in browser.response.history] == [303]
 
 
-async def test_after_logging_in_one_comes_to_where_one_wanted_to_go(
+async def test_logging_in_leads_to_the_page_that_was_asked_for(
     browser: Browser, accounts: Accounts
 ) -> None:
     accounts.sign_up(EMAIL, PASSWORD)
@@ -210,14 +208,14 @@ async def test_a_form_of_a_session_that_is_over_leads_to_the_log_in(
     assert browser.place == "/dashboard"
 
 
-async def test_who_is_logged_in_need_not_log_in(browser: Browser) -> None:
+async def test_a_visitor_who_is_logged_in_need_not_log_in(browser: Browser) -> None:
     await browser.sign_up()
     for path in ("/login", "/signup"):
         await browser.go(path)
         assert browser.place == "/dashboard"
 
 
-async def test_who_guesses_is_locked_out_and_nobody_else(
+async def test_a_guesser_is_locked_out_and_nobody_else(
     app: Starlette, accounts: Accounts, clock: VirtualClock, browser: Browser
 ) -> None:
     await browser.sign_up()
@@ -241,7 +239,7 @@ async def test_who_guesses_is_locked_out_and_nobody_else(
     assert guesser.place == "/dashboard"
 
 
-async def test_accounts_that_there_are_not_have_the_same_limit(app: Starlette) -> None:
+async def test_unknown_accounts_have_the_same_limit(app: Starlette) -> None:
     guesser = Browser(app)
     statuses = [(await guesser.log_in("nobody@example.org", "a")).status_code for _ in range(11)]
     assert statuses == [422] * 10 + [429]

@@ -36,7 +36,7 @@ def charge(accounts: Accounts, system: System, *prices: str) -> None:
     assert all(accounts.statement.charge(dues))
 
 
-async def test_a_new_account_is_told_where_to_begin(browser: Browser) -> None:
+async def test_a_new_account_sees_where_to_begin(browser: Browser) -> None:
     await browser.sign_up()
     assert tiles(browser) == ["5.00 USD", "0.00 USD", "0"]
     text = browser.page.text

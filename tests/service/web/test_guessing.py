@@ -155,7 +155,7 @@ async def test_an_account_under_attack_is_slowed_down_and_its_owner_gets_in(
     assert waited[-1] == 0
 
 
-async def test_who_would_wait_too_long_comes_again_soon(
+async def test_an_attempt_that_would_wait_too_long_may_soon_be_repeated(
     tries: PasswordTries, waited: list[float], clock: VirtualClock
 ) -> None:
     await attack(tries)

@@ -110,7 +110,7 @@ async def test_codes_and_titles_are_text(accounts: Accounts, text: str) -> None:
 
 
 @pytest.mark.parametrize("confidence", [-1.0, 0.0, 1.0, 7.5, 1e-9])
-async def test_a_confidence_that_is_no_fraction_does_not_break_the_page(
+async def test_a_confidence_that_is_not_a_fraction_does_not_break_the_page(
     accounts: Accounts, confidence: float
 ) -> None:
     class Odd:
@@ -127,7 +127,7 @@ async def test_a_confidence_that_is_no_fraction_does_not_break_the_page(
 
 
 @pytest.mark.parametrize("host", ["evil.example/<script>", '"><script>', "[", "a b", "x:99999999"])
-async def test_a_host_that_is_none_does_not_reach_the_page(browser: Browser, host: str) -> None:
+async def test_an_invalid_host_does_not_reach_the_page(browser: Browser, host: str) -> None:
     for path in ("/", "/login", "/nothing"):
         await browser.go(path, headers={"Host": host})
         assert browser.response.status_code in (200, 404)

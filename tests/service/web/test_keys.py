@@ -53,7 +53,7 @@ async def test_the_dashboard_says_when_a_key_was_made_and_last_charged(
     assert table[1][3:5] == ["2026-11-20 22:00:00", "2026-11-20 22:01:30"]
 
 
-async def test_revoking_asks_first_and_then_the_key_is_nobodys(
+async def test_revoking_asks_first_and_then_the_key_has_no_holder(
     browser: Browser, app: Starlette
 ) -> None:
     await browser.sign_up()
@@ -110,7 +110,7 @@ async def test_a_key_that_is_not_this_accounts_or_not_in_use_is_not_found(
     assert (accounts.keys.of(1), accounts.keys.of(2)) == before
 
 
-async def test_a_name_that_is_too_long_is_said_beside_the_field_and_kept(
+async def test_a_name_that_is_too_long_is_reported_beside_the_field_and_kept(
     browser: Browser, accounts: Accounts
 ) -> None:
     await browser.sign_up()

@@ -35,7 +35,7 @@ async def test_every_page_leads_to_the_others(browser: Browser) -> None:
             assert browser.place == path
 
 
-async def test_the_place_one_is_at_is_marked(browser: Browser) -> None:
+async def test_the_current_place_is_marked(browser: Browser) -> None:
     await browser.sign_up()
     for path in ("/dashboard", "/statement", "/try", "/docs", "/account"):
         await browser.go(path)

@@ -96,7 +96,7 @@ async def test_the_titles_are_first_in_the_language_of_the_browser(
     assert browser.form("/try")["language"] == [chosen]
 
 
-async def test_a_language_without_titles_is_said_beside_it(browser: Browser) -> None:
+async def test_a_language_without_titles_is_named_beside_it(browser: Browser) -> None:
     await browser.go("/try")
     fields = {"description": "road", "system": "cpv", "language": "xx"}
     assert (await browser.post("/try", fields)).status_code == 422
@@ -161,7 +161,7 @@ async def test_no_match_is_an_answer_too(browser: Browser) -> None:
         ("x" * 20_001, "The description has 20,001 characters. Shorten it to 20,000."),
     ],
 )
-async def test_a_text_that_cannot_be_classified_is_said_beside_the_field(
+async def test_a_text_that_cannot_be_classified_is_reported_beside_the_field(
     browser: Browser, text: str, told: str
 ) -> None:
     assert await ask(browser, text) == 422
@@ -170,7 +170,7 @@ async def test_a_text_that_cannot_be_classified_is_said_beside_the_field(
     assert browser.form("/try")["description"] == [text]
 
 
-async def test_no_system_or_an_unknown_one_is_said_beside_them(browser: Browser) -> None:
+async def test_no_system_or_an_unknown_one_is_reported_beside_them(browser: Browser) -> None:
     for systems in ((), ("ted",)):
         await browser.go("/try")
         fields = {"description": "road", "system": systems}
@@ -202,7 +202,7 @@ async def test_without_an_account_the_demo_limit_of_the_address_counts(
 
 
 @pytest.mark.parametrize("member", [False, True])
-async def test_where_nothing_was_answered_nothing_is_said_to_be_charged(
+async def test_where_nothing_was_answered_nothing_is_charged(
     accounts: Accounts, member: bool
 ) -> None:
     browser = Browser(create_app(accounts, SCRIPTED, key_rate=Rate(1, 60), demo_rate=Rate(1, 60)))
@@ -257,7 +257,7 @@ async def test_with_an_account_its_limit_counts(accounts: Accounts, clock: Virtu
     assert await ask(browser) == 200
 
 
-async def test_a_balance_that_does_not_cover_the_price_is_said(
+async def test_a_balance_that_does_not_cover_the_price_is_reported(
     browser: Browser, accounts: Accounts
 ) -> None:
     await browser.sign_up()
@@ -271,7 +271,7 @@ async def test_a_balance_that_does_not_cover_the_price_is_said(
     assert accounts.balance(1) == 0
 
 
-async def test_the_limits_that_are_told_are_those_that_are_set(accounts: Accounts) -> None:
+async def test_the_limits_on_the_page_are_those_that_are_set(accounts: Accounts) -> None:
     app = create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(7, 90))
     browser = Browser(app)
     await browser.go("/try")
