@@ -23,7 +23,7 @@ ANSWERS: dict[str, Answer] = {
 
 
 class ScriptedMatcher:
-    """Answers from `ANSWERS`; does something first if told to."""
+    """Answers from `ANSWERS`; does something first if asked to."""
 
     def __init__(
         self, systems: Sequence[System], before: Callable[[], object] = lambda: None
@@ -40,7 +40,7 @@ class ScriptedMatcher:
 
 
 def keep_out_of(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody look into folders of a name; root, who may run the tests, could otherwise."""
+    """Deny everyone access to folders of a name, even root, who may run the tests."""
     stat = Path.stat
 
     def as_a_stranger(path: Path, **how: bool) -> os.stat_result:

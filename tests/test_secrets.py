@@ -1,4 +1,4 @@
-"""The API key stands in nothing that a run says or leaves behind, whatever becomes of the run."""
+"""The API key is in nothing that a run prints or leaves behind, however the run ends."""
 
 from __future__ import annotations
 

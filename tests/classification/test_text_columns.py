@@ -1,4 +1,4 @@
-"""Columns without words are told before anything is bought, with the column that has them."""
+"""A warning about columns without words comes before anything is bought, and suggests another."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def carried(work: Work, files: Iterable[InputFile], *_: object) -> Iterator[Any]
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let this process stand for the others."""
+    """Use this process in place of the others."""
     monkeypatch.setattr(file_jobs, "as_they_end", carried)
     monkeypatch.setattr(os, "getppid", os.getpid)
     before = signal.getsignal(signal.SIGINT)

@@ -28,7 +28,7 @@ SUMMARY = Summary(17, {"cpv": FIGURES}, Decimal(0), 1.0, Path("out.csv"), to_che
 SETTINGS = Settings()
 IN_TESTS = "right in tests: 9 in 10 sure, 6 in 10 likely, 2 to 3 in 10 doubtful codes"
 UNKNOWN = Settings(engine="lexical")
-"""Of the titles alone, nobody has measured how often they are right."""
+"""How often the titles alone are right has not been measured."""
 
 
 def test_it_ends_with_what_to_do_next() -> None:

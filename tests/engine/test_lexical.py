@@ -145,7 +145,7 @@ def test_matches_carry_the_titles_of_the_table(system: System) -> None:
 
 @every_system
 def test_nine_codes_in_ten_come_first_for_their_own_title(system: System) -> None:
-    """Not all do: some titles stand twice, and some are all words of the titles around them."""
+    """Not all do: some titles occur twice, and some are all words of the titles around them."""
     table = load(system)
     given = [code for code in table.titles if table.assignable(code)]
     sample = Random(2022).sample(given, 200)

@@ -7,7 +7,7 @@ from tests.evaluation.labels import REFUSED, answer, scored
 
 
 def subject(right: str) -> Scores:
-    """Return the scores of a subject that is right where a 1 stands."""
+    """Return the scores of a subject that is right where the text has a 1."""
     answers = [answer("45000000" if mark == "1" else "39000000") for mark in right]
     return scored(answers, ["45000000"] * len(right))
 

@@ -1,4 +1,4 @@
-"""What must stand in every cell of an output: the engine's own answer, and its price once."""
+"""What every cell of an output must have: the engine's own answer, and its price once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["cells_are_right"]
 
 
 def cells_are_right(output: Output, attempts: Sequence[Attempt], job: int) -> list[str]:
-    """What was answered has the engine's code, what was not has none; each cost stands once.
+    """What was answered has the engine's code, what was not has none; each cost occurs once.
 
     Args:
         output: what a job wrote.

@@ -26,7 +26,7 @@ def paid(service: Service, address: str, folder: Path, **terms: Any) -> pipeline
 
 
 def states(folder: Path) -> Counter[str]:
-    """Count the attempts in the ledger by how they stand."""
+    """Count the attempts in the ledger by state."""
     with sqlite3.connect(folder / "ledger.db") as ledger:
         found = Counter(state for (state,) in ledger.execute("SELECT state FROM attempts"))
     ledger.close()

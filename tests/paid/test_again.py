@@ -159,7 +159,7 @@ def test_calls_held_back_are_counted_apart_until_they_are_settled(
 
 
 def test_held_calls_alone_are_nothing_to_buy(tmp_path: Path, service: Service) -> None:
-    """A job whose calls are all owned or held asks nobody: no lock, no question, no request."""
+    """A job whose calls are all owned or held takes no lock, asks nothing and sends no request."""
     app = Instead(service.app(), {1: (502, {}, "<html>"), 2: (402, {}, POOR)})
     with serving(app) as address:
         user = buyer(tmp_path, address, service.account.key, workers=1, on_unconfirmed="hold")

@@ -1,4 +1,4 @@
-"""The cost limit against prices that nobody knows before they are charged."""
+"""The cost limit, with prices that are known only once they are charged."""
 
 from __future__ import annotations
 

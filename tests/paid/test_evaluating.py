@@ -69,7 +69,7 @@ def test_answers_are_bought_once_and_their_price_is_known_ever_after(
     (subject,) = evaluate.found["subjects"]
     assert (subject["name"], subject["kind"]) == (address, "service")
     assert subject["accuracy"]["full code"]["top_1"]["hits"] == 5
-    assert subject["cost"]["answers"] == 10  # of 11 rows: one text stands twice
+    assert subject["cost"]["answers"] == 10  # of 11 rows: one text occurs twice
     assert Decimal(subject["cost"]["answers_usd"]) == service.charged
     assert Decimal(subject["cost"]["paid"]["confirmed_usd"]) == service.charged
     assert evaluate("--base-url", address, "--json") == 0

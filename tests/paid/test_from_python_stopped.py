@@ -180,7 +180,7 @@ def test_a_killed_notebooks_frame_is_the_same_job_again(tmp_path: Path, service:
     assert result.summary.paid is not None
     assert result.summary.paid.attempts - result.summary.paid.unconfirmed == 20
     assert set(result.to_pandas()["cpv_status"]) == {"ok"}
-    # What was answered before the kill was asked once, and stands in this job's costs.
+    # What was answered before the kill was asked once, and counts in this job's costs.
     assert sum(cost > 0 for cost in result.to_pandas(exact_costs=True)["cost_usd"]) == 20
 
 

@@ -17,7 +17,7 @@ def held(user: Buyer, lock: str) -> AbstractContextManager[None]:
     """Return a lock that another run would hold."""
     service = user.service
     if lock == "ledger":
-        Ledger(service.ledger, service.base_url).close()  # the lock stands beside it
+        Ledger(service.ledger, service.base_url).close()  # the lock is beside it
         return ledger_lock(service.ledger, service.base_url, wait=False)
     return buyer_lock(service.base_url, service.key_fingerprint, wait=False)
 

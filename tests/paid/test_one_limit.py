@@ -1,4 +1,4 @@
-"""The limit is a key's, whichever ledgers its attempts stand in, and whatever the clock said."""
+"""The limit is that of a key, whichever ledgers have its attempts and whatever the clock said."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_a_second_run_sends_nothing_and_gives_the_same_codes(
         user.write(TEXTS)
         user.run()
     before, asked = user.rows(), len(service.asked)
-    summary = user.run()  # nobody is there any more
+    summary = user.run()  # the service is gone
     assert summary.paid is not None
     assert summary.paid.attempts == 0
     assert summary.cost_usd == user.row_costs() == 0

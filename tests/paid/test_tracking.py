@@ -36,7 +36,7 @@ LEFT = re.compile(r"(\d+) (s|min) left")
 
 @dataclass
 class Display:
-    """Notes what it is told, and when."""
+    """Notes what it receives, and when."""
 
     told: list[tuple[float, int, str]] = field(default_factory=list)
 

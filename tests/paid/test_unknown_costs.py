@@ -1,4 +1,4 @@
-"""What nobody knows the price of is an empty cell, never 0, and no sum loses what is known."""
+"""An unknown price is an empty cell, never 0, and no sum loses what is known."""
 
 from __future__ import annotations
 

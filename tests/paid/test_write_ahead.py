@@ -1,4 +1,4 @@
-"""No request leaves before its attempt is on the disk: each commit is synced, and stands first."""
+"""No request leaves before its attempt is on the disk: each commit is synced, and comes first."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SCRIPTED: dict[System, Matcher] = {system: ScriptedMatcher((system,)) for system
 
 
 class VirtualClock:
-    """Stands still until it is told to go on."""
+    """A clock that only tests move."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0

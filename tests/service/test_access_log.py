@@ -105,7 +105,7 @@ async def test_every_request_has_a_number_of_its_own_whatever_it_calls_itself(
 
 
 async def test_no_line_has_what_people_send(accounts: Accounts, written: io.StringIO) -> None:
-    """A canary stands in every place of a request, and of what fails of it."""
+    """A canary is in every part of a request, and in the errors that it causes."""
 
     class Quoting(ScriptedMatcher):
         def answers(self, batches: Any) -> Any:

@@ -236,5 +236,5 @@ async def test_an_application_can_be_wrapped_to_make_faults(accounts: Accounts) 
     app.add_middleware(Lost)
     account = accounts.open()
     assert (await Caller(app, account.key).match()).status_code == 500
-    (charge,) = accounts.statement.charges()  # billed all the same
+    (charge,) = accounts.statement.charges()  # billed nevertheless
     assert charge.account_id == account.account_id

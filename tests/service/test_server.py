@@ -55,7 +55,7 @@ def test_nobody_is_trusted_unless_named(monkeypatch: pytest.MonkeyPatch) -> None
         ([("X-Forwarded-For", "2001:db8::4")], ["2001:db8::4", "http"]),
         ([("X-Forwarded-Proto", "https")], ["127.0.0.1", "https"]),
         ([("X-Forwarded-Proto", "gopher")], ["127.0.0.1", "http"]),
-        # What the client sent itself stands before what the proxy saw.
+        # What the client sent itself comes before what the proxy saw.
         ([("X-Forwarded-For", "1.2.3.4, 198.51.100.4")], ["198.51.100.4", "http"]),
         (
             [("X-Forwarded-For", "1.2.3.4"), ("X-Forwarded-For", "198.51.100.4")],

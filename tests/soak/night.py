@@ -234,7 +234,7 @@ def _manifest(output: Path) -> Path:
 
 
 def write_table(path: Path, plan: Plan) -> None:
-    """Write a table with so many distinct texts; some stand in many rows, some rows have none."""
+    """Write a table with so many distinct texts; some are in many rows, some rows have none."""
     chance = Random(f"table/{plan.seed}")
     texts = made_texts(plan.calls // len(SYSTEMS), plan.seed)
     rows = [*texts, *chance.choices(texts, k=len(texts) // 4), *[""] * (len(texts) // 20)]

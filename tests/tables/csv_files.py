@@ -56,7 +56,7 @@ LINE_ENDS: dict[str, list[str]] = {
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file's bytes and what stands in it.
+    """The bytes of a CSV file, and its content.
 
     Attributes:
         records: the cells of every record, the header's first if there is one.

@@ -1,4 +1,4 @@
-"""Tables as no friend would send them, given to the command line."""
+"""Hostile and damaged tables, given to the command line."""
 
 from __future__ import annotations
 

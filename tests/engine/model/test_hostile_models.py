@@ -1,4 +1,4 @@
-"""Whatever stands in the folder of a model: it answers, or is refused in one sentence.
+"""Whatever is in the folder of a model: it answers, or is refused in one sentence.
 
 Every array here has the right checksum unless a test says otherwise: a checksum says that a file
 is as it was written, and not that an honest program wrote it.

@@ -41,7 +41,7 @@ def meant(text: str) -> list[str]:
 @pytest.mark.parametrize("shape", ["{noise}\n{text}", "{text} {noise}", "{noise} {text} {noise}"])
 def test_formulas_round_a_text_are_left_out_in_every_language(formulas: str, shape: str) -> None:
     if formulas == FORMULAS["contact"]:
-        shape = shape.replace(" ", "\n")  # contacts stand on lines of their own
+        shape = shape.replace(" ", "\n")  # contacts are on lines of their own
     assert meant(shape.format(noise=formulas, text=WANTED)) == meant(WANTED)
     capitals = shape.format(noise=formulas, text=WANTED).upper()
     assert meant(capitals) == meant(WANTED)

@@ -25,7 +25,7 @@ class SlidingWindow:
 
 
 class FixedWindow:
-    """Counts anew from each full minute, or whatever its window is."""
+    """Starts counting again at each full minute, or whatever its window is."""
 
     def __init__(self, rate: Rate) -> None:
         self._rate = rate

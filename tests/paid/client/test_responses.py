@@ -64,7 +64,7 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
     ("internal", 500, failure("INTERNAL_ERROR"), Passing("INTERNAL_ERROR")),
     ("internal at 502", 502, failure("INTERNAL_ERROR"), Passing("INTERNAL_ERROR")),
     ("internal at 200", 200, failure("INTERNAL_ERROR"), Passing("INTERNAL_ERROR")),
-    # Error values that nobody knows are kept, and the status decides.
+    # Unknown error values are kept, and the status decides.
     ("unknown at 400", 400, failure("TOO_LONG"), Refused("TOO_LONG", "No.", None)),
     ("unknown at 200", 200, failure("TOO_LONG"), Refused("TOO_LONG", "No.", None)),
     ("unknown at 404", 404, failure("NOT_FOUND"), Refused("NOT_FOUND", "No.", None)),
@@ -100,7 +100,7 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
     ("empty 204", 204, b"", Stray(204, GENERIC)),
     ("accepted", 202, b'{"job":1}', Stray(202, GENERIC)),
     ("redirect without target", 302, b"", Stray(302, GENERIC)),
-    # A 200 that nobody can read.
+    # A 200 that cannot be read.
     ("empty", 200, b"", Unreadable(NOT_JSON, None)),
     ("truncated", 200, DETAILED[:-9], Unreadable(NOT_JSON, None)),
     ("HTML", 200, b"<!doctype html><title>Log in</title>", Unreadable(NOT_JSON, None)),

@@ -34,7 +34,7 @@ LOST = CallOpen("unconfirmed", "TIMEOUT")
 
 
 class Clock:
-    """Stands still until it is told otherwise."""
+    """A clock that only tests move."""
 
     def __init__(self) -> None:
         self.now = 1_000.0

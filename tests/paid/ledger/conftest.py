@@ -1,4 +1,4 @@
-"""What the ledger's tests share: a file in a temporary folder and a clock that nobody waits for."""
+"""What the ledger's tests share: a file in a temporary folder, and a virtual clock."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_what_a_killed_run_left_is_read_and_left_as_it_is(path: Path) -> None:
     assert killed.returncode == -9
     log = path.with_name(f"{path.name}-wal")
     before = path.read_bytes(), log.read_bytes()
-    assert before[1]  # what was bought stands there alone
+    assert before[1]  # only there is what was bought
     with Snapshot(path) as snapshot:
         found = list(snapshot.rows("SELECT state FROM attempts ORDER BY attempt_id"))
         assert snapshot.size == len(before[0]) + len(before[1])
@@ -128,7 +128,7 @@ def test_a_link_to_a_ledger_is_that_ledger(path: Path, journal: Journal, tmp_pat
     link.symlink_to(path)
     with Snapshot(link) as snapshot:
         assert snapshot.one(COUNT) == (1,)
-        assert snapshot.size > path.stat().st_size  # the log stands beside the file itself
+        assert snapshot.size > path.stat().st_size  # the log is beside the file itself
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -1,4 +1,4 @@
-"""A browser that keeps cookies, follows what it is sent on to and sends forms as they stand."""
+"""A browser that keeps cookies, follows redirects and sends forms as they are."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Browser:
         return self.response
 
     def form(self, action: str) -> dict[str, list[str]]:
-        """Return the fields of a form of the page, as they stand."""
+        """Return the fields of a form of the page, with their values."""
         (form,) = (each for each in self.page.each("form") if each.attributes["action"] == action)
         assert form.attributes["method"] == "post"
         fields: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Pages over accounts in a folder of their own, on a clock that stands still."""
+"""Pages over accounts in a folder of their own, on a virtual clock."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _day(at: float) -> str:
 
 
 def _drawn(browser: Browser) -> dict[tuple[str, str], int]:
-    """Return the calls that the heights of the bars stand for."""
+    """Return the calls that the heights of the bars show."""
     (drawing,) = (e for e in browser.page.each("svg") if e.attributes.get("role") == "img")
     days = [row[0] for row in table(browser, "Calls per day and system, as a table")[1:-1]]
     lines = list(drawing.each("line"))

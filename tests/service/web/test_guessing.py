@@ -1,4 +1,4 @@
-"""The policy of `PasswordTries`, on a clock that stands still."""
+"""The policy of `PasswordTries`, on a virtual clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The colours of the style sheet as numbers: they can be read and told apart by everybody."""
+"""The colours of the style sheet have the contrast that everybody can read and distinguish."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ READ = [
     ("card", "bad"),
     ("card", "ink"),
 ]
-"""Which text stands on which ground."""
+"""Colours of text, and the colour of the background that each is on."""
 
 # How colours look without one of the three kinds of cones: Machado, Oliveira and Fernandes,
 # "A physiologically-based model for simulation of color vision deficiency" (2009), severity 1.
