@@ -109,7 +109,7 @@ def arrow_if_polars(data: Any, only_column: str) -> Any:
 
 
 def is_polars(data: object) -> bool:
-    """Tell whether an object is of Polars, without importing it."""
+    """Return whether an object is of Polars, without importing it."""
     return type(data).__module__.startswith("polars.")
 
 

@@ -73,22 +73,22 @@ def manifest_path(output: PathType) -> PathType:
 
 
 def has_manifest(place: Path) -> bool:
-    """Tell whether an output has a manifest of this tool."""
+    """Return whether an output has a manifest of this tool."""
     return bool(read_manifest(place))
 
 
 def written_by_us(place: Path) -> bool:
-    """Tell whether this tool wrote a file, and the file has not changed since."""
+    """Return whether this tool wrote a file, and the file has not changed since."""
     return sha256_of(place) in part_of(read_manifest(place), "output").values()
 
 
 def holds_full_table(place: Path) -> bool:
-    """Tell whether this tool wrote a file without ``--limit-rows``."""
+    """Return whether this tool wrote a file without ``--limit-rows``."""
     return is_full_table(read_manifest(place))
 
 
 def is_full_table(manifest: Mapping[str, Any]) -> bool:
-    """Tell whether a manifest is of an output without ``--limit-rows``."""
+    """Return whether a manifest is of an output without ``--limit-rows``."""
     settings = manifest.get("settings")
     return isinstance(settings, dict) and settings.get("limit_rows") is None
 

@@ -222,7 +222,7 @@ def _opened_file(
 
 
 def _is_no_path(text: str) -> bool:
-    """Tell whether a string looks like a text to classify: no file, no address, no suffix."""
+    """Return whether a string looks like a text to classify: no file, no address, no suffix."""
     return "://" not in text and not Path(text).suffix.strip(".").isalnum() and not _exists(text)
 
 

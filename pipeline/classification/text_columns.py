@@ -40,7 +40,7 @@ MOST = 40
 
 
 def have_words(texts: Iterable[str]) -> list[bool]:
-    """Tell which texts have words, not only numbers, dates, codes or blanks."""
+    """Return which texts have words, not only numbers, dates, codes or blanks."""
     search = WORD.search
     return [search(text) is not None for text in texts]
 

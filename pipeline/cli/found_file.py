@@ -82,5 +82,5 @@ def _claims(context: click.Context) -> Iterator[_Claim]:
 
 
 def _is_inside(output: AnyPath) -> bool:
-    """Tell whether a path is in the current folder."""
+    """Return whether a path is in the current folder."""
     return isinstance(output, Path) and output.resolve().is_relative_to(Path.cwd().resolve())

@@ -65,7 +65,7 @@ class _Candidate(NamedTuple):
 
 
 def are_several(paths: Sequence[AnyPath], storage: Storage) -> bool:
-    """Tell whether paths name more than one file: several paths, a folder or a pattern."""
+    """Return whether paths name more than one file: several paths, a folder or a pattern."""
     return len(paths) > 1 or _is_folder(paths[0], storage) or _is_pattern(paths[0], storage)
 
 
@@ -77,7 +77,7 @@ def default_folder(paths: Sequence[AnyPath], storage: Storage) -> Path:
 
 
 def is_file(path: AnyPath, storage: Storage) -> bool:
-    """Tell whether there is something at a path that is not a folder."""
+    """Return whether there is something at a path that is not a folder."""
     if isinstance(path, CloudPath):
         return storage.kind(path) == "file"
     return is_seen(path) and not path.is_dir()
@@ -150,7 +150,7 @@ def _matches(path: AnyPath, fixed: AnyPath, storage: Storage) -> list[AnyPath]:
 
 
 def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Tell whether the parts of a path match those of a pattern, as with `Path.glob`."""
+    """Return whether the parts of a path match those of a pattern, as with `Path.glob`."""
     if not (parts and pattern):
         return not parts and all(part == "**" for part in pattern)
     if pattern[0] == "**":
@@ -196,7 +196,7 @@ def _is_table(file: Path) -> bool:
 
 
 def _is_within(file: Path, folder: Path) -> bool:
-    """Tell whether a file is in a folder, and not only a link in it that leads out of it."""
+    """Return whether a file is in a folder, and not only a link in it that leads out of it."""
     target = _target(file)
     return target is not None and target.is_relative_to(folder)
 

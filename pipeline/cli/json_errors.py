@@ -60,7 +60,7 @@ class JsonErrors(click.Command):
 
 
 def _wanted(args: Sequence[str]) -> bool:
-    """Tell whether the arguments, of which some may be wrong, or the variable ask for JSON."""
+    """Return whether the arguments, of which some may be wrong, or the variable ask for JSON."""
     value = os.environ.get(VARIABLE, "").strip().lower()
     return "--json" in args or value in ("1", "true", "t", "yes", "y", "on")
 

@@ -91,7 +91,7 @@ def _check_address(scheme: str, bucket: str, key: str) -> None:
 
 
 def is_seen(path: Path) -> bool:
-    """Tell whether there is something at a path; not if a folder above it may not be entered."""
+    """Return whether there is something at a path; not if a folder above it may not be entered."""
     try:
         return path.exists()
     except PermissionError:

@@ -61,7 +61,7 @@ class Allowance:
         return max(ZERO, difference(self.limit, self.confirmed, self.at_risk))
 
     def fits(self, amount: Decimal) -> bool:
-        """Tell whether an amount may be spent in the current period."""
+        """Return whether an amount may be spent in the current period."""
         return amount <= self.left
 
     def charge(self, confirmed: Decimal = ZERO, at_risk: Decimal = ZERO) -> None:

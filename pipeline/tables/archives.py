@@ -23,7 +23,7 @@ DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplement
 
 
 def is_archive(path: PurePath) -> bool:
-    """Tell whether a name is that of a ZIP archive."""
+    """Return whether a name is that of a ZIP archive."""
     return path.suffix.lower() == ".zip"
 
 

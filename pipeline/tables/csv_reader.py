@@ -157,7 +157,7 @@ class CsvReader:
 
 
 def _is_row(names: Sequence[str]) -> bool:
-    """Tell whether column names look like the values of a row: one is a number or a long text."""
+    """Return whether column names look like the values of a row: one is a number or a long text."""
     return any(len(name) > LONGEST or NUMBER.fullmatch(name) for name in names)
 
 

@@ -68,7 +68,7 @@ def split_suffixes(path: PurePath) -> tuple[str, str, str]:
 
 
 def has_table_suffix(path: PurePath, table_format: Format | None = None) -> bool:
-    """Tell whether the suffix is that of a table: of a certain format, or of any."""
+    """Return whether the suffix is that of a table: of a certain format, or of any."""
     found = _by_suffix(path)
     return found is not None and table_format in (None, found)
 

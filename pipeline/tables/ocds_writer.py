@@ -108,7 +108,7 @@ def _classifications(values: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def _is_among(each: dict[str, str], known: Sequence[Any]) -> bool:
-    """Tell whether a tender has a code already: the items of the list must differ."""
+    """Return whether a tender has a code already: the items of the list must differ."""
     return any(
         isinstance(other, dict)
         and other.get("scheme") == each["scheme"]

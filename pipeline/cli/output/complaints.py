@@ -108,7 +108,7 @@ def foreign(error: BaseException) -> PipelineError:
 
 
 def as_json() -> bool:
-    """Tell whether errors are lines of JSON: before the log begins, the arguments say so."""
+    """Return whether errors are lines of JSON: before the log begins, the arguments say so."""
     return is_json() or wanted(sys.argv[1:])
 
 

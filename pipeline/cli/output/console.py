@@ -78,7 +78,7 @@ def progress_display(elsewhere: Display = log_lines) -> Display:
 
 
 def on_terminal() -> bool:
-    """Tell whether a person can be asked: they see standard error and type standard input."""
+    """Return whether a person can be asked: they see standard error and type standard input."""
     streams = (sys.stdin, sys.stderr)
     return all(stream is not None and stream.isatty() for stream in streams)
 

@@ -146,7 +146,7 @@ def open_job_lines(job: OpenJob) -> Iterator[str]:
 
 
 def is_in_memory(job: OpenJob) -> bool:
-    """Tell whether Python classified a table that is in no file, such as a data frame."""
+    """Return whether Python classified a table that is in no file, such as a data frame."""
     return job.note is not None and job.note.source == IN_MEMORY
 
 

@@ -59,12 +59,12 @@ def json_line(level: str, message: str, at: float | None = None, **fields: Any) 
 
 
 def is_json() -> bool:
-    """Tell whether the log is written as JSON."""
+    """Return whether the log is written as JSON."""
     return _has_format(JsonLines)
 
 
 def is_timed() -> bool:
-    """Tell whether the lines of the log begin with times."""
+    """Return whether the lines of the log begin with times."""
     return _has_format(TimedLines)
 
 
@@ -73,7 +73,7 @@ def _has_format(kind: type[logging.Formatter]) -> bool:
 
 
 def wanted(args: Sequence[str]) -> bool:
-    """Tell whether arguments, of which some may be wrong, or the variable ask for JSON."""
+    """Return whether arguments, of which some may be wrong, or the variable ask for JSON."""
     if "--log-format" in args[:-1]:
         return args[args.index("--log-format") + 1] == "json"
     asked = os.environ.get(VARIABLE, "").strip().lower() == "json"

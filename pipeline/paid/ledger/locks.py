@@ -97,7 +97,7 @@ def job_lock(ledger: Path, base_url: str, identity: str, wait: bool) -> Iterator
 
 
 def is_worked_on(ledger: Path, base_url: str, identity: str) -> bool:
-    """Tell whether a run holds the lock of a job, without changing anything."""
+    """Return whether a run holds the lock of a job, without changing anything."""
     place = _lock_of_job(ledger, base_url, identity)
     try:
         with place.open("rb") as lock:  # shared, so that two of these do not see each other
