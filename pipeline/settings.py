@@ -114,7 +114,7 @@ class Settings:
             `pipeline.bands.LIKELY`.
         roll_up: replace a best match under this by the deepest code above it that reaches it; None
             never does.
-        jobs: how many processes the embedded engine uses; ``auto`` for as many as pay.
+        jobs: how many processes the embedded engine uses; ``auto`` decides by the table's size.
         column_prefix: a prefix for the name of every new column.
         limit_rows: read only this many rows.
         models: the folders of learned models that replace the package's, with the SHA-256 of each.

@@ -32,7 +32,7 @@ class Engine:
         systems: the systems to answer for.
         top: how many matches an answer has at most.
         jobs: the number of processes; one means this one, and ``auto`` this one until `ALONE`
-            answers show that the table is large, and then as many as pay.
+            answers show that the table is large, and then as many as are worth their start.
         models: models to use in place of the shipped ones.
         engine: how codes are ranked; see `ranker`.
         explain: whether answers name the words that count for the best code.

@@ -38,7 +38,7 @@ class EvaluationSettings:
         language_column: the column that names the language, if there is one.
         sample: how many rows are drawn; None for all.
         seed: which rows are drawn: the same seed draws the same rows of the same table.
-        jobs: how many processes the embedded engine uses; ``auto`` for as many as pay.
+        jobs: how many processes the embedded engine uses; ``auto`` decides by the table's size.
         source_column: the column that names the source; None for a text column ``source``, if
             there is one.
         suspects: whether to list the rows whose code is most likely wrong.

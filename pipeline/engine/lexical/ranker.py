@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from itertools import compress
 from math import exp, sqrt
 
 import numpy as np
@@ -53,7 +54,7 @@ class LexicalRanker:
 
     def __init__(self, table: CodeTable, index: Index) -> None:
         assignable = [table.assignable(code) for code in table.titles]
-        self._codes = [code for code in table.titles if table.assignable(code)]
+        self._codes = list(compress(table.titles, assignable))
         self._titles = [table.titles[code] for code in self._codes]
         self._index = index
         self._kinship = _kinship(table)[assignable]
