@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -73,7 +72,6 @@ class Record:
 
     Args:
         folder: the folder of the file; it is created if necessary.
-        clock: returns seconds since 1970.
 
     Attributes:
         path: the file.
@@ -82,13 +80,11 @@ class Record:
         SettingsError: the folder or the file cannot be used.
     """
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
         self._connection = connect(folder, FILE, SCHEMA, VERSION)
-        self._connection.execute(
-            "PRAGMA synchronous = NORMAL"
-        )  # the charge is already synced once per call
-        self._clock = clock
+        # The charge is already synced once per call.
+        self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def close(self) -> None:
         """Close the file."""
@@ -104,7 +100,7 @@ class Record:
 
     def works(self, number: int) -> None:
         """Record that the service now handles a request."""
-        self._set(number, worked_at=self._clock())
+        self._set(number, worked_at=time.time())
 
     def billed(self, number: int, usd: Decimal) -> None:
         """Record what the account was charged."""
@@ -115,12 +111,12 @@ class Record:
     ) -> None:
         """Record what is now sent, if anything."""
         usd = None if stated is None else plain(stated)
-        now = self._clock()
+        now = time.time()
         self._set(number, answered_at=now, fault=fault, status=status, stated_usd=usd)
 
     def closed(self, number: int) -> None:
         """Record that the connection was closed after the answer."""
-        self._set(number, closed_at=self._clock())
+        self._set(number, closed_at=time.time())
 
     def requests(self, after: int = 0) -> list[Served]:
         """Return the requests after a number, in order."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from random import Random
@@ -37,20 +36,12 @@ class FaultServer:
         app: the service.
         script: the faults.
         record: the record of what happens.
-        clock: returns seconds since 1970, for the record.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        script: Script,
-        record: Record,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, app: ASGIApp, script: Script, record: Record) -> None:
         self._app = app
         self._dice = Dice(script)
         self._record = record
-        self._clock = clock
         self._started = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -59,7 +50,7 @@ class FaultServer:
         if system is None:
             await self._app(scope, receive, send)
             return
-        arrived = self._clock()
+        arrived = time.time()
         throw = self._dice.throw(system, time.monotonic() - self._started)
         messages = await read_messages(receive)
         number = self._record.arrived(arrived, system, digest_in(messages))
