@@ -93,7 +93,7 @@ PROTECTIONS = (
         "an encoded slash leads past no proxy's guard",
         'return str(scope["path"]) if marked == raw else unquote(marked)',
         'return str(scope["path"])',
-        "tests/service/test_failures.py::test_an_unknown_path_has_the_envelope",
+        "tests/service/http/test_exception_handlers.py::test_an_unknown_path_has_the_envelope",
     ),
     Protection(
         "a house has one limit, however many addresses",
@@ -111,19 +111,19 @@ PROTECTIONS = (
         "the log does not quote errors",
         'cause = f"{kind}: {error}" if isinstance(error, TELLING) else kind',
         'cause = f"{kind}: {error}"',
-        "tests/service/test_access_log.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_access_log.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "the log has no path that a caller made up",
         'getattr(self.scope.get("route"), "path", None)',
         'self.scope["path"]',
-        "tests/service/test_access_log.py::test_no_line_has_what_people_send",
+        "tests/service/http/test_access_log.py::test_no_line_has_what_people_send",
     ),
     Protection(
         "a request that comes too slowly is broken off",
         "elif self._deadline is None:",
         "elif False:",
-        "tests/service/test_connections.py::test_a_request_that_comes_too_slowly_is_broken_off",
+        "tests/service/http/test_connections.py::test_a_request_that_comes_too_slowly_is_broken_off",
     ),
     # What the service charges.
     Protection(

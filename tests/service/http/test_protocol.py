@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from pipeline.service import Accounts, create_app
 from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.http.protocol import MAX_HEAD
-from tests.service.almost_http import almost_http
 from tests.service.conftest import SCRIPTED
+from tests.service.http.almost_http import almost_http
 from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving
 
 CANARY = "canary7f3a"

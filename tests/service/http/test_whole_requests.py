@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from pipeline.service.http.whole_requests import LARGEST, WholeRequest, WholeRequests
-from tests.service.almost_http import WELL_FORMED, almost_http
+from tests.service.http.almost_http import WELL_FORMED, almost_http
 from tests.service.sockets import BODY, CALL
 
 GET = b"GET /health?a=%2f HTTP/1.1\r\nHost: service\r\n"
