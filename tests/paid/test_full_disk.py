@@ -17,8 +17,8 @@ from pipeline.errors import LedgerError
 from pipeline.money import plain
 from pipeline.paid.ledger import CallEnded, Job, Journal, Ledger, Reserve, reserved, unwritten
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, RESERVED, ROAD
+from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
-from tests.paid.test_ledger_trouble import Meanwhile
 
 TEXTS = [f"text number {number:02}" for number in range(30)]
 Usage = namedtuple("Usage", "total used free")

@@ -19,24 +19,10 @@ from pipeline.paid.ledger.database import Database
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.result import Paid
 from pipeline.tables import open_reader
+from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 TEXTS = [f"text number {number:02}" for number in range(30)]
-
-
-class Meanwhile:
-    """Does something while a request, by its number from 0, is under way."""
-
-    def __init__(self, app: Any, number: int, do: Callable[[], None]) -> None:
-        self._app = app
-        self._left = number
-        self._do = do
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if self._left == 0:
-            self._do()
-        self._left -= 1
-        await self._app(scope, receive, send)
 
 
 def fails(user: Buyer, spoil: Callable[[Purchase], None] = lambda _: None) -> tuple[str, Paid]:

@@ -15,8 +15,8 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Ledger
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import Purchase
+from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
-from tests.paid.test_ledger_trouble import Meanwhile
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
 

@@ -15,8 +15,7 @@ from pipeline.engine.training.label_traits import tree
 from pipeline.engine.training.network import TrainingSet
 from pipeline.engine.training.other_languages import OtherLanguages, with_other_languages
 from pipeline.engine.training.train import train, work
-from tests.engine.model.test_train import answers, small, task
-from tests.engine.model.training_data import history, ignored
+from tests.engine.model.training_data import answers, history, ignored, small, task
 
 ENGLISH = ["wheat and grain", "asphalt road paving", "office windows cleaning"]
 GERMAN = ["Weizen und Getreide", "Asphaltierung", "Reinigung der Fenster"]

@@ -13,8 +13,7 @@ from pipeline.engine.model import unseen_codes as untaught
 from pipeline.engine.model.ranker import LearnedRanker
 from pipeline.engine.model.stored import own
 from pipeline.engine.training.train import train
-from tests.engine.model.test_train import PHRASES, small, task
-from tests.engine.model.training_data import history, ignored, taught
+from tests.engine.model.training_data import PHRASES, history, ignored, small, task, taught
 
 VESSELS = Match("34520000", "Boats", 0.5)
 ROAD = Match("45233140", "Roadworks", 0.9)

@@ -3,21 +3,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.answers import System
-from pipeline.engine.model import Model
 from pipeline.engine.model.calibration import calibration_error
 from pipeline.engine.model.features import count
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
-from pipeline.engine.training import Examples, NetworkSettings, Recipe, Task, history_recipe, work
+from pipeline.engine.training import history_recipe, work
 from pipeline.engine.training.train import train
-from tests.engine.model.training_data import history, ignored, learned, taught
-
-
-def answers(model: Model, texts: list[str], top: int = 1) -> list[list[str]]:
-    places, _ = model.predict(texts, top)
-    found: list[list[str]] = model.codes[places].tolist()
-    return found
+from tests.engine.model.training_data import (
+    PHRASES,
+    answers,
+    history,
+    ignored,
+    learned,
+    small,
+    task,
+    taught,
+)
 
 
 def test_codes_are_learnt_from_examples_and_stay_text_with_their_leading_zeros() -> None:
@@ -44,26 +45,6 @@ def test_confidence_is_right_as_often_as_it_says_where_labels_are_noisy() -> Non
 def test_a_text_without_a_known_word_has_no_confidence() -> None:
     _, confidence = taught().model.predict(["", "!!!", "жюфц"], 3)
     assert not confidence.any()
-
-
-PHRASES = (["Fishing vessels", "Musical instruments"], ["34512000", "37310000"])
-
-
-def task(
-    system: System, texts: list[str], codes: list[str], phrases: tuple[list[str], list[str]]
-) -> Task:
-    """Return a task of which every tenth row is held back."""
-    tenth = np.arange(len(texts)) % 10 == 0
-    examples, others = Examples.of(texts, codes), Examples.of(*phrases)
-    ones = np.ones(len(texts), np.float32), np.ones(len(others), np.float32)
-    return Task(
-        system, examples.where(~tenth), examples.where(tenth), others, ones[0], ones[1], ones[1]
-    )
-
-
-def small(networks: int = 2) -> Recipe:
-    settings = tuple(NetworkSettings(32, 15, 64, 0.5, dropout=0.5, seed=n) for n in range(networks))
-    return Recipe(settings, at_least=1, width=32, columns=4)
 
 
 def test_phrases_teach_codes_that_no_example_names() -> None:
