@@ -19,7 +19,7 @@ from pipeline.errors import EngineError, SettingsError
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["AHEAD", "Jobs", "as_they_end", "checked_jobs", "in_processes", "shared_out"]
+__all__ = ["AHEAD", "Jobs", "as_completed", "checked_jobs", "in_processes", "shared_out"]
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -110,7 +110,7 @@ def in_processes(
             yield waiting.popleft().result()
 
 
-def as_they_end(
+def as_completed(
     work: Callable[[Item], Found], items: Iterable[Item], jobs: int, worker: str
 ) -> Iterator[Found]:
     """Yield the result for each item as soon as it is there; an item is read when it can start.

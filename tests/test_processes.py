@@ -16,7 +16,7 @@ import pytest
 
 from pipeline import processes
 from pipeline.errors import EngineError
-from pipeline.processes import AHEAD, MOST, as_they_end, in_processes, shared_out
+from pipeline.processes import AHEAD, MOST, as_completed, in_processes, shared_out
 
 
 class Lazy(Future[int]):
@@ -114,7 +114,7 @@ def test_every_item_has_its_result_and_an_item_is_read_when_it_can_start() -> No
             read.append(number)
             yield number
 
-    found = as_they_end(abs, items(), 2, "A process")
+    found = as_completed(abs, items(), 2, "A process")
     first = next(found)
     assert len(read) < 5
     assert sorted([first, *found]) == [1, 2, 3, 4, 5]
@@ -122,5 +122,5 @@ def test_every_item_has_its_result_and_an_item_is_read_when_it_can_start() -> No
 
 def test_a_process_that_dies_is_an_error() -> None:
     with pytest.raises(EngineError, match=r"^A process died") as caught:
-        list(as_they_end(exec, ["import os; os._exit(1)"], 1, "A process"))
+        list(as_completed(exec, ["import os; os._exit(1)"], 1, "A process"))
     assert "--jobs 1" in caught.value.hint

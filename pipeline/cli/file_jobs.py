@@ -30,7 +30,7 @@ from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import ZERO, difference, total
-from pipeline.processes import as_they_end
+from pipeline.processes import as_completed
 from pipeline.progress import Advance, Progress
 
 __all__ = ["WORDS", "Outcome", "of_file", "outcomes", "severity"]
@@ -143,7 +143,7 @@ def _at_once(
             yield file
 
     try:
-        ended = as_they_end(work, beginning(), jobs, "A process of the run")
+        ended = as_completed(work, beginning(), jobs, "A process of the run")
         for number, outcome in enumerate(ended, 1):
             file, state = begun.pop(outcome.file.path), WORDS[outcome.state]
             log.info("%d of %d files: %s %s", number, len(files), file.path, state)

@@ -30,7 +30,7 @@ def carried(work: Work, files: Iterable[InputFile], *_: object) -> Iterator[Any]
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Use this process in place of the others."""
-    monkeypatch.setattr(file_jobs, "as_they_end", carried)
+    monkeypatch.setattr(file_jobs, "as_completed", carried)
     monkeypatch.setattr(os, "getppid", os.getpid)
     before = signal.getsignal(signal.SIGINT)
     yield
@@ -99,7 +99,7 @@ def test_an_interrupt_counts_the_files_and_removes_unfinished_outputs(
         temporary.write_text("half a table")  # as the killed process left it
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(file_jobs, "as_they_end", interrupted)
+    monkeypatch.setattr(file_jobs, "as_completed", interrupted)
     assert command("run", "data", "--systems", "psc", "--output", "out", "--jobs", "2") == 130
     assert begun == ["c.csv", "b.csv"], "the largest file begins"
     expected = "Interrupted; 1 of 3 files are done, and the same command continues.\n"

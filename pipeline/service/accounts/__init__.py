@@ -5,7 +5,7 @@ from pipeline.service.accounts.accounts import (
     Account,
     Accounts,
     Opened,
-    one_way,
+    canonical_email,
 )
 from pipeline.service.accounts.audit import Audit
 from pipeline.service.accounts.charging import Due
@@ -35,8 +35,8 @@ __all__ = [
     "Passwords",
     "Sessions",
     "Statement",
+    "canonical_email",
     "check_amount",
-    "one_way",
     "row_number",
     "statement_csv",
 ]

@@ -23,7 +23,7 @@ from pipeline.service.accounts.schema import FILE, SCHEMA, VERSION
 from pipeline.service.accounts.sessions import Sessions, delete_sessions
 from pipeline.service.accounts.statement import Statement, insert_opening
 
-__all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "Opened", "one_way"]
+__all__ = ["FIRST_KEY", "STARTING_BALANCE", "Account", "Accounts", "Opened", "canonical_email"]
 
 STARTING_BALANCE = Decimal("5.00")
 """The balance of a new account, US dollars."""
@@ -131,7 +131,7 @@ class Accounts:
         It takes as long without such an account.
         """
         found = self._database.read(
-            "SELECT account_id, password_hash FROM accounts WHERE email = ?", one_way(email)
+            "SELECT account_id, password_hash FROM accounts WHERE email = ?", canonical_email(email)
         )
         account, kept = found[0] if found else (None, None)
         return account if self._passwords.matches(password, kept) else None
@@ -151,7 +151,9 @@ class Accounts:
 
     def find(self, name: str) -> Account | None:
         """Return the account with a number or an e-mail address; None without one."""
-        found = self._read("WHERE account_id = ? OR email = ?", row_number(name), one_way(name))
+        found = self._read(
+            "WHERE account_id = ? OR email = ?", row_number(name), canonical_email(name)
+        )
         return found[0] if found else None
 
     def account(self, account: int) -> Account:
@@ -209,22 +211,22 @@ def _insert(
 
 def _address(email: str) -> str:
     try:
-        return _normal(email)
+        return _normalised(email)
     except EmailNotValidError as error:
         raise SettingsError(
             "This is not an e-mail address.", "Write it like name@example.org."
         ) from error
 
 
-def one_way(email: str) -> str:
+def canonical_email(email: str) -> str:
     """Return an address in the form that is stored; other text in lower case."""
     try:
-        return _normal(email)
+        return _normalised(email)
     except EmailNotValidError:
         return email.strip().lower()
 
 
-def _normal(email: str) -> str:
+def _normalised(email: str) -> str:
     """Return an address in lower case, with composed characters and a domain without xn--."""
     if len(email) > LONGEST_EMAIL:  # the library checks each character first
         raise EmailNotValidError

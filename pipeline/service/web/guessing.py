@@ -11,7 +11,7 @@ from typing import TypeAlias
 import anyio
 
 from pipeline.rate import Rate
-from pipeline.service.accounts import one_way
+from pipeline.service.accounts import canonical_email
 from pipeline.service.limits import SlidingWindow, network_of
 
 __all__ = ["ACCOUNT", "ADDRESS", "LINE", "PAIR", "PAUSE", "PasswordTries", "TooManyTriesError"]
@@ -76,7 +76,7 @@ class PasswordTries:
         Raises:
             TooManyTriesError: the password is not checked.
         """
-        name = sha256(one_way(email).encode()).hexdigest()  # whatever its length
+        name = sha256(canonical_email(email).encode()).hexdigest()  # whatever its length
         counted: Counted = []
         wrong = False
         try:
