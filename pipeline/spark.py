@@ -192,7 +192,7 @@ def _distinct_texts(frame: DataFrame, settings: Settings) -> pa.Table:
 def _texts(
     settings: Settings, names: Sequence[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Return the texts of a task's batches; this runs on executors."""
+    """Yield the distinct texts of each batch of a task; this runs on executors."""
     for piece in text_batches(_named(batches, names), settings):
         texts = {text for text in piece.texts if text}
         yield pa.RecordBatch.from_pydict({TEXT: pa.array(texts, pa.string())})

@@ -115,7 +115,7 @@ def remove_table(system: System) -> None:
 
 
 def _tables() -> Iterator[CodeTable]:
-    """Return all tables that can be read; print a warning for others."""
+    """Yield all tables that can be read; print a warning about each of the others."""
     for system in SYSTEMS:
         try:
             yield load(system)

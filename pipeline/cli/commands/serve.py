@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import click
 
+from pipeline.answers import Matcher, System
 from pipeline.cli.output.console import say
 from pipeline.cli.service_extra import is_there, on_data, service_folder, service_package
 from pipeline.cli.signals import INTERRUPTED
@@ -81,7 +82,7 @@ def serve(**values: Any) -> int:
         serving = _Serving(service, accounts, folder, options)
         if options.faults is None:
             return serving.run()
-        return _serve_badly(serving)
+        return _serve_with_faults(serving)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,32 +124,29 @@ class _Serving:
         """
         options, server = self.options, self.service.server
         matchers = self.service.engine_matchers()
-        app = self.service.create_app(
+        server.make_room(options.max_connections)
+        running = server.Server(
+            around(self._app(matchers)),
+            trusted_proxies=server.networks(options.trusted_proxy),
+            most_connections=options.max_connections,
+            **more,
+        )
+        with server.listening(options.host, options.port) as listener:
+            _warm_up(matchers.values())
+            lines = [f"Serving on {server.address(listener)}", *self._summary_lines(), *notes]
+            say("\n".join(lines))
+            running.run([listener])
+        return INTERRUPTED if running.force_exit else 0
+
+    def _app(self, matchers: Mapping[System, Matcher]) -> Any:
+        options = self.options
+        return self.service.create_app(
             self.accounts,
             matchers,
             metadata=options.metadata,
             key_rate=parse_rate(options.rate),
             demo_rate=parse_rate(options.demo_rate),
         )
-        server.make_room(options.max_connections)
-        running = server.Server(
-            around(app),
-            trusted_proxies=server.networks(options.trusted_proxy),
-            most_connections=options.max_connections,
-            **more,
-        )
-        with server.listening(options.host, options.port) as listener:
-            for matcher in matchers.values():
-                list(matcher.answers([["warm"]]))  # the first call does not wait for the index
-            gc.collect()
-            gc.freeze()  # scanning the code tables, which stay, stopped all requests for 0.2 s
-            say(
-                "\n".join(
-                    [f"Serving on {server.address(listener)}", *self._summary_lines(), *notes]
-                )
-            )
-            running.run([listener])
-        return INTERRUPTED if running.force_exit else 0
 
     def _summary_lines(self) -> list[str]:
         where = f"Accounts: {self.folder}"
@@ -157,6 +155,14 @@ class _Serving:
         here = "" if self.options.data is None else _named(self.folder)
         command = f"tender-pipeline accounts open{here}"
         return [where, f"No accounts yet. Sign up on the page, or open one: {command}"]
+
+
+def _warm_up(matchers: Iterable[Matcher]) -> None:
+    """Load everything that calls need, so that no call waits for it."""
+    for matcher in matchers:
+        list(matcher.answers([["warm"]]))
+    gc.collect()
+    gc.freeze()  # scanning the code tables, which stay, stopped all requests for 0.2 s
 
 
 def _check_folder(folder: Path) -> None:
@@ -173,7 +179,7 @@ def _named(folder: Path) -> str:
     return f" --data {quote(str(folder))}"
 
 
-def _serve_badly(serving: _Serving) -> int:
+def _serve_with_faults(serving: _Serving) -> int:
     """Serve with faults; print them before, and what happened after."""
     faults = serving.service.chaos
     script = faults.read_script(serving.options.faults)

@@ -181,7 +181,7 @@ class Accounts:
 
     @contextmanager
     def audit(self) -> Iterator[Audit]:
-        """Give an audit of all accounts, as they are now."""
+        """Yield an audit of all accounts, as they are now."""
         with self._database.snapshot() as connection:
             yield Audit(connection)
 

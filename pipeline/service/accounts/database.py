@@ -64,7 +64,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection in a transaction, which is on the disk when this ends, or undone."""
+        """Yield a connection in a transaction, durable when the block ends, or undone."""
         with self._writing:
             self.check()
             with sqlite_files.transaction(self._writer):
@@ -91,7 +91,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection that reads the file as it is now, without blocking anything."""
+        """Yield a connection that reads the file as it is now, without blocking anything."""
         connection = self._connected()
         try:
             connection.execute("PRAGMA query_only = ON")

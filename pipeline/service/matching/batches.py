@@ -18,11 +18,11 @@ class Batches(Generic[Item, Result]):
     """Hands items to blocking work, in a thread, one batch after the other.
 
     Items that arrive during a batch go into the next one. So a single caller never waits, and many
-    callers share costs that do not grow with the items.
+    callers share the costs that do not grow with the number of items.
 
-    Callers who ask again as soon as they are answered would stay in two groups that take turns, so
-    a batch had half of them. So the next batch waits until as many items are there as were just
-    answered, besides those that waited already, but not for long: a caller may not ask again.
+    Callers that ask again as soon as they are answered would split into two groups that take turns,
+    and each batch would have half of them. So the next batch waits until as many further items have
+    arrived as were just answered, but not for long: a caller may not ask again.
 
     Args:
         work: takes items and returns their results, in the same order.
