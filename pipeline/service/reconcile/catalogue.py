@@ -1,4 +1,4 @@
-"""The codes of a system as entities: their names and types, and a search for people who type."""
+"""The codes of a system as entities: their names and types, and a search while a person types."""
 
 from __future__ import annotations
 
@@ -96,14 +96,15 @@ class Catalogue:
             return
         number = typed.strip().upper().partition("-")[0]
         yield from (code for code in self.table.titles if code.startswith(number))
-        found: tuple[list[str], list[str], list[str]] = ([], [], [])
+        beginning: list[str] = []
+        within: list[str] = []
+        in_others: list[str] = []
         for code, english, others in self._searchable:
             if all(word in english for word in words):
-                found[0 if english.startswith(text) else 1].append(code)
+                (beginning if english.startswith(text) else within).append(code)
             elif others and all(word in others for word in words):
-                found[2].append(code)
-        for some in found:
-            yield from some
+                in_others.append(code)
+        yield from (*beginning, *within, *in_others)
 
     @cached_property
     def _searchable(self) -> Sequence[tuple[str, str, str]]:
