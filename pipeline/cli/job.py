@@ -243,9 +243,11 @@ def _title_languages(settings: Settings) -> str:
     """Return which systems have titles in which language; "" if all are in English."""
     if settings.language == "en":
         return ""
-    others = ", ".join(system for system in settings.systems if system != "cpv")
-    parts = [f"cpv titles in {LANGUAGES[settings.language]}"] * ("cpv" in settings.systems)
-    parts += [f"{others} titles in English, because there are no others"] * bool(others)
+    parts = []
+    if "cpv" in settings.systems:
+        parts.append(f"cpv titles in {LANGUAGES[settings.language]}")
+    if others := ", ".join(system for system in settings.systems if system != "cpv"):
+        parts.append(f"{others} titles in English, because there are no others")
     return "; ".join(parts)
 
 

@@ -106,7 +106,9 @@ class Picked:
         if self.states:
             plain = [state for state in self.states if state != "failed"]
             any_of = [f"state IN ({_marks(plain)})"] if plain else []
-            parts.append(f"({' OR '.join([*any_of, *[FAILED] * ('failed' in self.states)])})")
+            if "failed" in self.states:
+                any_of.append(FAILED)
+            parts.append(f"({' OR '.join(any_of)})")
             values += plain
         return " AND ".join(parts) or "TRUE", values
 
