@@ -26,7 +26,7 @@ from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.metrics import Finished
-from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, words_of
+from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
 from pipeline.cli.paid_options import check_no_terms
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import after
@@ -34,7 +34,6 @@ from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.decisions import Decisions, decisions_in
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
-from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS, Progress
 from pipeline.settings import Format, Settings, parse_systems
 from pipeline.tables import format_of, local_table, output_format_of
@@ -230,25 +229,13 @@ def _announce(this: Job) -> None:
     started = {"event": "started", "input": str(given), "systems": systems}
     words = f"{this.name}: {systems}, {_answerer(terms.service)}"
     log.info("%s", words, extra={FIELDS: started})
-    if titles := _title_languages(terms.settings):
+    if titles := title_languages(terms.settings):
         log.info("%s", titles)
     place = this.sink.path
     if this.options.output is None and (other := other_input(place, given)) is not None:
         warn(f"{place}, made from {other}, is replaced. Keep both: --output PATH.")
     for system, model in terms.models.items():
         log.info("%s: learned model %s", system, model.path)
-
-
-def _title_languages(settings: Settings) -> str:
-    """Return which systems have titles in which language; "" if all are in English."""
-    if settings.language == "en":
-        return ""
-    parts = []
-    if "cpv" in settings.systems:
-        parts.append(f"cpv titles in {LANGUAGES[settings.language]}")
-    if others := ", ".join(system for system in settings.systems if system != "cpv"):
-        parts.append(f"{others} titles in English, because there are no others")
-    return "; ".join(parts)
 
 
 def _page(this: Job) -> RunReport | None:

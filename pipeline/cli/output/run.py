@@ -1,4 +1,4 @@
-"""The output of a run besides its table: warnings before, the summary and exit code after."""
+"""The output of a run besides its table: notes before, the summary and the exit code after."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ from pipeline.cli.output.complaints import columns, complain, wrapped
 from pipeline.cli.output.console import say
 from pipeline.cli.output.log_formats import is_json
 from pipeline.errors import OutputError
+from pipeline.languages import LANGUAGES
 from pipeline.progress import FIELDS
 from pipeline.settings import Settings
 
-__all__ = ["COMPLETE", "WITH_FAILED_ROWS", "exit_code", "print_summary", "words_of"]
+__all__ = [
+    "COMPLETE",
+    "WITH_FAILED_ROWS",
+    "exit_code",
+    "print_summary",
+    "title_languages",
+    "words_of",
+]
 
 COMPLETE, WITH_FAILED_ROWS = 0, 3
 
@@ -27,6 +35,18 @@ COMMAND = "next: tender-pipeline"
 """The beginning of the line with a command, which is not wrapped, so that it can be copied."""
 
 log = logging.getLogger("pipeline")
+
+
+def title_languages(settings: Settings) -> str:
+    """Return which systems have titles in which language; "" if all are in English."""
+    if settings.language == "en":
+        return ""
+    parts = []
+    if "cpv" in settings.systems:
+        parts.append(f"cpv titles in {LANGUAGES[settings.language]}")
+    if others := ", ".join(system for system in settings.systems if system != "cpv"):
+        parts.append(f"{others} titles in English, because there are no others")
+    return "; ".join(parts)
 
 
 def print_summary(
