@@ -108,7 +108,8 @@ def _figures(
             each.asked.to_csv(folder / each.held_back, index=False)
         settings, systems = read_recipe(folder / recipe.name)
     settings = replace(settings, networks=settings.networks[:1])
-    trained = train([each.task for each in systems], settings, lambda _: None)
+    tasks = [replace(each.task, learns_held_back=False) for each in systems]
+    trained = train(tasks, settings, lambda _: None)
     return {
         system.task.system: by_source(each, system.sources)
         for system, each in zip(systems, trained, strict=True)

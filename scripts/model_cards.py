@@ -71,7 +71,18 @@ LIMITS = {
 SECOND = """A second network ({dimensions} dimensions) learned the labelled texts, titles and
 phrases below, and no text of CPV. It has up to {weight} of the weight in an answer: a gate lowers
 that for texts which are worded like CPV notices rather than like the labelled texts.
+{crosswalk}"""
+
+CROSSWALK = """For those, the codes that the crosswalk gives to the CPV codes of a text have up to
+{weight} of the weight.
 """
+
+MEASURED = {
+    False: "which the model has not learned",
+    True: """by a model that had not learned them. After that, the second
+network of this package learned them, too, so they cannot measure it any more""",
+}
+"""How the held-back texts measured a model, by whether the final one learned them."""
 
 CARD = """# The model for {name}
 
@@ -103,8 +114,8 @@ A source with many texts weighs no more than the recipe says.
 
 ## How good it is
 
-On {rows:,} labelled texts of the "held back" files, which the model has not learned. The
-confidence was fitted on the same rows.
+On {rows:,} labelled texts of the "held back" files, {measured}.
+The confidence was fitted on the same rows.
 
 | | first code right | among 5 | among 10 |
 |---|---|---|---|
@@ -169,7 +180,7 @@ def _card(
         dimensions=recipe["model"]["width"],
         bits=8 // recipe["model"]["columns"],
         memory=", and\ntypical vectors of each code's texts" if remembers else "",
-        second=_second(about, second) if has_second else "",
+        second=_second(system, about, second) if has_second else "",
         learned=about["learned_rows"],
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],
@@ -181,6 +192,7 @@ def _card(
             f"| {name} | {rows:,} |" for name, rows in about["learned_by_source"].items()
         ),
         rows=held["rows"],
+        measured=MEASURED[second["systems"][system].get("learns_held_back", True)],
         first=_share(held["right"]["1"]),
         five=_share(held["right"]["5"]),
         ten=_share(held["right"]["10"]),
@@ -202,9 +214,13 @@ def _card(
     )
 
 
-def _second(about: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
-    weight = _share(about["weight_of_the_history"])
-    return SECOND.format(dimensions=recipe["model"]["width"], weight=weight)
+def _second(system: System, about: Mapping[str, Any], recipe: Mapping[str, Any]) -> str:
+    asks = recipe["systems"][system].get("asks_cpv")
+    return SECOND.format(
+        dimensions=recipe["model"]["width"],
+        weight=_share(about["weight_of_the_history"]),
+        crosswalk=CROSSWALK.format(weight=_share(asks)) if asks else "",
+    )
 
 
 def _sources(by_source: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
