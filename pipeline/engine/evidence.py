@@ -64,10 +64,12 @@ def _words(text: str) -> list[str] | None:
 
 
 def _words_known(words: Sequence[str], knows: Knows) -> list[float]:
-    parts, owners = gram_hashes(words, [GRAM])
-    found = np.bincount(owners, knows(parts, True), len(words))
-    share = found / np.maximum(np.bincount(owners, minlength=len(words)), 1)
-    return [*np.where(knows(word_hashes(words), False), 1.0, share).tolist()]
+    share = knows(word_hashes(words), False).astype(np.float64)
+    others = np.flatnonzero(share == 0)  # most words are known, so their parts do not matter
+    parts, owners = gram_hashes([words[place] for place in others.tolist()], [GRAM])
+    found = np.bincount(owners, knows(parts, True), len(others))
+    share[others] = found / np.maximum(np.bincount(owners, minlength=len(others)), 1)
+    return [*share.tolist()]
 
 
 def _share(words: Sequence[str] | None, letters_known: dict[str, float]) -> float:

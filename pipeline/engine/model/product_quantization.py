@@ -56,7 +56,7 @@ class Codebook:
     def sums(self, texts: SparseRows) -> Floats:
         """Return the product of a sparse matrix and the rows: texts x columns, float32."""
         weights = texts.scaled(self.lengths[texts.columns].astype(np.float32))
-        most = max(TOGETHER, int(np.diff(texts.ends).max(initial=0)))
+        most = max(TOGETHER, int(texts.lengths.max(initial=0)))
         return weighted_sums(weights, self._decoder(most), self.width)
 
     def _unit(self, which: Ints) -> Floats:

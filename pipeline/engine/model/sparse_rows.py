@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,13 +34,19 @@ class SparseRows:
         return len(self.ends) - 1
 
     @property
+    def lengths(self) -> Ints:
+        """The number of values of each row."""
+        lengths: Ints = self.ends[1:] - self.ends[:-1]  # np.diff takes several times as long
+        return lengths
+
+    @property
     def rows(self) -> Ints:
         """The row of each value."""
-        return np.repeat(np.arange(len(self)), np.diff(self.ends))
+        return np.repeat(np.arange(len(self)), self.lengths)
 
     def select(self, rows: Ints) -> SparseRows:
         """Return the given rows, in the given order."""
-        lengths = np.diff(self.ends)[rows]
+        lengths = self.lengths[rows]
         ends = np.concatenate([[0], np.cumsum(lengths)])
         at = np.repeat(self.ends[rows] - ends[:-1], lengths) + np.arange(ends[-1])
         return SparseRows(self.values[at], self.columns[at], ends)
@@ -87,16 +93,35 @@ def weighted_sums(matrix: SparseRows, read: Callable[[Ints], Floats], width: int
         width: the number of its columns.
     """
     sums = np.zeros((len(matrix), width), np.float32)
-    lengths = np.diff(matrix.ends)
-    for length in np.flatnonzero(np.bincount(lengths)).tolist():
-        some = np.flatnonzero(lengths == length)
-        step = max(1, TOGETHER // max(1, length))
-        for at in range(0, len(some), step):
-            rows = some[at : at + step]
-            entries = matrix.ends[rows, None] + np.arange(length)
-            dense = read(matrix.columns[entries].reshape(-1)).reshape(len(rows), length, width)
-            sums[rows] = np.einsum("ij,ijk->ik", matrix.values[entries], dense)
+    lengths = matrix.lengths
+    order = np.argsort(lengths, kind="stable")
+    for some in _portions(lengths[order]):
+        rows = order[some]
+        length = lengths[rows]
+        inner = np.arange(length[-1])
+        entries = matrix.ends[rows, None] + inner
+        if length[0] == length[-1]:
+            values = matrix.values[entries]
+        else:  # shorter rows are filled up with zeros, which change no sum
+            kept = inner < length[:, None]
+            entries *= kept
+            values = matrix.values[entries] * kept
+        dense = read(matrix.columns[entries].reshape(-1)).reshape(*entries.shape, width)
+        sums[rows] = np.einsum("ij,ijk->ik", values, dense)
     return sums
+
+
+def _portions(lengths: Ints) -> Iterator[slice]:
+    """Yield portions of rows that have `TOGETHER` entries at most, or a single row.
+
+    Args:
+        lengths: the lengths of the rows, ascending; a row without entries is in no portion.
+    """
+    at = int(np.searchsorted(lengths, 1))
+    while at < len(lengths):
+        most = lengths[at : at + max(1, TOGETHER // int(lengths[at]))]
+        fits = np.count_nonzero(most * np.arange(1, len(most) + 1) <= TOGETHER)
+        yield slice(at, at := at + max(1, fits))
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints]:
