@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.largest import lower_bound
-from pipeline.engine.model.products import blocks, products
+from pipeline.engine.model.products import Products, blocks
 
 __all__ = ["Memory", "unit"]
 
@@ -26,6 +26,11 @@ class Memory:
     vectors: Floats
     labels: Ints
     texts: Floats
+    _products: Products = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep what makes products with the prototypes faster."""
+        object.__setattr__(self, "_products", Products(self.vectors))
 
     def mix(self, shares: Floats, hidden: Floats, weight: float) -> None:
         """Mix the shares of the codes among each text's nearest prototypes into others, in place.
@@ -35,7 +40,7 @@ class Memory:
             hidden: texts x dimensions.
             weight: the weight of the prototypes' shares, from 0 to 1.
         """
-        near = products(unit(hidden), self.vectors)
+        near = self._products(unit(hidden))
         for block in blocks(near):
             self._mix(shares[block], near[block], weight)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from pipeline.engine.model.arrays import Floats, Ints, Texts
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder, words_known
 from pipeline.engine.model.gate import Gate
-from pipeline.engine.model.products import blocks, products, softmax
+from pipeline.engine.model.products import Products, blocks, softmax
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.reading import Reading
 
@@ -63,11 +63,16 @@ class Scorer:
     directions: Floats
     prior: Floats
     memory: Memory | None = None
+    _products: Products = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep what makes products with the directions faster."""
+        object.__setattr__(self, "_products", Products(self.directions))
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
         hidden, known = read(self.encoder)
-        shares = products(hidden, self.directions)
+        shares = self._products(hidden)
         for block in blocks(shares):
             shares[block] += self.prior
             softmax(shares[block])
