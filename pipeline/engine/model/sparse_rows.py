@@ -120,8 +120,9 @@ def _portions(lengths: Ints) -> Iterator[slice]:
     at = int(np.searchsorted(lengths, 1))
     while at < len(lengths):
         most = lengths[at : at + max(1, TOGETHER // int(lengths[at]))]
-        fits = np.count_nonzero(most * np.arange(1, len(most) + 1) <= TOGETHER)
-        yield slice(at, at := at + max(1, fits))
+        fits = int(np.count_nonzero(most * np.arange(1, len(most) + 1) <= TOGETHER))
+        start, at = at, at + max(1, fits)
+        yield slice(start, at)
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints]:
