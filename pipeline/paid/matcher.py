@@ -19,7 +19,7 @@ from pipeline.paid.client.outcomes import (
     WrongPrice,
 )
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.usual import read_usual
+from pipeline.paid.client.usual import usual_matches
 from pipeline.paid.ledger import Cost, Job, Owned, text_digests
 from pipeline.paid.ledger.calls import INTERRUPTED
 from pipeline.remembered import Remembered
@@ -103,9 +103,8 @@ class LedgerMatcher:
         if not unread:
             return answers
         new, costs = self._read(system, [*unread], kept)
-        for place, digest in enumerate(digests):
-            if digest in new:
-                answers[place] = new[digest]
+        pairs = zip(digests, answers, strict=True)
+        answers = [new.get(digest) or answer for digest, answer in pairs]
         for digest, (row, usd) in costs.items():
             place = unread[digest]  # only rows whose answer was read can be first rows
             if row == first + place:
@@ -160,8 +159,8 @@ class _Kept:
 
 
 def _lasting(status: int, body: bytes) -> Answer:
-    if usual := read_usual(status, body):
-        return Matched(usual.matches)
+    if (usual := usual_matches(status, body)) is not None:
+        return Matched(usual)
     match _outcome(status, body):
         case Answered(matches, _) | WrongCurrency(_, _, matches):
             return Matched(matches)

@@ -2,35 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from pipeline.answers import Match
 
-__all__ = ["MAX_BODY", "UsualAnswer", "read_usual"]
+__all__ = ["MAX_BODY", "UsualAnswer", "read_usual", "usual_matches"]
 
 MAX_BODY: Final = 1 << 20
 """The largest body that is read, bytes; ten matches take about two thousand."""
 
 
-class UsualAnswer(msgspec.Struct, frozen=True):
+class UsualMatches(msgspec.Struct, frozen=True):
     """A success in UTF-8 with the documented types; its matches are in the order received."""
 
     success: bool
-    data: list[Match]
-    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+    data: tuple[Match, ...]
 
     @property
     def matches(self) -> tuple[Match, ...]:
         """The matches, the best first."""
+        confidences = [match.confidence for match in self.data]
+        if confidences == sorted(confidences, reverse=True):
+            return self.data  # as most services send them
         return tuple(sorted(self.data, key=CONFIDENCE, reverse=True))
+
+
+class UsualAnswer(UsualMatches, frozen=True):
+    """The same with what states its price."""
+
+    metadata: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 CONFIDENCE = attrgetter("confidence")
 
-_decode: Final = msgspec.json.Decoder(UsualAnswer).decode
+_answer: Final = msgspec.json.Decoder(UsualAnswer)
+_matches: Final = msgspec.json.Decoder(UsualMatches)
+
+T = TypeVar("T", bound=UsualMatches)
 
 
 def read_usual(status: int, body: bytes) -> UsualAnswer | None:
@@ -39,16 +51,26 @@ def read_usual(status: int, body: bytes) -> UsualAnswer | None:
     msgspec accepts only part of what `decoded` accepts. Where it reads a value differently, the
     result is None: it has no negative zero.
     """
+    return _read(_answer, status, body)
+
+
+def usual_matches(status: int, body: bytes) -> tuple[Match, ...] | None:
+    """Return the matches of an answer whose price is known, the best first; None as above."""
+    answer = _read(_matches, status, body)
+    return None if answer is None else answer.matches
+
+
+def _read(decoder: msgspec.json.Decoder[T], status: int, body: bytes) -> T | None:
     if not 200 <= status <= 299 or len(body) > MAX_BODY:
         return None
     try:
-        answer = _decode(body)
+        answer = decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return answer if answer.success and _is_clean(answer.data) else None
 
 
-def _is_clean(matches: list[Match]) -> bool:
+def _is_clean(matches: Sequence[Match]) -> bool:
     """Return whether every match has a code of its own, and a confidence that is not 0."""
     codes = [match.code for match in matches]
     return (

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pipeline.answers import Match
 from pipeline.money import ZERO
 from pipeline.paid.client import responses
-from pipeline.paid.client.outcomes import Answered, Outcome
+from pipeline.paid.client.outcomes import Answered, Outcome, WrongCurrency, WrongPrice
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.client.usual import MAX_BODY, read_usual
+from pipeline.paid.client.usual import MAX_BODY, read_usual, usual_matches
 from pipeline.service.http.bodies import success
 from pipeline.service.matching.pricing import price
 
@@ -63,14 +63,14 @@ def slowly(status: int, body: bytes) -> Outcome:
 def test_what_the_service_sends_is_read_fast() -> None:
     body = success("cpv", "seeds", FOUND, price(FOUND), "detailed")
     usual = read_usual(200, body)
-    assert usual is not None and usual.matches == tuple(FOUND)
+    assert usual is not None and usual.matches == usual_matches(200, body) == tuple(FOUND)
     assert read_response(200, {}, body) == slowly(200, body)
 
 
 @pytest.mark.parametrize("text", UNUSUAL)
 def test_an_unusual_answer_is_left_to_the_careful_reader(text: str) -> None:
     body = text.encode("utf-8", "surrogatepass")
-    assert read_usual(200, body) is None
+    assert read_usual(200, body) is usual_matches(200, body) is None
     assert repr(read_response(200, {}, body)) == repr(slowly(200, body))
 
 
@@ -129,7 +129,11 @@ def test_every_answer_means_the_same_to_both_readers(
 ) -> None:
     content = {"success": success, "data": items, "metadata": metadata}
     body = json.dumps(content, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
-    assert repr(read_response(200, {}, body)) == repr(slowly(200, body))
+    careful = slowly(200, body)
+    assert repr(read_response(200, {}, body)) == repr(careful)
+    if (usual := usual_matches(200, body)) is not None:  # a price may be wrong all the same
+        outcome = careful.ended if isinstance(careful, WrongPrice) else careful
+        assert isinstance(outcome, Answered | WrongCurrency) and outcome.matches == usual
 
 
 def test_a_metadata_nested_too_deeply_is_left_to_the_careful_reader() -> None:
