@@ -36,10 +36,12 @@ DESCRIBE = "INSERT OR REPLACE INTO job_notes VALUES (?, ?, ?, ?, NULL, NULL)"
 
 STOP = "UPDATE job_notes SET stopped = ?, stopped_at = ? WHERE job_id = ?"
 
-FORGET_SOME = """
-    DELETE FROM first_rows WHERE job_id = ? AND (system, digest) IN
-    (SELECT system, digest FROM first_rows WHERE job_id = ? LIMIT ?)
-"""
+NEXT = "SELECT system, digest FROM first_rows WHERE job_id = ? ORDER BY 1, 2 LIMIT 1 OFFSET ?"
+
+FORGET_SOME = "DELETE FROM first_rows WHERE job_id = ? AND (system, digest) < (?, ?)"
+
+END = b"", b""
+"""After the last row: SQLite sorts blobs after texts."""
 
 FIRST_ROWS = """
     SELECT digest, row_number FROM first_rows
@@ -176,11 +178,11 @@ class Job:
 
     def forget_rows(self) -> None:
         """Delete the first rows, before the table is planned again."""
-        found = ROWS_AT_ONCE
-        while found == ROWS_AT_ONCE:
+        end = None
+        while end != END:
             with self.database.transaction() as connection:
-                values = (self.rows_of, self.rows_of, ROWS_AT_ONCE)
-                found = connection.execute(FORGET_SOME, values).rowcount
+                end = connection.execute(NEXT, (self.rows_of, ROWS_AT_ONCE)).fetchone() or END
+                connection.execute(FORGET_SOME, (self.rows_of, *end))
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
