@@ -28,8 +28,8 @@ CACHE_KIB = 32 * 1024
 """The page cache, which is large because the first rows of a table are written all over the file.
 """
 
-DIGESTS_AT_ONCE = 500
-"""SQLite before 3.32 accepts at most 999 parameters."""
+OTHER_PARAMETERS = 20
+"""The parameters of a query that are no digests, at most."""
 
 ANOTHER = "or name another ledger: --ledger PATH."
 _SAME_COMMAND = "then run the same command: it continues."
@@ -150,8 +150,9 @@ class Database:
         """
         found: list[tuple[Any, ...]] = []
         with self._translated():
-            for start in range(0, len(digests), DIGESTS_AT_ONCE):
-                some = digests[start : start + DIGESTS_AT_ONCE]
+            most = self._reader.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) - OTHER_PARAMETERS
+            for start in range(0, len(digests), most):  # SQLite before 3.32 accepts 999
+                some = digests[start : start + most]
                 marked = query.replace(":digests", ", ".join("?" * len(some)))
                 found += self._reader.execute(marked, (*values, *some)).fetchall()
         return found
