@@ -190,7 +190,7 @@ def _failures(collected: Collected) -> Iterator[tuple[str, int, str]]:
 
 def _changes(
     now: Mapping[str, Any], before: Mapping[str, Any]
-) -> Iterator[tuple[str, object, object, str]]:
+) -> Iterator[tuple[str, str, str, str]]:
     """Yield the figures that differ from the run before: name, before, now, difference."""
     new, old = now["summary"], part_of(before, "summary")
     pairs: list[tuple[str, object, object]] = [("rows", old.get("rows"), new["rows"])]
@@ -202,7 +202,8 @@ def _changes(
         ]
     for name, was, count in pairs:
         if isinstance(was, int) and isinstance(count, int) and was != count:
-            yield name, was, count, f"{count - was:+,}".replace("-", "\N{MINUS SIGN}")
+            by = f"{count - was:+,}".replace("-", "\N{MINUS SIGN}")
+            yield name, f"{was:,}", f"{count:,}", by
     if old.get("cost_usd") != new["cost_usd"]:
         yield "cost, USD", readable(str(old.get("cost_usd"))), new["cost_usd"], ""
 

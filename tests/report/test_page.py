@@ -68,6 +68,7 @@ def test_texts_and_titles_from_elsewhere_are_shown_safely_and_cut() -> None:
 def test_a_table_without_rows_and_one_without_doubts_have_a_page() -> None:
     check_complete(reported({}))
     assert "The table has no rows." in reported({})
+    assert "How sure are the codes?" not in reported({}), "there is none to use"
     assert "The only row needs no look." in reported({"road": matched(0.9)})
 
 
@@ -121,6 +122,12 @@ def test_figures_that_differ_from_the_last_run_are_shown() -> None:
     assert "Since the last run" not in reported(SOME)
 
 
+def test_figures_that_differ_are_as_easy_to_read_as_all_others() -> None:
+    before = {"summary": {"rows": 1_004, "cost_usd": "0.0021"}}
+    text = reported(SOME, before, copies=40)
+    assert '<td class="n">1,004</td><td class="n">1,280</td><td class="n">+276</td>' in text
+
+
 def test_rows_that_are_new_gone_or_have_another_code_are_shown_safely() -> None:
     codes: dict[System, tuple[str | None, str | None]] = {"cpv": ("45233140", "<b>2")}
     other = Compared(1_200, 3, Counter[System]({"cpv": 1}), [Changed(7, HOSTILE[:300], codes)])
@@ -131,6 +138,7 @@ def test_rows_that_are_new_gone_or_have_another_code_are_shown_safely() -> None:
     assert "Roadworks" in text  # the title of the code before
     assert "&lt;b&gt;2" in text
     assert "A row is recognised by its text" in text
+    assert "the settings, the decisions, the model" in text  # --roll-up alone changes codes, too
     assert "rows are not compared" not in text
 
 

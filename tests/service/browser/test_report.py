@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from pipeline.answers import Answer, Failed, System
+from pipeline.answers import Answer, Failed, Matched, System
 from pipeline.report.changes import Changed, Compared
 from tests.report.samples import HOSTILE, matched, reported
 from tests.service.browser.axe import complaints
@@ -40,6 +40,25 @@ def page(context: BrowserContext, tmp_path: Path) -> Page:
     page = watched(context)
     page.goto(file.as_uri())
     return page
+
+
+def test_the_counts_of_a_usual_run_fit_on_a_phone(context: BrowserContext, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    answers: dict[str, Answer | None] = {
+        "sure": matched(0.9),
+        "likely": matched(0.5),
+        "doubtful": matched(0.1),
+        "unknown": Matched(()),
+        "": None,
+    }
+    file.write_text(reported(answers).replace(">CPV<", ">UNSPSC<"), "utf-8")  # the longest name
+    page = watched(context)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(file.as_uri())
+    table = page.locator("section[aria-labelledby=worth] .scroll")
+    assert "none\nempty" in table.inner_text().replace("\t", "\n")
+    assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
+    context.close()
 
 
 def test_a_report_of_hostile_texts_can_be_read_on_every_screen_and_on_paper(
