@@ -145,6 +145,13 @@ async def test_lines_end_as_programs_end_them(accounts: Accounts) -> None:
     assert asked == ["Repair of\n roads "]
 
 
+async def test_a_text_in_arabic_begins_on_the_right(browser: Browser) -> None:
+    await ask(browser, "\u062a\u0646\u0638\u064a\u0641")
+    (typed,) = browser.page.each("textarea")
+    (printed,) = (e for e in browser.page.each("p") if e.attributes.get("class") == "on-paper")
+    assert typed.attributes["dir"] == printed.attributes["dir"] == "auto"
+
+
 async def test_no_match_is_an_answer_too(browser: Browser) -> None:
     assert await ask(browser, "gibberish") == 200
     assert "No code found. Nothing charged." in browser.page.text
