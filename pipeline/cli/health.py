@@ -232,9 +232,15 @@ def _output(output: Path, options: RunOptions) -> Finding:
         return _folder("output", output)
     found = output_format_of(output, options.output_format)
     FileSink(output, found, options.overwrite, sample=options.limit_rows is not None).check()
-    return Finding("output", "ok", f"{output} can be written")
+    return _with_room("output", output)
 
 
 def _report(report: Path, overwrite: bool) -> Finding:
     page_file(report).check(overwrite)
-    return Finding("report", "ok", f"{report} can be written")
+    return _with_room("report", report)
+
+
+def _with_room(what: str, file: Path) -> Finding:
+    """Return that a file can be written, or that the disk has little room for it."""
+    folder = _folder(what, file.absolute().parent)
+    return Finding(what, "ok", f"{file} can be written") if folder.verdict == "ok" else folder

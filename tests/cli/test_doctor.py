@@ -232,6 +232,15 @@ def test_little_room_is_a_warning(service: Service, monkeypatch: pytest.MonkeyPa
     assert found["data folder"]["verdict"] == "warning"
 
 
+def test_little_room_where_the_output_and_the_report_go_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "LEAST_ROOM", 2**80)
+    found = files_of(output=tmp_path / "new" / "out.csv", report=tmp_path / "new.html")
+    assert [verdict for verdict, _ in found.values()] == ["warning"] * 2
+    assert all("GB free" in text for _, text in found.values())
+
+
 def test_people_read_what_to_do_below_what_is_wrong(service: Service) -> None:
     done = CliRunner().invoke(
         doctor,
