@@ -72,9 +72,9 @@ class PandasFrame:
             return pa.Table.from_pandas(self.frame, preserve_index=None)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             is_arrow = isinstance(error, pa.ArrowException)
-            reason = ". ".join(map(str, error.args)) if is_arrow else error
+            reason = ". ".join(map(str, error.args)) if is_arrow else str(error)
             raise InputError(
-                f"Arrow cannot hold this frame: {reason}.",
+                f"Arrow cannot hold this frame: {reason.rstrip('.')}.",
                 "Use result.to_pandas(), which keeps all columns of the frame.",
             ) from error
 

@@ -109,7 +109,7 @@ def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
         name = likeliest(sample(), ()) if unknown in error.hint else None
         if name is not None and repr(name) in error.message:  # else it is in another sheet
             known = f"Did you mean {name!r}? Use --text-column {name!r}."
-            error.hint = error.hint.replace(unknown, known)
+            error.hint = error.hint.replace(unknown, "" if known in error.hint else known).strip()
         raise
 
 

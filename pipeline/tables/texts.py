@@ -103,6 +103,8 @@ def find_column(
             f"{table} has {len(places)} columns named {quoted(wanted)}.",
             "Rename all but one of them.",
         )
+    if not names:
+        raise InputError(f"{table} has no columns.", "Give a table with a column of texts.")
     raise InputError(
         f"{table} has no column {quoted(wanted)}. Its columns: {listed(names)}.",
         _suggestion(names, wanted, option, system),
@@ -148,7 +150,9 @@ class _MissingError(LookupError):
         one_more = f" and no column {quoted(wanted)}{columns}"
         error.message = error.message.replace(columns, one_more, 1)  # its beginning may be reworded
         suggestion = _suggestion(self._there, wanted, option, system)
-        error.hint = f"{error.hint} {suggestion.replace('Choose one of them', 'Choose another')}"
+        if suggestion not in error.hint:
+            suggestion = suggestion.replace("Choose one of them", "Choose another")
+            error.hint = f"{error.hint} {suggestion}"
 
 
 def no_guess(option: str) -> str:

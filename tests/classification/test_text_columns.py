@@ -120,3 +120,12 @@ def test_the_column_with_the_words_is_suggested_if_no_name_is_like_the_missing_o
 def test_a_table_without_words_has_no_column_to_suggest() -> None:
     with pytest.raises(pipeline.InputError, match="Choose one of them"):
         pipeline.classify(pd.DataFrame({"id": ["1", "2"]}))
+
+
+def test_a_column_that_is_suggested_for_its_name_is_not_suggested_again_for_its_words() -> None:
+    labels = pd.MultiIndex.from_tuples([("a", "description"), ("a", "n")])
+    frame = pd.DataFrame([["Road marking", 1]], columns=labels)
+    with pytest.raises(pipeline.InputError) as caught:
+        pipeline.classify(frame, systems="psc", text_columns=("a", "description"))
+    name = "\"('a', 'description')\""
+    assert caught.value.hint == f"Did you mean {name}? Use text_columns=[{name}]."

@@ -65,6 +65,12 @@ def test_a_missing_column_is_an_error_that_names_the_likeliest(wanted: str, like
     assert caught.value.hint == f"Did you mean {likeliest!r}? Use --text-column {likeliest!r}."
 
 
+def test_a_suggestion_is_made_once() -> None:
+    with pytest.raises(InputError) as twice:
+        find_columns(NAMES, ["descriptio", "descriptions"], "The table")
+    assert twice.value.hint.count("Did you mean") == 1
+
+
 def test_all_columns_that_are_missing_are_named_at_once() -> None:
     code = [("--code-column", "code"), ("--code-column", "id")]
     with pytest.raises(InputError) as caught, naming_all(code):
@@ -132,8 +138,9 @@ def test_long_names_are_cut_and_not_suggested() -> None:
 
 def test_without_columns_there_is_nothing_to_suggest() -> None:
     with pytest.raises(InputError) as caught:
-        find_columns([], ["x"], "The table")
-    assert caught.value.hint == "Choose one of them: --text-column NAME."
+        find_columns([], ["x", "y"], "The table")
+    assert caught.value.message == "The table has no columns."
+    assert caught.value.hint == "Give a table with a column of texts."
 
 
 def test_two_columns_of_the_wanted_name_are_refused() -> None:
