@@ -145,14 +145,18 @@ def checked(what: str, check: Callable[..., Finding], *arguments: object) -> Fin
 
 
 def _folder_of_user(name: str, find: Callable[[], Path], needed: bool) -> Finding:
-    return _folder(name, find(), needed)
+    return _folder(name, find(), needed, "set HOME to a folder of this user")
 
 
-def _folder(name: str, folder: Path, needed: bool = True) -> Finding:
+def _folder(
+    name: str, folder: Path, needed: bool = True, instead: str = "name another folder"
+) -> Finding:
     existing = next(place for place in (folder, *folder.parents) if is_seen(place))
     if not os.access(existing, os.W_OK | os.X_OK):
         verdict: Verdict = "error" if needed else "warning"
-        return Finding(name, verdict, f"{existing} is not writable", f"chmod u+rwx {existing}")
+        own = existing.stat().st_uid == os.geteuid()  # nobody else may change its permissions
+        remedy = f"chmod u+rwx {existing}" if own else f"Make {folder} for this user, or {instead}."
+        return Finding(name, verdict, f"{existing} is not writable", remedy)
     room = shutil.disk_usage(existing).free
     found = f"{folder}, {room / 2**30:.1f} GB free"
     if room < LEAST_ROOM:

@@ -200,6 +200,22 @@ def test_a_purchase_needs_room_and_locks_and_a_run_without_one_needs_neither(
     assert found["cache folder"]["verdict"] == "warning"
 
 
+def test_nobody_is_told_to_change_the_permissions_of_a_folder_of_somebody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "nobody"
+    monkeypatch.setenv("XDG_DATA_HOME", str(home))
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != tmp_path)
+    found = {each.what: each.remedy for each in health.check_installation(buys=False)}
+    assert found["data folder"] == f"chmod u+rwx {tmp_path}"
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    found = {each.what: each.remedy for each in health.check_installation(buys=False)}
+    made = f"Make {home / 'tender-pipeline'} for this user"
+    assert found["data folder"] == f"{made}, or set HOME to a folder of this user."
+    ledger = health.check_ledger(home / "ledger.db", 16)
+    assert ledger.remedy == f"Make {home} for this user, or name another folder."
+
+
 def full_disk(_: int) -> bytes:
     """Fail as a write to a full disk does."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
