@@ -82,7 +82,7 @@ def _templates() -> Environment:
     templates = environment("pipeline.evaluation")
     templates.filters |= {
         "percent": percent,
-        "within": within,
+        "within": lambda share: _glued(within(share)),
         "readable": readable,
         "usd": plain,
         "shown_pairs": shown_pairs,

@@ -47,6 +47,11 @@ def test_the_page_says_how_many_sure_likely_and_doubtful_codes_are_right(
         assert [row[4:6] for row in rows] == [["10", "40.0 %"], ["0", "-"], ["0", "-"]]
 
 
+def test_the_sign_of_an_interval_stays_on_its_line() -> None:
+    cells = re.findall(r'data-name="95 % interval">([^<]+)', page(evaluation(ONE)))
+    assert cells and all(cell.endswith("\N{NO-BREAK SPACE}%") for cell in cells)
+
+
 def test_every_drawing_has_a_title_and_its_figures_in_words() -> None:
     found = drawings(page(evaluation(ONE)))
     assert len(found) == 3
