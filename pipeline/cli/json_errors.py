@@ -12,27 +12,19 @@ from typing import Any
 import click
 
 from pipeline.cli.origins import places_named
-from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, ended
 from pipeline.errors import OutputError, PipelineError
 
 __all__ = ["JsonErrors"]
 
-VARIABLE = "TENDER_PIPELINE_JSON"
-
 AGAIN = "Run the same command again."
 
 
 class JsonErrors(click.Command):
-    """A command that prints its errors as JSON if asked, and then raises them.
+    """A command that prints its errors as JSON if asked with ``--json``, and then raises them.
 
     They go to standard output, or to standard error if the table goes to standard output.
-
-    Attributes:
-        writes_table: whether the command writes a table; ``plan`` does not.
     """
-
-    writes_table = True
 
     def make_context(
         self,
@@ -42,27 +34,30 @@ class JsonErrors(click.Command):
         **extra: Any,
     ) -> click.Context:
         """Read the arguments; if one is wrong, the others are not known yet."""
-        with _printed(_wanted(args), self.writes_table and "-" in args):
-            try:
-                return super().make_context(info_name, args, parent, **extra)
-            except PipelineError:
-                from pipeline.cli.output.console import log_to_stderr
-
-                log_to_stderr()  # so that the error has its time, as all later ones
-                raise
+        with _printed(self._asked(args), self.table_may_go_to_stdout(args)):
+            return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        options = RunOptions(**ctx.params)
-        beside = self.writes_table and options.to_standard_output
-        with _printed(options.as_json, beside), places_named(ctx):
+        asked, beside = ctx.params.get("as_json", False), self.table_goes_to_stdout(ctx)
+        with _printed(asked, beside), places_named(ctx):
             return super().invoke(ctx)
 
+    def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:  # noqa: ARG002
+        """Tell whether the command may write a table there, by arguments that may be wrong."""
+        return False
 
-def _wanted(args: Sequence[str]) -> bool:
-    """Return whether the arguments, of which some may be wrong, or the variable ask for JSON."""
-    value = os.environ.get(VARIABLE, "").strip().lower()
-    return "--json" in args or value in ("1", "true", "t", "yes", "y", "on")
+    def table_goes_to_stdout(self, ctx: click.Context) -> bool:  # noqa: ARG002
+        """Tell whether the command writes a table there."""
+        return False
+
+    def _asked(self, args: Sequence[str]) -> bool:
+        """Tell whether the arguments, of which some may be wrong, or a variable ask for JSON."""
+        for option in self.params:
+            if option.name == "as_json":
+                value = os.environ.get(str(option.envvar), "").strip().lower()
+                return "--json" in args or value in ("1", "true", "t", "yes", "y", "on")
+        return False
 
 
 @contextmanager
@@ -86,14 +81,15 @@ def _print(error: BaseException, beside_the_table: bool) -> None:
 
 
 def _figures(error: BaseException) -> dict[str, Any] | None:
-    from pipeline.cli.output.complaints import USAGE, foreign, with_origin
+    from pipeline.cli.output.complaints import foreign, with_origin
 
     match error:
         case PipelineError(message=message, hint=hint, exit_code=code):
             return {"error": message, "hint": hint, "exit_code": code}
-        case click.UsageError(exit_code=code):
+        case click.UsageError(ctx=click.Context(command_path=command), exit_code=code):
             message = with_origin(error).format_message()
-            return {"error": message, "hint": USAGE, "exit_code": code}
+            hint = f"See all options: {command} --help."
+            return {"error": message, "hint": hint, "exit_code": code}
         case click.ClickException(exit_code=code):
             return {"error": error.format_message(), "hint": "", "exit_code": code}
         case SystemExit(code=int(code)) if code in ENDED:

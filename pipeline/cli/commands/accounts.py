@@ -21,6 +21,7 @@ from pipeline.cli.account_options import (
     on_accounts,
     on_new_accounts,
 )
+from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import in_json
 from pipeline.cli.output.accounts import (
     DAYS,
@@ -48,7 +49,13 @@ LAST = 10
 """Entries that `show` prints by default."""
 
 
-@click.group(short_help="Open, top up and check accounts of the service.")
+class _Accounts(click.Group):
+    """The commands for accounts."""
+
+    command_class = JsonErrors
+
+
+@click.group(cls=_Accounts, short_help="Open, top up and check accounts of the service.")
 def accounts() -> None:
     """Open accounts of the service, top them up, and manage their keys and statements.
 

@@ -11,6 +11,7 @@ import click
 
 from pipeline.cli.commands.run import destinations, run
 from pipeline.cli.found_file import confirm_found_file
+from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import ledger_place
 from pipeline.cli.origins import unknown_variables
 from pipeline.cli.output.console import say
@@ -94,7 +95,7 @@ def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
         yield from check_service(service)
 
 
-doctor = click.Command(
+doctor = JsonErrors(
     "doctor",
     params=[each for each in run.params if isinstance(each, click.Option)],
     callback=_doctor,

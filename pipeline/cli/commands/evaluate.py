@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import (
     DialectOptions,
     JobsType,
@@ -100,6 +101,7 @@ class _Options(PaidOptions, DialectOptions):
 
 
 @click.command(
+    cls=JsonErrors,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
     short_help="Measure how good the codes are, on a labelled table.",
 )
@@ -192,13 +194,16 @@ def evaluate(**values: Any) -> int:
     if isinstance(found, Stopped):
         say(_stopped(found, options.as_json))
         return found.parked.exit_code
-    say(found.to_json() if options.as_json else str(found))
+    if not options.as_json:
+        say(str(found))
     if options.page is not None:
         page_file(options.page).write(page(found))
         log.info("page: %s", options.page)
     if options.suspects is not None:
         write_suspects(options.suspects, source, options.overwrite, found)
         log.info("suspicious rows: %s", options.suspects)
+    if options.as_json:  # last: an error before it is the only object that is printed
+        say(found.to_json())
     return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
 
 

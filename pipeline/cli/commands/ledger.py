@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import (
     confirm_pruning,
     in_json,
@@ -66,6 +67,8 @@ JOB_INDENT = 11
 
 class _Ledger(click.Group):
     """The ledger's commands; ``calls`` is the old name of ``attempts``."""
+
+    command_class = JsonErrors
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command by its name or its old name."""

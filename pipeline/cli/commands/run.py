@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +15,7 @@ from pipeline.cli.options import singular_or_plural
 from pipeline.cli.origins import unknown_variables
 from pipeline.cli.run_options import RunOptions, run_options
 from pipeline.cli.signals import leaving_at_once
-from pipeline.errors import SettingsError
+from pipeline.errors import PipelineError, SettingsError
 
 if TYPE_CHECKING:  # --help needs no figures
     from pipeline.cli.output.metrics import Destination
@@ -24,7 +24,13 @@ __all__ = ["destinations", "plan", "run"]
 
 
 class _JobCommand(JsonErrors, OptionGroups):
-    """A command that describes a job by its options."""
+    """A command that describes a job by its options.
+
+    Attributes:
+        writes_table: whether the command writes a table; ``plan`` does not.
+    """
+
+    writes_table = True
 
     groups: ClassVar = {
         "Table": (
@@ -97,6 +103,30 @@ class _JobCommand(JsonErrors, OptionGroups):
         "--api-key-file",
         "--max-cost",
     )
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the arguments; an error about them has its time, as all later ones have."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except PipelineError:
+            from pipeline.cli.output.console import log_to_stderr
+
+            log_to_stderr()
+            raise
+
+    def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
+        """Tell whether ``run`` may write a table there."""
+        return self.writes_table and "-" in args
+
+    def table_goes_to_stdout(self, ctx: click.Context) -> bool:
+        """Tell whether ``run`` writes a table there."""
+        return self.writes_table and RunOptions(**ctx.params).to_standard_output
 
 
 EXAMPLES = """\b

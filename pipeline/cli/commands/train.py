@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import (
     DialectOptions,
     LocalPath,
@@ -58,6 +59,7 @@ class _Options(DialectOptions):
 
 
 @click.command(
+    cls=JsonErrors,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
     short_help="Learn from your own history of tenders and their codes.",
 )

@@ -19,7 +19,6 @@ from pipeline.paid.result import Parked
 
 __all__ = [
     "UNEXPECTED",
-    "USAGE",
     "columns",
     "complain",
     "complain_of_usage",
@@ -36,8 +35,6 @@ ERROR = "Error:"
 
 UNEXPECTED = 1
 """The exit code for an error that nobody foresaw."""
-
-USAGE = "See all options: tender-pipeline run --help."
 
 
 def complain(error: PipelineError | Parked) -> None:

@@ -1,0 +1,110 @@
+"""Errors as JSON, where a program reads the figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from pipeline.cli.app import app
+from pipeline.errors import OutputError
+from tests.cli.test_complaints import Command, command
+from tests.evaluation.labels import csv_file
+
+__all__ = ["command"]
+
+
+def commands(within: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield each command by its words on the command line."""
+    if not isinstance(within, click.Group):
+        yield path, within
+        return
+    context = click.Context(within)
+    for name in within.list_commands(context):
+        below = within.get_command(context, name)
+        assert below is not None
+        yield from commands(below, *path, name)
+
+
+def takes_json(one: click.Command) -> bool:
+    return any("--json" in option.opts for option in one.params)
+
+
+WITH_JSON = [path for path, one in commands(app) if takes_json(one)]
+
+
+def test_the_commands_with_figures_take_json() -> None:
+    assert {"run", "plan", "evaluate", "train", "doctor", "ledger", "accounts"} == {
+        path[0] for path in WITH_JSON
+    }
+
+
+@pytest.mark.parametrize("path", WITH_JSON, ids=" ".join)
+def test_a_wrong_option_is_an_object_that_names_the_help_of_its_command(
+    command: Command, capsys: pytest.CaptureFixture[str], path: tuple[str, ...]
+) -> None:
+    assert command(*path, "--json", "--nope") == 2
+    said = capsys.readouterr()
+    figures = json.loads(said.out)
+    assert figures["hint"] == f"See all options: tender-pipeline {' '.join(path)} --help."
+    assert "--nope" in figures["error"]
+    assert "--nope" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["evaluate", "no.csv", "--system", "cpv"], 2, "no.csv does not exist."),
+        (["train", "no.csv", "--system", "cpv", "--output", "m"], 2, "no.csv does not exist."),
+        (["ledger", "show", "--ledger", "no.db"], 8, "There is no ledger no.db."),
+        (["ledger", "attempts", "--ledger", "no.db"], 8, "There is no ledger no.db."),
+        (["ledger", "jobs", "--ledger", "no.db"], 8, "There is no ledger no.db."),
+        (["ledger", "verify", "--ledger", "no.db"], 8, "There is no ledger no.db."),
+        (["accounts", "list", "--data", "no"], 2, "There are no accounts in no."),
+        (["accounts", "show", "1", "--data", "no"], 2, "There are no accounts in no."),
+        (["accounts", "verify", "--data", "no"], 2, "There are no accounts in no."),
+    ],
+)
+def test_an_error_of_any_command_is_an_object_if_asked(
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    assert command(*arguments, "--json") == code
+    figures = json.loads(capsys.readouterr().out)
+    assert set(figures) == {"error", "hint", "exit_code"}
+    assert figures["error"] == said
+    assert figures["exit_code"] == code
+    assert command(*arguments) == code
+    assert not capsys.readouterr().out
+
+
+def test_the_variable_of_a_run_is_not_one_of_other_commands(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_JSON", "1")
+    assert command("evaluate", "--nope") == 2
+    assert not capsys.readouterr().out
+    assert command("doctor", "--nope") == 2
+    assert json.loads(capsys.readouterr().out)["exit_code"] == 2
+
+
+def test_a_page_that_cannot_be_written_leaves_one_object(
+    command: Command,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(_: object) -> str:
+        raise OutputError("The disk is full.", "Free some space.")
+
+    monkeypatch.setattr("pipeline.cli.commands.evaluate.page", full)
+    labelled = csv_file(tmp_path / "labelled.csv")
+    options = ["--system", "cpv", "--engine", "lexical", "--page", tmp_path / "p.html", "--json"]
+    assert command("evaluate", labelled, *options) == 2
+    assert json.loads(capsys.readouterr().out)["error"] == "The disk is full."
