@@ -150,16 +150,10 @@ def _opened(path: Path, text_columns: Sequence[str], files: Mapping[str, Any]) -
     """Open the file in the dialect that the run read its input with, if it wrote the same."""
     output_format = files.get("output_format")
     csv, excel = CsvOptions(), ExcelOptions()
-    is_like_input = output_format == files.get("input_format")
-    if output_format and is_like_input:
+    if output_format and output_format == files.get("input_format"):
         csv = CsvOptions(**part_of(files, "csv"))
         excel = ExcelOptions(header_row=part_of(files, "excel").get("header_row"))
-    try:
-        return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
-    except InputError as error:
-        if not is_like_input and any("." in name for name in text_columns):
-            error.hint = "For a field of a nested value, review an output in the input's format."
-        raise
+    return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
 
 
 def _models(settings: Mapping[str, Any], systems: Sequence[System]) -> Mapping[System, ModelFolder]:

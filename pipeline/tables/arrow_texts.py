@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +11,8 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary
-from pipeline.tables.texts import find_columns, join_texts
+from pipeline.tables.json_cells import CellText, find_cell_texts
+from pipeline.tables.texts import join_texts
 
 __all__ = ["TextColumn", "column_texts", "find_text_columns", "text_values"]
 
@@ -24,11 +25,13 @@ class TextColumn:
         name: its name; that of a field has dots, such as ``tender.title``.
         place: the position of the column in the table.
         fields: the positions of the field and of those around it, from the outside.
+        json: where its text is in the JSON of the column; None if the column holds no JSON.
     """
 
     name: str
     place: int
     fields: tuple[int, ...] = ()
+    json: CellText | None = None
 
 
 def find_text_columns(
@@ -44,8 +47,12 @@ def find_text_columns(
     columns = [TextColumn(name, place) for place, name in enumerate(schema.names)]
     nested = {column.name: column for column in _nested(schema)}
     columns += [column for name, column in nested.items() if name not in schema.names]
-    places = find_columns([column.name for column in columns], wanted, table)
-    found = [columns[place] for place in places]
+    names = [column.name for column in columns]
+    plain = [field.name for field in schema if _is_plain_text(field.type)]
+    found = [
+        replace(columns[each.place], json=each if each.path else None)
+        for each in find_cell_texts(names, wanted, table, plain)
+    ]
     for column in found:
         kind = schema.field(column.place).type
         if not (column.fields or _has_text(kind)):
@@ -67,6 +74,8 @@ def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | Non
         pyarrow.ArrowInvalid: bytes are not UTF-8, or a time zone is unknown.
     """
     values = batch.column(column.place)
+    if column.json:
+        return [column.json.of(text) for text in column_texts(values)]
     if not column.fields:
         return column_texts(values)
     import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
@@ -137,6 +146,12 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     )
+
+
+def _is_plain_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_plain_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _has_text(kind: pa.DataType) -> bool:

@@ -18,8 +18,9 @@ from pipeline.remembered import Remembered
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import Dialect, detect
 from pipeline.tables.csv_records import Records, read_records
+from pipeline.tables.json_cells import CellText, find_cell_texts
 from pipeline.tables.streams import fingerprint_of
-from pipeline.tables.texts import check_names, collapsed, encodable, find_columns, join_texts
+from pipeline.tables.texts import check_names, collapsed, encodable, join_texts
 
 __all__ = ["CsvBatch", "CsvReader"]
 
@@ -95,7 +96,7 @@ class CsvReader:
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
         try:
-            self._text_at = find_columns(self._names, text_columns, path)
+            self._text_in = find_cell_texts(self._names, text_columns, path)
         except InputError as error:
             if hint := self._header_below({*text_columns}):
                 error.hint = hint
@@ -124,11 +125,12 @@ class CsvReader:
 
     def _batch(self, records: Records) -> CsvBatch:
         rows = records.fields
-        match self._text_at:
-            case [place]:  # many rows may repeat it
+        match self._text_in:
+            case [CellText(place=place, path="")]:  # many rows may repeat it
                 texts: Sequence[str] = self._collapsed([row[place] for row in rows])
-            case places:
-                texts = encodable([join_texts([row[place] for place in places]) for row in rows])
+            case cells:
+                joined = [join_texts([each.of(row[each.place]) for each in cells]) for row in rows]
+                texts = encodable(joined)
         return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)
 
     def _header_below(self, wanted: set[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from pipeline.files.workbook import UNREADABLE, Limits, Row, Sheet, Workbook
 from pipeline.quoting import listed, quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.contents import refuse_other_contents
+from pipeline.tables.json_cells import CellText, find_cell_texts
 from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import encodable, find_columns, join_texts
+from pipeline.tables.texts import encodable, join_texts
 from pipeline.tables.xlsx_cells import TYPES, CellValues, Kind, column_letters, merged
 
 __all__ = ["XlsxBatch", "XlsxReader"]
@@ -108,7 +109,8 @@ class XlsxReader:
         where = f"{path}, sheet {quoted(self.sheet)}"
         columns = list(self._kinds)
         with _naming_other(others):
-            self._text_at = [columns[place] for place in find_columns(names, text_columns, where)]
+            found = find_cell_texts(names, text_columns, where)
+            self._text_in = [replace(each, place=columns[each.place]) for each in found]
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the file's bytes."""
@@ -121,7 +123,7 @@ class XlsxReader:
         chars = 0
         with self._opened() as book:
             for row in self._rows(book):
-                texts.append(join_texts(self._text(row, column) for column in self._text_at))
+                texts.append(join_texts(self._text(row, each) for each in self._text_in))
                 rows.append(row)
                 chars += sum(len(cell.text) for cell in row.values())
                 if len(rows) == BATCH_ROWS or chars >= BATCH_CHARS:
@@ -133,9 +135,9 @@ class XlsxReader:
     def _batch(self, texts: list[str], rows: list[Row]) -> XlsxBatch:
         return XlsxBatch(encodable(texts), rows, self._kinds, self.schema, self.values)
 
-    def _text(self, row: Row, column: int) -> str | None:
-        cell = row.get(column)
-        return None if cell is None or cell.kind == "error" else self.values.text(cell)
+    def _text(self, row: Row, where: CellText) -> str | None:
+        cell = row.get(where.place)
+        return None if cell is None or cell.kind == "error" else where.of(self.values.text(cell))
 
     def _names(self, row: Row) -> set[str]:
         return {self.values.text(cell) for cell in row.values()}

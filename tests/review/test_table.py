@@ -41,13 +41,20 @@ def test_a_table_of_ocds_releases_has_their_texts_in_one_column(tmp_path: Path) 
     assert row[0] == "Road marking. paint"
 
 
-def test_the_texts_of_fields_are_not_in_another_format(tmp_path: Path) -> None:
-    source, output = tmp_path / "in.jsonl", tmp_path / "out.csv"
-    source.write_text('{"tender": {"title": "Road marking"}}')
-    pipeline.classify(source, output=output, systems="cpv", text_columns="tender.title")
-    with pytest.raises(InputError, match=r"has no column 'tender\.title'") as caught:
-        open_enriched(output)
-    assert caught.value.hint.endswith("review an output in the input's format.")
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "jsonl"])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_the_texts_of_fields_are_in_every_format(tmp_path: Path, kind: str, suffix: str) -> None:
+    source, output = tmp_path / f"in.{kind}", tmp_path / f"out.{suffix}"
+    lots = [{"title": 'A "big" one'}, {"title": None}, {"title": "another\nlot"}]
+    frame = pd.DataFrame({"tender": [{"title": "Road marking", "lots": lots}, None]})
+    if kind == "jsonl":
+        frame.to_json(source, orient="records", lines=True)
+    else:
+        frame.to_parquet(source)
+    columns = ["tender.title", "tender.lots.title"]
+    pipeline.classify(source, output=output, systems="cpv", text_columns=columns)
+    found = [text for text, _ in open_enriched(output).rows()]
+    assert found == ['Road marking. A "big" one. another lot', ""]
 
 
 def test_a_table_without_a_manifest_needs_its_text_column(tmp_path: Path) -> None:

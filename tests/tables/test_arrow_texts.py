@@ -53,6 +53,40 @@ def test_fields_are_joined_with_columns() -> None:
     assert texts(TABLE, "tender.title", "id")[:3] == ["Roads. 0", "1", "2"]
 
 
+def test_a_text_column_may_hold_json() -> None:
+    cells = [
+        '{"title": "Roads", "lots": [{"id": 1.50}, {"id": "b"}]}',
+        "",
+        None,
+        "null",
+        '{"x": 1}',
+    ]
+    table = pa.table({"id": range(5), "tender": cells})
+    assert texts(table, "tender.title", "id") == ["Roads. 0", "1", "2", "3", "4"]
+    assert texts(table, "tender.lots.id") == ["1.50. b", "", "", "", ""]
+    large = table.set_column(1, "tender", table["tender"].cast(pa.large_string()))
+    assert texts(large, "tender.title")[0] == "Roads"
+    assert texts(table.rename_columns(["id", "a.b"]), "a.b.title")[0] == "Roads"
+    both = table.append_column("tender.title", pa.array([f"title {row}" for row in range(5)]))
+    assert texts(both, "tender.title")[0] == "title 0"
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("Roads", "Expecting value"),
+        ("1", "'1' is a single value"),
+        ('"Roads"', "is a single value"),
+        ('{"title": {}}', "'tender.title' is an object, not text"),
+    ],
+)
+def test_a_cell_without_json_has_no_fields(cell: str, reason: str) -> None:
+    with pytest.raises(InputError, match="cannot be read from the JSON in column") as caught:
+        texts(pa.table({"tender": [cell]}), "tender.title")
+    assert reason in caught.value.message
+    assert caught.value.hint.endswith("name it: --text-column 'tender'.")
+
+
 def test_lists_of_a_fixed_length_and_lists_of_lists_stand_for_their_items() -> None:
     lots = pa.list_(pa.list_(LOT, 2))
     row = [[{"title": "a"}, {"title": "b"}], None, [{"title": "c"}, None]]
