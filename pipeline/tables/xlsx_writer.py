@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -19,7 +20,7 @@ from xlsxwriter.worksheet import Worksheet
 from pipeline.errors import OutputError
 from pipeline.files.sheet_xml import CHARACTERS, COLUMNS, ROWS, Cell
 from pipeline.money import plain
-from pipeline.quoting import quoted
+from pipeline.quoting import how_many, quoted
 from pipeline.tables.cells import arrow_texts, cell
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable
@@ -27,6 +28,8 @@ from pipeline.tables.xlsx_cells import EPOCH, FIRST_DAY, WHOLE
 from pipeline.tables.xlsx_reader import XlsxBatch, XlsxReader
 
 __all__ = ["XlsxWriter", "check_xlsx"]
+
+log = logging.getLogger(__name__)
 
 HINT = "Write CSV or Parquet: --output-format csv."
 
@@ -94,7 +97,7 @@ class XlsxWriter:
             self._sheet = self._book.add_worksheet(book and book.sheet, worksheet_class=_Sheet)
             stack.callback(self._sheet._opt_close)
             self._formats: dict[int | str, Any] = {0: None}
-            self._row = 0
+            self._row = self._shortened = 0
             if book:
                 for number, row in [*book.above.items(), (book.header_row, book.header)]:
                     self._row = number - 1
@@ -111,7 +114,7 @@ class XlsxWriter:
         Raises:
             OutputError: a sheet cannot hold so many rows, or so long a text.
         """
-        new = list(zip(*(map(_new_value, column.values) for column in columns), strict=True))
+        new = list(zip(*(map(self._new_value, column.values) for column in columns), strict=True))
         _check_rows(self._row + len(new))
         if isinstance(batch, XlsxBatch):
             for row, added in zip(batch.rows, new, strict=True):
@@ -131,10 +134,29 @@ class XlsxWriter:
                 self._book.close()
             except XlsxWriterException as error:
                 raise OSError(str(error)) from error
+        if self._shortened:
+            cut = how_many(self._shortened, "new text")
+            log.warning("Too long for a cell of a workbook, and cut: %s. %s", cut, HINT)
 
     def abort(self) -> None:
         """Close the file."""
         self._closing.close()
+
+    def _new_value(self, value: Any) -> Any:
+        """Return a value of a new column for a cell; one that is too long is cut and counted."""
+        match value:
+            case None | float():
+                return value
+            case Decimal():
+                return _exact(plain(value))
+            case str():
+                text = value = encodable([value])[0]
+            case _:
+                text = cell(value)
+        if _length(text) <= CHARACTERS:
+            return text
+        self._shortened += 1
+        return _cut(value)
 
     def _write_cells(self, row: Any, source: XlsxReader | XlsxBatch) -> None:
         for column, found in row.items():
@@ -215,18 +237,13 @@ def _cell_value(found: Cell, source: XlsxReader | XlsxBatch) -> Any:
             return found.text
 
 
-def _new_value(value: Any) -> Any:
-    """Return a value of a new column for a cell; a text that is too long is cut."""
-    match value:
-        case None | float():
-            return value
-        case Decimal():
-            return _exact(plain(value))
-        case str():
-            text = encodable([value])[0]
-        case _:
-            text = cell(value)
-    return text if _length(text) <= CHARACTERS else text[: CHARACTERS // 2]
+def _cut(value: Any) -> str:
+    """Return the start of a text that is too long; of a list, the first items that fit as JSON."""
+    if isinstance(value, str):
+        return value[: CHARACTERS // 2]
+    while _length(text := cell(value)) > CHARACTERS:
+        value = value[:-1]
+    return text
 
 
 def _exact(text: str) -> _Number | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -49,15 +50,32 @@ def test_a_table_with_every_type_becomes_a_workbook(tmp_path: Path) -> None:
     assert second[4:8] == ["", "1850-01-01", "2024-01-02 03:04:05.500001", "[]"]
 
 
-def test_csv_becomes_a_workbook_of_texts(tmp_path: Path) -> None:
+def test_csv_becomes_a_workbook_of_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "t.csv").write_bytes(b"id,n\n007,12345678901234567890\n")
     reader = open_reader(tmp_path / "t.csv", ())
-    long = ("x" * 40_000, Decimal("0.00010499999999999999"))
-    rewrite(reader, tmp_path / "o.xlsx", [long], "xlsx", [CODE, COST])
+    new = ("x" * 32_767, Decimal("0.00010499999999999999"))
+    rewrite(reader, tmp_path / "o.xlsx", [new], "xlsx", [CODE, COST])
     row = calamine(tmp_path / "o.xlsx")[1]
-    assert row[:2] == ["007", "12345678901234567890"]
-    assert 16_000 < len(row[2]) <= 32_767
-    assert row[3] == 0.00010499999999999999
+    assert row == ["007", "12345678901234567890", new[0], 0.00010499999999999999]
+    assert not caplog.records
+
+
+def test_new_texts_that_are_too_long_are_cut_and_it_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "t.csv").write_bytes(b"id\n1\n2\n")
+    reader = open_reader(tmp_path / "t.csv", ())
+    matches = [{"code": str(place), "title": '"😀' * 1_500} for place in range(10)]
+    fields = [CODE, pa.field("matches", pa.list_(pa.string()))]
+    rewrite(reader, tmp_path / "o.xlsx", [("x" * 32_768, matches), ("", [])], "xlsx", fields)
+    first, second = calamine(tmp_path / "o.xlsx")[1:]
+    assert 16_000 < len(first[1]) <= 32_767
+    kept = json.loads(first[2])
+    assert kept == matches[: len(kept)]
+    assert 0 < len(kept) < 10
+    assert second[1:] == ["", "[]"]
+    (said,) = caplog.messages
+    assert "and cut: 2 new texts. Write CSV or Parquet" in said
 
 
 @pytest.mark.parametrize(
