@@ -25,7 +25,18 @@ SAMPLE_BYTES = 64 * 1024
 """How much of a file's beginning shows what it is."""
 
 Kind: TypeAlias = Literal[
-    "CSV", "Parquet", "gzip", "zstd", "Excel", "OLE", "PDF", "HTML", "JSON", "JSON Lines", "OCDS"
+    "CSV",
+    "Parquet",
+    "gzip",
+    "zstd",
+    "Excel",
+    "OLE",
+    "PDF",
+    "HTML",
+    "JSON",
+    "JSON list",
+    "JSON Lines",
+    "OCDS",
 ]
 
 
@@ -104,7 +115,24 @@ JSON = Contents(
     b"",
     "",
     "JSON",
-    "Write each object on a line, as JSON Lines: jq -c '.[]' FILE > FILE.jsonl.",
+    "Write each row on a line; if they are in a list named results: jq -c '.results[]' FILE > "
+    "FILE.jsonl.",
+)
+
+OCDS_LIST = Contents(
+    "JSON",
+    b"",
+    "",
+    "a list of OCDS releases",
+    "Write each release on a line: jq -c '.[]' FILE > FILE.jsonl.",
+)
+
+JSON_LIST = Contents(
+    "JSON list",
+    b"",
+    ".json",
+    "a JSON list",
+    "Use --input-format jsonl, or rename it to end in .json.",
 )
 
 JSON_LINES = Contents(
@@ -182,11 +210,14 @@ def _json_contents(first: bytes) -> Contents | None:
     begin = first.removeprefix(codecs.BOM_UTF8).lstrip()
     if not begin.startswith((b"{", b"[")):
         return None
-    if begin.startswith(b"{") and _is_ocds(begin):
+    is_ocds = _is_ocds(begin)
+    if begin.startswith(b"{") and is_ocds:
         return OCDS
     line = begin.splitlines()[0].rstrip()
     bare = line.replace(b" ", b"")
-    if bare in (b"{", b"[") or bare.startswith(b"[{"):
+    if bare == b"[" or bare.startswith(b"[{"):
+        return OCDS_LIST if is_ocds else JSON_LIST
+    if bare == b"{":
         return JSON
     try:
         return JSON_LINES if isinstance(json.loads(line), dict) else None

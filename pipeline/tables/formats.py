@@ -37,8 +37,8 @@ BY_CONTENTS: tuple[Format, ...] = ("jsonl", "ocds")
 TAB_SUFFIXES = (".tsv", ".tab")
 
 SUPPORTED = (
-    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), OCDS (.json), all also with .gz or "
-    ".zst, Excel (.xlsx) and Parquet (.parquet) are"
+    "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), JSON lists and OCDS (.json), all also "
+    "with .gz or .zst, Excel (.xlsx) and Parquet (.parquet) are"
 )
 
 SHEET = "Save it as .xlsx or .csv first."
@@ -76,7 +76,7 @@ def has_table_suffix(path: PurePath, table_format: Format | None = None) -> bool
 def format_of(path: Path, stated: Format | None = None) -> Format:
     """Return the format of an input: the stated one, else the one of its suffix.
 
-    Of JSON, the first bytes tell OCDS from JSON Lines.
+    Of JSON, the first bytes tell OCDS from JSON Lines and from a list, which is read like them.
 
     Raises:
         InputError: the suffix is unknown, or of a format that is not supported.
@@ -98,7 +98,7 @@ def output_format_of(
 ) -> Format:
     """Return the format of an output: the stated one, else the one of its suffix.
 
-    OCDS stays OCDS in a file for JSON Lines.
+    OCDS stays OCDS in a file for JSON Lines, and a JSON list may be in a file for OCDS.
 
     Raises:
         OutputError: the suffix is unknown, of a format that is not supported, or of another than
@@ -112,6 +112,8 @@ def output_format_of(
             f"Leave out --output-format, or use a name that ends in {suffix}.",
         )
     found = stated or named
+    if found == "ocds" and input_format == "jsonl" and stated is None:
+        return "jsonl"
     if found == "jsonl" and input_format == "ocds" and stated is None:
         return "ocds"
     if found is not None:
@@ -137,7 +139,7 @@ def _json_format(path: Path) -> Format | None:
     with suppress(InputError), open_input(path) as stream:
         first = stream.read(SAMPLE_BYTES)
     found = contents_of(first)
-    kinds: dict[str, Format] = {"OCDS": "ocds", "JSON Lines": "jsonl"}
+    kinds: dict[str, Format] = {"OCDS": "ocds", "JSON Lines": "jsonl", "JSON list": "jsonl"}
     return kinds.get(found.kind) if found else None
 
 

@@ -1,10 +1,10 @@
-"""Reads JSON Lines, keeping every record's original bytes."""
+"""Reads JSON Lines, or a JSON list of objects, keeping every record's original bytes."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.tables.contents import refuse_other_contents
+from pipeline.tables.json_list import has_list, list_items
 from pipeline.tables.json_records import Kind, kind_of, merged, parsed, raw_members, texts_at
 from pipeline.tables.streams import fingerprint_of, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
@@ -35,6 +36,7 @@ TYPES: dict[Kind, pa.DataType] = {
 }
 """The Arrow types of keys; others are text."""
 
+HINT_ITEM = "Fix the item: each item of the list is one JSON object in UTF-8."
 HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
 
 
@@ -42,9 +44,9 @@ class _Record(NamedTuple):
     """A record as it is in the file.
 
     Attributes:
-        line: the number of its line, from 1.
-        raw: its bytes, with the blank lines before it.
-        members: the members of the object; None at the end of a file with blank lines there.
+        line: the number of its line or, in a list, of the item, from 1.
+        raw: its bytes, with the blank lines before it; in a list, with what is before it there.
+        members: the members of the object; None at the end of a file with more bytes there.
     """
 
     line: int
@@ -54,19 +56,31 @@ class _Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JsonBatch:
-    """Records of a JSON Lines file.
+    """Records of a JSON Lines file, or of a list.
 
     Attributes:
         texts: the text of each record.
-        raw: each record's bytes as in the file, with blank lines before it and its line end.
+        raw: each record's bytes as in the file, with blank lines before it and its line end; in a
+            list, with the bracket or comma before it.
         kinds: the kind of each key of the file.
-        trailing: blank lines after the last record of the file.
+        trailing: the bytes after the last record of the file: blank lines, or the list's end.
+        in_list: whether the records are items of a list.
     """
 
     texts: Sequence[str]
     raw: Sequence[bytes]
     kinds: dict[str, Kind]
     trailing: bytes = b""
+    in_list: bool = False
+
+    @property
+    def lines(self) -> Sequence[bytes]:
+        """Each record as JSON Lines have it."""
+        if not self.in_list:
+            return self.raw
+        objects = (raw[raw.index(b"{") :] for raw in self.raw)
+        # JSON has no line ends within its strings.
+        return [b" ".join(map(bytes.strip, each.splitlines())) + b"\n" for each in objects]
 
     def to_arrow(self) -> pa.RecordBatch:
         """Return the keys as columns; null where a record lacks one.
@@ -76,7 +90,7 @@ class JsonBatch:
         Raises:
             InputError: a value has an unpaired surrogate, which Arrow's text cannot hold.
         """
-        lines = [raw.decode("utf-8-sig") for raw in self.raw]
+        lines = [line.decode("utf-8-sig") for line in self.lines]
         records = [parsed(line) for line in lines]
         members = [raw_members(line) for line in lines] if "nested" in self.kinds.values() else []
         try:
@@ -94,11 +108,11 @@ class JsonBatch:
 
     def head(self, rows: int) -> JsonBatch:
         """Return the first records only."""
-        return JsonBatch(self.texts[:rows], self.raw[:rows], self.kinds)
+        return replace(self, texts=self.texts[:rows], raw=self.raw[:rows], trailing=b"")
 
 
 class JsonReader:
-    """A JSON Lines file. Opening it reads all of it, because any record may have further keys.
+    """A file of JSON Lines, or a list. Opening it reads all of it: any record may have more keys.
 
     Attributes:
         opened_fingerprint: see `Reader.opened_fingerprint`.
@@ -109,6 +123,7 @@ class JsonReader:
         self._path = path
         self._wanted = text_columns
         self.opened_fingerprint = fingerprint_of(path)
+        self._in_list = has_list(path)
         self._kinds: dict[str, Kind] = {}
         self._scan()
         check_names(self._kinds, path)
@@ -133,10 +148,10 @@ class JsonReader:
             raws.append(raw)
             size += len(raw)
             if len(raws) == BATCH_ROWS or size >= BATCH_CHARS:
-                yield JsonBatch(encodable(texts), raws, self._kinds)
+                yield JsonBatch(encodable(texts), raws, self._kinds, in_list=self._in_list)
                 texts, raws, size = [], [], 0
         if raws or trailing:
-            yield JsonBatch(encodable(texts), raws, self._kinds, trailing)
+            yield JsonBatch(encodable(texts), raws, self._kinds, trailing, self._in_list)
 
     def _scan(self) -> None:
         """Find the keys of all records and what their values are.
@@ -159,7 +174,7 @@ class JsonReader:
                 if len(nested) < NESTED_NAMES:
                     nested |= dict.fromkeys(_nested_names(members))
         if empty:
-            raise InputError(f"{self._path} is empty.", "JSON Lines needs at least one record.")
+            raise InputError(f"{self._path} is empty.", "It needs at least one record.")
         for name in self._wanted:
             if name not in found and name not in self._kinds:
                 find_column([*self._kinds, *nested], name, self._path, "--text-column")
@@ -170,11 +185,21 @@ class JsonReader:
             return [texts_at(record, path) for path in self._wanted]
         except ValueError as error:
             raise InputError(
-                f"{self._path}, line {line}: {error}.",
+                f"{self._place(line)}: {error}.",
                 "Name a key in it with a dot: --text-column tender.title.",
             ) from error
 
+    def _place(self, line: int) -> str:
+        return f"{self._path}, {'item' if self._in_list else 'line'} {line}"
+
     def _records(self) -> Iterator[_Record]:
+        return self._listed() if self._in_list else self._on_lines()
+
+    def _listed(self) -> Iterator[_Record]:
+        for number, (before, raw) in enumerate(list_items(self._path), 1):
+            yield _Record(number, before + raw, self._parsed(number, raw) if raw else None)
+
+    def _on_lines(self) -> Iterator[_Record]:
         blank = b""
         line = 0
         for line, raw in enumerate(_lines(self._path), 1):
@@ -196,7 +221,8 @@ class JsonReader:
             if line == 1:
                 refuse_other_contents(self._path, "JSON Lines", content)
             reason = f"the record is not JSON: {error}"
-        raise InputError(f"{self._path}, line {line}: {reason}.", HINT_RECORD)
+        hint = HINT_ITEM if self._in_list else HINT_RECORD
+        raise InputError(f"{self._place(line)}: {reason}.", hint)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from pipeline.quoting import quoted
 
 __all__ = [
+    "TOKEN",
     "Kind",
     "Number",
     "item_spans",
@@ -24,6 +25,9 @@ __all__ = [
 
 Kind: TypeAlias = Literal["null", "bool", "int", "large int", "float", "text", "nested"]
 """What the values of a key are; ``int`` fits in 53 bits, ``large int`` in 64."""
+
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}\[\]]', re.DOTALL)
+"""A string, a bracket, or the quote of a string that the buffer cuts off."""
 
 SPACE = re.compile(r"[ \t\r\n]*")
 

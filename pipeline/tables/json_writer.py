@@ -14,6 +14,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.money import plain
 from pipeline.tables.cells import arrow_texts
+from pipeline.tables.formats import split_suffixes
 from pipeline.tables.json_reader import JsonBatch
 from pipeline.tables.json_records import parsed
 from pipeline.tables.streams import compression_of, open_output
@@ -32,12 +33,15 @@ class JsonWriter:
 
     Args:
         path: the file to write.
-        name: its final name, whose suffix may ask for compression.
+        name: its final name, whose suffix may ask for compression. The items of a list stay in a
+            list if it is that of a file for JSON.
     """
 
     replaced_characters = 0
 
     def __init__(self, path: Path, name: str) -> None:
+        self._may_list = split_suffixes(Path(name))[1].lower() == ".json"
+        self._end = b""
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._closing = stack.pop_all()
@@ -48,14 +52,17 @@ class JsonWriter:
         values = zip(*(map(json_bytes, column.values) for column in columns), strict=True)
         new = [b", ".join(map(b": ".join, zip(keys, row, strict=True))) for row in values]
         if isinstance(batch, JsonBatch):
-            records: Iterable[bytes] = batch.raw
-            trailing = batch.trailing
+            keeps = self._may_list or not batch.in_list
+            records: Iterable[bytes] = batch.raw if keeps else batch.lines
+            trailing = batch.trailing if keeps else b""
+            self._end = b"\n]\n" if keeps and batch.in_list and not trailing else b""
         else:
             records, trailing = _records(batch.to_arrow()), b""
         self._stream.write(b"".join(map(_appended, records, new)) + trailing)
 
     def close(self, metadata: dict[str, str]) -> None:  # noqa: ARG002 - JSON cannot hold metadata
-        """Finish the file."""
+        """Finish the file; a sample of a list lacks its end."""
+        self._stream.write(self._end)
         self._closing.close()
 
     def abort(self) -> None:

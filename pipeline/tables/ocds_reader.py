@@ -32,6 +32,11 @@ TEXTS = (
 NAMES = ("ocid", "release_id", "text")
 """The columns for other formats."""
 
+NO_OCID = (
+    "Fix the release. If the file is not OCDS, take the list of its rows, such as results, out of "
+    "it: jq .results FILE > ROWS.json."
+)
+
 OURS = "tender_pipeline"
 """The member of a release that has all new columns, under their names."""
 
@@ -136,7 +141,7 @@ class OcdsReader:
             text = raw.decode()
             element = parsed(text)
             if not isinstance(element.get("ocid"), str):
-                raise ValueError("it has no ocid")
+                raise InputError(f"{self._path}, release {number}: it has no ocid.", NO_OCID)
             release = _release(element)
             found = [part for path in self._paths for part in texts_at(release, path) or ()]
         except ValueError as error:

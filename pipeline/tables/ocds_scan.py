@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.errors import InputError
-from pipeline.tables.json_records import parsed
+from pipeline.tables.json_records import TOKEN, parsed
 from pipeline.tables.streams import open_input
 
-__all__ = ["TOKEN", "Element", "elements"]
+__all__ = ["Element", "elements"]
 
 CHUNK_BYTES = 1 << 20
 
 ELEMENT_BYTES = 1 << 28
 """The longest release or record; without a limit, one could fill the memory."""
-
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}\[\]]', re.DOTALL)
-"""A string, a bracket, or the quote of a string that the buffer cuts off."""
 
 LISTS = (b'"releases"', b'"records"')
 

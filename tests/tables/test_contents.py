@@ -65,11 +65,12 @@ def test_other_contents_of_a_parquet_file_are_called_by_their_name(
     [
         (b'{"id": 1, "description": "roads"}\n{"id": 2}\n', "JSON Lines", ".jsonl"),
         (b'{"id": 1}', "JSON Lines", ".jsonl"),
-        (b'[\n  {"id": 1}\n]\n', "JSON", "jq -c '.[]'"),
-        (b'\xef\xbb\xbf\n [ {"id": 1},\n{"id": 2}]', "JSON", "jq -c '.[]'"),
-        (b'{\n  "id": 1\n}', "JSON", "jq -c '.[]'"),
-        (b'[{"id": 1}]', "JSON", "jq -c '.[]'"),
-        (b'[{"id": "' + b"x" * 300_000 + b'"}]', "JSON", "jq -c '.[]'"),
+        (b'[\n  {"id": 1}\n]\n', "a JSON list", ".json"),
+        (b'\xef\xbb\xbf\n [ {"id": 1},\n{"id": 2}]', "a JSON list", ".json"),
+        (b'{\n  "id": 1\n}', "JSON", "jq -c '.results[]'"),
+        (b'[{"id": 1}]', "a JSON list", ".json"),
+        (b'[{"id": "' + b"x" * 300_000 + b'"}]', "a JSON list", ".json"),
+        (b'[{"ocid": "1", "tender": {}}]', "a list of OCDS releases", "jq -c '.[]'"),
     ],
 )
 def test_json_is_called_by_its_name(tmp_path: Path, data: bytes, words: str, hint: str) -> None:

@@ -65,8 +65,8 @@ def test_a_format_that_is_not_supported_is_called_by_its_name(
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / name, ["a"])
     supported = (
-        "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), OCDS (.json), all also with .gz or "
-        ".zst, Excel (.xlsx) and Parquet (.parquet) are."
+        "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), JSON lists and OCDS (.json), all "
+        "also with .gz or .zst, Excel (.xlsx) and Parquet (.parquet) are."
     )
     assert caught.value.message == (f"{tmp_path / name}: {words} is not supported yet; {supported}")
     assert hint in caught.value.hint

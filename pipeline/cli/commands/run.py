@@ -151,8 +151,9 @@ CONTEXT = singular_or_plural("systems", "text-column", "model", "decisions")
 def run(**values: Any) -> int:
     """Find procurement codes for every row of a table.
 
-    INPUT is a CSV, Excel, JSON Lines, OCDS or Parquet file, or - for standard input. The output
-    is the same table with new columns: the codes, their titles and confidence, and the costs.
+    INPUT is a CSV, Excel, JSON (lines or a list), OCDS or Parquet file, or - for standard input.
+    The output is the same table with new columns: the codes, their titles and confidence, and the
+    costs.
 
     Several files, a folder or a pattern such as 'data/*.csv' become a folder of the same layout.
     Each file is a job; the same command skips the files that are done.

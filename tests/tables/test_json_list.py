@@ -1,0 +1,139 @@
+"""One JSON list of objects: items keep their bytes, and become lines elsewhere."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import InputError
+from pipeline.tables import format_of, open_reader, output_format_of, read_table
+from tests.tables.rewriting import folder, rewrite
+from tests.tables.test_json import CODE, COST, NEW
+
+LIST = b"""\xef\xbb\xbf[
+  {"id": 1.10, "t": "a ] \\" b",
+   "x": {"y": [ ]}},
+  {"t": "c\\nd"}
+,{ } ]
+"""
+
+
+def rewritten(place: Path, data: bytes, name: str, rows: int | None = None) -> bytes:
+    (place / "t.json").write_bytes(data)
+    reader = open_reader(place / "t.json", ())
+    count = sum(len(batch.texts) for batch in reader.batches())
+    rewrite(reader, place / name, [("1", Decimal("0.1"))] * count, "jsonl", [CODE, COST])
+    return (place / name).read_bytes()
+
+
+def test_a_list_keeps_its_bytes_and_its_items_get_new_keys(tmp_path: Path) -> None:
+    assert (
+        rewritten(tmp_path, LIST, "o.json")
+        == b"""\xef\xbb\xbf[
+  {"id": 1.10, "t": "a ] \\" b",
+   "x": {"y": [ ]}, %b},
+  {"t": "c\\nd", %b}
+,{%b } ]
+"""
+        % (NEW, NEW, NEW)
+    )
+
+
+def test_its_items_are_lines_in_a_file_of_lines(tmp_path: Path) -> None:
+    assert rewritten(tmp_path, LIST, "o.jsonl").splitlines() == [
+        b'{"id": 1.10, "t": "a ] \\" b", "x": {"y": [ ]}, %b}' % NEW,
+        b'{"t": "c\\nd", %b}' % NEW,
+        b"{%b }" % NEW,
+    ]
+
+
+def test_a_list_is_a_table(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_bytes(LIST)
+    found = read_table(tmp_path / "t.json", format_of(tmp_path / "t.json"))
+    assert found.column_names == ["id", "t", "x"]
+    assert found["id"].to_pylist() == [1.1, None, None]
+    assert found["t"].to_pylist() == ['a ] " b', "c\nd", None]
+    assert found["x"][0].as_py() == '{"y": [ ]}'
+
+
+def test_the_first_rows_of_a_list_are_a_list(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_bytes(LIST)
+    (batch,) = open_reader(tmp_path / "t.json", ["t"]).batches()
+    assert batch.texts == ['a ] " b', "c d", ""]
+
+    class First:
+        schema = batch.to_arrow().schema
+
+        def batches(self) -> Any:
+            yield batch.head(2)
+
+    new = [("1", Decimal("0.1"))] * 2
+    rewrite(First(), tmp_path / "o.json", new, "jsonl", [CODE, COST])  # type: ignore[arg-type]
+    assert len(json.loads((tmp_path / "o.json").read_text("utf-8-sig"))) == 2
+
+
+def test_a_list_may_have_the_name_of_either_format(tmp_path: Path) -> None:
+    for name in ("t.json", "t.jsonl"):
+        (tmp_path / name).write_bytes(LIST)
+        assert format_of(tmp_path / name) == "jsonl"
+    assert output_format_of(Path("o.json"), input_format="jsonl") == "jsonl"
+    assert output_format_of(Path("o.json"), input_format="csv") == "ocds"
+
+
+@given(
+    records=st.lists(st.dictionaries(st.text(max_size=3), st.text()), min_size=1, max_size=9),
+    indent=st.sampled_from([None, 1, 4]),
+    size=st.integers(1, 40),
+)
+def test_lists_are_the_same_in_chunks_of_any_size(
+    records: list[dict[str, str]], indent: int | None, size: int
+) -> None:
+    records = [{**record, "t": str(place)} for place, record in enumerate(records)]
+    with folder() as place, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.tables.json_list.CHUNK_BYTES", size)
+        written = rewritten(place, json.dumps(records, indent=indent).encode(), "o.json")
+        added = {"code": "1", "cost": "0.1"}
+        assert json.loads(written) == [record | added for record in records]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'[{"a": 1}, {"a": ', "item 1: the list is cut off"),
+        (b'[{"a": 1},', "item 1: the list is cut off"),
+        (b'[{"a": 1}', "item 1: the list is cut off"),
+        (b'[{"a": 1}] {"a": 2}', "item 1: the list is cut off, or something follows it: '] {"),
+        (b'[{"a": 1}] x', "item 1: the list is cut off, or something follows it: '] x'"),
+        (b'[{"a": 1}, 2, {"a": 3}]', "item 2: there is something else before it: ', 2,'"),
+        (b'[{"a": 1} {"a": 2}]', "item 2: there is something else before it"),
+        (b'[{"a": 1}, []]', "item 2: the record is not JSON: it is an array, not an object"),
+        (b'[{"a": 1}, {"a": }]', "item 2: the record is not JSON"),
+        (b'[{"a": 1}, {"a": "\n"}]', "item 2: the record is not JSON: Invalid control character"),
+        (b'[{"a": "\xff"}]', "item 1: byte 0xFF is not UTF-8"),
+        (b"[\n]", "is empty"),
+    ],
+)
+def test_bad_items_are_errors_that_name_file_and_item(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
+    (tmp_path / "t.json").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        list(open_reader(tmp_path / "t.json", ["a"], None, "jsonl").batches())
+    assert caught.value.message.startswith(str(tmp_path / "t.json"))
+    assert message in caught.value.message
+
+
+def test_an_item_without_end_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.tables.json_list.ITEM_BYTES", 1000)
+    monkeypatch.setattr("pipeline.tables.json_list.CHUNK_BYTES", 300)
+    (tmp_path / "t.json").write_bytes(b'[{"a": "1"}, {"a": "' + b"x" * 5000)
+    with pytest.raises(InputError, match="item 2: it has more than 1,000 bytes"):
+        open_reader(tmp_path / "t.json", ["a"])
