@@ -54,7 +54,7 @@ class Dialect:
         delimiter: the character between fields.
         encoding: a codec that writes no byte order mark.
         mark: what precedes the first record: a byte order mark, a line that tells Excel the
-            delimiter, both or no bytes.
+            delimiter, and lines above the column names; often no bytes.
         line_end: the character at which lines are split: a line feed (perhaps after a carriage
             return) or a carriage return.
         terminator: the line end of new records.
@@ -83,13 +83,14 @@ class Dialect:
         }
 
 
-def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Dialect:
+def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: int = 0) -> Dialect:
     """Detect the dialect of a file from its beginning; stated options take precedence.
 
     Args:
         path: the file.
         options: the options that the user stated.
         wanted: columns that the file should have, which help to choose the delimiter.
+        above: how many lines are above the column names.
 
     Raises:
         InputError: the file cannot be opened or is not text, or records in its encoding cannot be
@@ -111,6 +112,14 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = ()) -> Diale
     line_end, terminator = _line_end(text, options)
     backslash = options.quote_escape == "backslash"
     header, lines = options.header, 1 if excel else 0
+    if above > lines:
+        title = "".join(f"{line}{line_end}" for line in text.split(line_end)[: above - lines])
+        mark, text, lines = mark + title.encode(encoding), text[len(title) :], above
+        if not sample.startswith(mark):
+            raise InputError(
+                f"{path}: the {above} lines above the column names are not {encoding}.",
+                "State the encoding: --encoding cp1252, for example.",
+            )
     dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, header, lines)
     return replace(dialect, delimiter=options.delimiter or _delimiter(text, dialect, wanted))
 

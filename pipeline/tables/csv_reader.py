@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -86,20 +87,19 @@ class CsvReader:
         self._path = path
         self.opened_fingerprint = fingerprint_of(path)
         self.dialect: Dialect = detect(path, options, text_columns)
-        first = next(read_records(path, self.dialect), Records())
-        if not first.fields:
-            raise InputError(
-                f"{path} is empty.", "A CSV file needs at least a line with column names."
-            )
-        names = first.fields[0]
-        self.header = first.raws[0] if self.dialect.header else ""
+        names, self.header = self._first()
+        below = self._header_below(names, {*text_columns})
+        if below and below.under_titles:
+            self.dialect = detect(path, options, text_columns, below.line - 1)
+            names, self.header = self._first()
         self._names = names if self.dialect.header else [str(i + 1) for i in range(len(names))]
         check_names(self._names, path)
         try:
             self._text_in = find_cell_texts(self._names, text_columns, path)
         except InputError as error:
-            if hint := self._header_below({*text_columns}):
-                error.hint = hint
+            if below:
+                where = f"The column names are in line {below.line}"
+                error.hint = f"{where}: delete the lines above it."
             elif self.dialect.header and _is_row(names):
                 error.hint = f"{error.hint} {NO_HEADER}"
             raise
@@ -133,18 +133,32 @@ class CsvReader:
                 texts = encodable(joined)
         return CsvBatch(self.schema, texts, rows, records.raws, records.trailing)
 
-    def _header_below(self, wanted: set[str]) -> str:
-        """Return what to do if there are other lines above the column names; else ""."""
-        if not self.dialect.header or wanted <= {*self._names}:
-            return ""
+    def _first(self) -> tuple[list[str], str]:
+        """Return the cells of the first record, and the record itself if it names the columns."""
+        first = next(read_records(self._path, self.dialect), Records())
+        if not first.fields:
+            raise InputError(
+                f"{self._path} is empty.", "A CSV file needs at least a line with column names."
+            )
+        return first.fields[0], first.raws[0] if self.dialect.header else ""
+
+    def _header_below(self, names: Sequence[str], wanted: set[str]) -> _HeaderBelow | None:
+        """Find the column names below other lines; None if they are in the first or missing."""
+        if not self.dialect.header or wanted <= {*names}:
+            return None
+        above = [self.header]
         with suppress(InputError):
             records = islice(read_records(self._path, self.dialect), 1, 2)
             below = next(records, Records()).take(TITLES)
             for raw, end in zip(below.raws, below.ends, strict=True):
                 # The delimiter was detected in the first line, which may be a title without any.
-                if any(wanted <= {*_cells(raw, delimiter)} for delimiter in ",;\t|"):
-                    return f"The column names are in line {end}: delete the lines above it."
-        return ""
+                for delimiter in ",;\t|":
+                    if wanted <= {*_cells(raw, delimiter)}:
+                        most = max(_filled(record, delimiter) for record in above)
+                        is_line = self.dialect.line_end not in raw.strip()
+                        return _HeaderBelow(end, is_line and most < _filled(raw, delimiter))
+                above.append(raw)
+        return None
 
     def _check_widths(self, records: Records) -> None:
         width = len(self._names)
@@ -156,6 +170,22 @@ class CsvReader:
             f"{self._path}, line {line}: {fields} fields where {width} are expected.",
             "Fix the record, or state the dialect: --delimiter, --quote-escape.",
         )
+
+
+class _HeaderBelow(NamedTuple):
+    """Column names that are not in the first line.
+
+    Attributes:
+        line: the number of their line.
+        under_titles: whether each record above has fewer values, so that none is a row.
+    """
+
+    line: int
+    under_titles: bool
+
+
+def _filled(line: str, delimiter: str) -> int:
+    return sum(bool(cell) for cell in _cells(line, delimiter))
 
 
 def _is_row(names: Sequence[str]) -> bool:

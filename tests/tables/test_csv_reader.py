@@ -13,7 +13,7 @@ from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import collapsed
 from tests.tables.csv_files import CsvFile, csv_files, opened
-from tests.tables.rewriting import csv_rows, folder, small_steps
+from tests.tables.rewriting import csv_rows, folder, rewrite, small_steps
 
 STEPS = st.tuples(
     st.sampled_from([1, 2, 3, 7, 1 << 20]),
@@ -123,11 +123,46 @@ def test_a_first_record_that_looks_like_a_row_may_be_one(
     assert "--no-header" not in caught.value.hint
 
 
-@pytest.mark.parametrize("title", [b"Tenders 2025;;\nas of 1 March;;\n", b"Tenders 2025\n\n"])
-def test_lines_above_the_column_names_are_reported(path: Path, title: bytes) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Tenders 2025;;|as of 1 March;;|",
+        "Tenders, 2025||",
+        "sep=;|Stra\xdfen|",
+        '"Tenders|of 2025"|',
+        "a|" * 19,
+    ],
+)
+def test_titles_above_the_column_names_stay_there(
+    path: Path, title: str, end: str, encoding: str
+) -> None:
+    options = CsvOptions(encoding="cp1252" if encoding == "cp1252" else None)
+    table = f"{title}Nr;Gegenstand;Wert|1;Stra\xdfenbau;2|".replace("|", end)
+    path.write_bytes(table.encode(encoding))
+    reader = CsvReader(path, ["Gegenstand"], options)
+    assert reader.schema.names == ["Nr", "Gegenstand", "Wert"]
+    assert csv_rows(reader) == [["1", "Stra\xdfenbau", "2"]]
+    rewrite(reader, path.with_name("o.csv"), [("c", "t")])
+    named = table.replace("Wert", 'Wert;cpv_code;"the ""title"", in full"')
+    expected = named.replace("nbau;2", "nbau;2;c;t")
+    assert path.with_name("o.csv").read_bytes() == expected.encode(encoding)
+    path.write_bytes(path.read_bytes() + "2;x".encode(reader.dialect.encoding))
+    line = table.count(end) + 1
+    with pytest.raises(InputError, match=f"line {line}: 2 fields where 3 are expected"):
+        list(CsvReader(path, ["Gegenstand"], options).batches())
+
+
+@pytest.mark.parametrize(
+    "above", ["id;what;value\n1;x;2\n", 'a;b;c\n"x\ny";;\n', "Tenders;of;2025;and;more\n\n"]
+)
+def test_rows_above_the_column_names_are_no_titles(path: Path, above: str) -> None:
+    data = f"{above}Nr;Gegenstand;Wert\n1;Bau;2\n".encode()
     with pytest.raises(InputError) as caught:
-        opened(path, title + b"Nr;Gegenstand;Wert\n1;Strassenbau;2\n", "Gegenstand")
-    assert caught.value.hint == "The column names are in line 3: delete the lines above it."
+        opened(path, data, "Gegenstand")
+    line = above.count("\n") + 1
+    assert caught.value.hint == f"The column names are in line {line}: delete the lines above it."
     with pytest.raises(InputError, match="Choose one of them"):
         opened(path, b"a,b\n1,x\n", "zzz")
 
