@@ -189,8 +189,8 @@ class Summary:
             width: the columns of the terminal; None for any.
             notes: lines that explain the table.
         """
-        table = self._table()
-        if width is not None and max(map(len, table)) > width:
+        table = self._table() if self.rows else []
+        if table and width is not None and max(map(len, table)) > width:
             table = self._without_columns()
         lines = [*table, *notes, *self._closing()]
         if self.parked is None:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from pipeline.classification.summary import Summary, combined
 from pipeline.cli.file_jobs import WORDS, Outcome, of_file, outcomes, severity
@@ -23,6 +24,7 @@ from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
 from pipeline.quoting import how_many, listed
 from pipeline.settings import Settings
+from pipeline.tables import has_table_suffix
 
 __all__ = ["plan_all", "run_all"]
 
@@ -115,7 +117,7 @@ def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[Inp
             "Leave --report out, or run one file.",
         )
     folder = options.output or default_folder(options.input_paths, storage)
-    if is_file(folder, storage):
+    if is_file(folder, storage) or _names_table(options.output):
         raise SettingsError(
             f"{folder} is not a folder, and there are several inputs.",
             "Name a folder: --output DIR.",
@@ -125,6 +127,11 @@ def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[Inp
         names = listed([str(path) for path in found.skipped])
         log.warning("Skipped, because they are not tables or lead out of the folder: %s.", names)
     return folder, found.files
+
+
+def _names_table(output: AnyPath | None) -> bool:
+    """Tell whether an output has the name of a table; a folder that is there may have one."""
+    return isinstance(output, Path) and has_table_suffix(output) and not output.is_dir()
 
 
 def _check_consent(options: RunOptions, terms: Terms) -> None:

@@ -204,7 +204,7 @@ def _check_file(path: Path) -> None:
     if path.is_dir() or not path.exists():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise InputError(
-            f"{path} {what}.", "Give the path of a table: CSV, Excel, JSON Lines or Parquet."
+            f"{path} {what}.", "Give the path of a table: CSV, Excel, JSON, OCDS or Parquet."
         )
     raise InputError(
         f"{path} is not a regular file, and a table must be read twice.",

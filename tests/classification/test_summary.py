@@ -182,3 +182,10 @@ def test_a_table_so_far_counts_pending_rows_apart_from_failed_ones() -> None:
 def test_rows_that_are_pending_though_nothing_parked_count_as_failed() -> None:
     figures = SystemSummary({"ok": 7, "pending": 5}, Decimal(0))
     assert Summary(12, {"cpv": figures}, Decimal(0), 1.0).failed == 5
+
+
+def test_a_table_without_rows_has_no_table_of_figures() -> None:
+    nothing = replace(SUMMARY, rows=0, systems={"cpv": SystemSummary({}, Decimal(0), {}, {})})
+    assert "median confidence" not in str(nothing)
+    assert "0 rows in 2.0 s" in str(nothing)
+    assert "median confidence" in str(SUMMARY)

@@ -107,7 +107,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         open_reader(tmp_path / "t.csv", ["a"])
     assert caught.value.message == f"{tmp_path / 't.csv'} does not exist."
-    assert caught.value.hint == "Give the path of a table: CSV, Excel, JSON Lines or Parquet."
+    assert caught.value.hint == "Give the path of a table: CSV, Excel, JSON, OCDS or Parquet."
 
 
 def test_a_folder_is_an_error(tmp_path: Path) -> None:

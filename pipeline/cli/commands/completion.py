@@ -29,7 +29,7 @@ Load it when the shell starts:
 @click.command(epilog=EXAMPLES, short_help="Print what makes a shell complete commands.")
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 def completion(shell: str) -> int:
-    """Print the script with which SHELL completes commands, options, their values and files."""
+    """Print the script with which a shell completes commands, options, their values and files."""
     found = SHELLS[shell]
     script = found(click.Group(), {}, NAME, VARIABLE)
     say(found.source_template % script.source_vars())  # source() would run bash to ask its version

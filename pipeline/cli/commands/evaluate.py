@@ -161,7 +161,8 @@ class _Options(PaidOptions, DialectOptions):
     "--reference-column",
     "reference_columns",
     multiple=True,
-    help="With --suspects: a column to copy into FILE, such as a notice number; repeatable.",
+    help="With --suspects: a column to copy into FILE, such as a notice number; repeat it for "
+    "several.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace files that this tool did not write.")
 @input_format()

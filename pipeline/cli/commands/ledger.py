@@ -85,7 +85,12 @@ def ledger() -> None:
 
 
 @ledger.command()
-@click.option("--since", default="30d", show_default=True, help="List the days from then on.")
+@click.option(
+    "--since",
+    default="30d",
+    show_default=True,
+    help="List the days from then on: 7d or 2026-01-31.",
+)
 @in_json
 @on_ledger
 def show(since: str, as_json: bool, path: Path | None) -> int:
@@ -111,7 +116,12 @@ def show(since: str, as_json: bool, path: Path | None) -> int:
 
 @ledger.command("jobs", short_help="List the jobs that are not done; close abandoned ones.")
 @click.option(
-    "--close", "numbers", metavar="JOB", multiple=True, type=int, help="Close a job; repeat it."
+    "--close",
+    "numbers",
+    metavar="JOB",
+    multiple=True,
+    type=int,
+    help="Close a job; repeat it for several.",
 )
 @waiting
 @in_json
@@ -204,7 +214,8 @@ def settle(
     """
     if (billed is None) != not_billed:
         raise SettingsError(
-            "Whether the attempts were billed is missing.", "Give either --billed or --not-billed."
+            "Nothing says whether the attempts were billed.",
+            "Give either --billed USD or --not-billed.",
         )
     verdict: Verdict = "free" if billed is None else usd("billed", billed)
     settle_by_hand(ledger_place(path), dict.fromkeys(numbers, verdict), time.time(), wait)

@@ -24,6 +24,7 @@ from pipeline.cli.signals import INTERRUPTED
 from pipeline.decisions import DecisionFile, DecisionLog, merged, read_decisions
 from pipeline.errors import SettingsError
 from pipeline.files.atomic import translated
+from pipeline.quoting import how_many
 
 if TYPE_CHECKING:  # needs the packages of an extra
     from pipeline.review.session import Review
@@ -177,7 +178,7 @@ def _about(sitting: Review) -> Iterator[str]:
         for system in sitting.table.systems
     )
     progress = sitting.queue.progress(Filters())
-    yield f"{progress.left:,} texts need a look ({systems}); {progress.done:,} are decided"
+    yield f"to check: {how_many(progress.left, 'text')} ({systems}); decided: {progress.done:,}"
     if sitting.taken_over:
         yield f"Taken over from others: {sitting.taken_over:,} decisions"
     if sitting.conflicts:

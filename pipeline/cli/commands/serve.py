@@ -54,7 +54,7 @@ METADATA = ("detailed", "compact", "mixed")
     "--trusted-proxy",
     multiple=True,
     metavar="ADDRESS|NETWORK",
-    help="A proxy whose X-Forwarded-For is trusted; may be repeated.  [default: none]",
+    help="A proxy whose X-Forwarded-For is trusted; repeat it for several.  [default: none]",
 )
 @click.option(
     "--max-connections",
