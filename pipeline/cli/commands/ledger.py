@@ -214,8 +214,8 @@ def settle(
     """
     if (billed is None) != not_billed:
         raise SettingsError(
-            "Nothing says whether the attempts were billed.",
-            "Give either --billed USD or --not-billed.",
+            "It is not clear whether the attempts were billed.",
+            "Give either --billed or --not-billed.",
         )
     verdict: Verdict = "free" if billed is None else usd("billed", billed)
     settle_by_hand(ledger_place(path), dict.fromkeys(numbers, verdict), time.time(), wait)
