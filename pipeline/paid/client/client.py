@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import socket
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
 
 import httpx
@@ -14,7 +13,14 @@ import httpx
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
 from pipeline.paid.client.decompression import decompressed, is_compressed
-from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, ProxyError, Whole
+from pipeline.paid.client.exchanges import (
+    Body,
+    BrokenResponseError,
+    Field,
+    ProxyError,
+    Response,
+    Whole,
+)
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY, is_whole
@@ -51,6 +57,16 @@ def cause(error: BaseException) -> tuple[str, bool]:
     # An error for several addresses of one host has no `strerror`.
     text = error.strerror or str(error) if isinstance(error, OSError) else None
     return (f"{type(error).__name__}: {text}" if text else type(error).__name__), False
+
+
+class _Arriving:
+    """A response of which a part has arrived, perhaps; its body as it came."""
+
+    __slots__ = ("content", "response")
+
+    def __init__(self) -> None:
+        self.response: Response | None = None
+        self.content = bytearray()
 
 
 class Client:
@@ -100,15 +116,19 @@ class Client:
 
     async def send(self, system: System, text: str) -> Reply:
         """Make one attempt; a network failure is returned, not raised."""
-        body = Body(b'{"description": %b}' % JSON.encode(text).encode())
+        body, arriving = Body(b'{"description": %b}' % JSON.encode(text).encode()), _Arriving()
         try:
             with self._deadlines.limited():
-                return await self._exchange(self._urls[system], body)
+                return await self._exchange(self._urls[system], body, arriving)
         except TimeoutError:
-            return _failed(body, "TIMEOUT", f"no complete answer in {self._timeout:g} s")
+            failed = _failed(body, "TIMEOUT", f"no complete answer in {self._timeout:g} s")
+            return self._whole(arriving) or failed
+        except BrokenResponseError as error:
+            return _failed(body, "CONNECTION_ERROR", self._detail(error))
         except (httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
             # asyncio and uvloop raise a RuntimeError for a socket that they cannot use.
-            return _failed(body, "CONNECTION_ERROR", self._detail(error))
+            failed = _failed(body, "CONNECTION_ERROR", self._detail(error))
+            return self._whole(arriving) or failed
 
     def _detail(self, error: BaseException) -> str:
         proxy = isinstance(error, ProxyError) and error.unreachable
@@ -117,15 +137,35 @@ class Client:
             return f"nothing answers at {'the proxy' if proxy else self._base_url} ({reason})"
         return reason
 
-    async def _exchange(self, address: httpx.URL, body: Body) -> Received:
+    async def _exchange(self, address: httpx.URL, body: Body, arriving: _Arriving) -> Received:
         headers = [*self._headers, (b"Content-Length", b"%d" % len(body.content))]
         response = await self._transport.exchange("POST", address, headers, body)
         stream = response.stream
-        plain = partial(self._plain, is_compressed(response.headers))
         if isinstance(stream, Whole):
-            content = plain(stream.content)
-        else:
-            content = await self._read(stream, plain)
+            return self._received(response, stream.content)
+        arriving.response = response
+        try:
+            async for chunk in stream:
+                arriving.content += chunk
+                if len(arriving.content) > self._max_body:
+                    break
+        finally:
+            await stream.aclose()
+        return self._received(response, bytes(arriving.content))
+
+    def _whole(self, arriving: _Arriving) -> Received | None:
+        """Return a response whose body is whole although its connection broke or never ended.
+
+        Otherwise a paid answer would be lost with the last chunk, which is empty.
+        """
+        if arriving.response is None:
+            return None
+        received = self._received(arriving.response, bytes(arriving.content))
+        return received if is_whole(received.body) else None
+
+    def _received(self, response: Response, content: bytes) -> Received:
+        if len(content) <= self._max_body and is_compressed(response.headers):
+            content = decompressed(content, self._max_body + 1)
         content = self._redacted(content)[: self._max_body + 1]
         return Received(response.status, self._kept(response.headers), content)
 
@@ -136,29 +176,6 @@ class Client:
             for name, value in headers
             if (lower := name.lower()) in KEPT_HEADERS
         }
-
-    def _plain(self, compressed: bool, content: bytes) -> bytes:
-        if compressed and len(content) <= self._max_body:
-            return decompressed(content, self._max_body + 1)
-        return content
-
-    async def _read(self, stream: httpx.AsyncByteStream, plain: Callable[[bytes], bytes]) -> bytes:
-        """Read a body; one that is whole counts even if the connection breaks before its end.
-
-        Otherwise a paid answer would be lost with the last chunk, which is empty.
-        """
-        content = bytearray()
-        try:
-            async for chunk in stream:
-                content += chunk
-                if len(content) > self._max_body:
-                    break
-        except (httpx.HTTPError, OSError) as error:
-            if isinstance(error, BrokenResponseError) or not is_whole(plain(bytes(content))):
-                raise
-        finally:
-            await stream.aclose()
-        return plain(bytes(content))
 
 
 def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:

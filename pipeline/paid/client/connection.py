@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import h11
@@ -141,8 +140,8 @@ class Connection(asyncio.Protocol):
     ) -> Response:
         """Send a request and return its response.
 
-        The response is complete unless its form is unusual or the connection broke: then its body
-        is read later, from its stream.
+        The response is complete if its form is usual and all of it arrives at once. Otherwise its
+        body is read later, from its stream.
 
         Raises:
             OSError: there is no response.
@@ -156,12 +155,12 @@ class Connection(asyncio.Protocol):
             raise DisconnectedError
         if not isinstance(head, _Head):
             return await _Unusual(self, method, target).response()
-        if not await self._arrived(head.body_to):
-            rest = _Broken(bytes(self._got[head.body_from :]), self._error)
-            return Response(head.status, head.fields, rest)
+        if len(self._got) < head.body_to:
+            del self._got[: head.body_from]
+            return Response(head.status, head.fields, _Rest(self, head))
         body = bytes(self._got[head.body_from : head.body_to])
         del self._got[: head.body_to]
-        self._reusable = head.kept_open and self._all_written
+        self.end_exchange(head.kept_open)
         return Response(head.status, head.fields, Whole(body))
 
     async def read(self) -> bytes:
@@ -173,20 +172,13 @@ class Connection(asyncio.Protocol):
         return data
 
     def end_exchange(self, reusable: bool) -> None:
-        """Note that the body of an unusual response is read."""
+        """Note that the body of a response is read."""
         self._reusable = reusable and self._all_written
 
     @property
     def _all_written(self) -> bool:
         """Whether the request was sent; a server that answered earlier may not read the rest."""
         return not self._transport.get_write_buffer_size()
-
-    async def _arrived(self, length: int) -> bool:
-        """Wait until so many bytes have arrived; return False if the connection breaks before."""
-        with suppress(OSError):
-            while len(self._got) < length and await self._more():
-                pass
-        return len(self._got) >= length
 
     async def _more(self) -> bool:
         """Wait until more has arrived; False: nothing more will.
@@ -211,16 +203,22 @@ class Connection(asyncio.Protocol):
         return False
 
 
-class _Broken(httpx.AsyncByteStream):
-    """A body whose connection broke before its end."""
+class _Rest(httpx.AsyncByteStream):
+    """Reads a body of a stated length that has not all arrived."""
 
-    def __init__(self, arrived: bytes, error: Exception | None) -> None:
-        self._arrived = arrived
-        self._error = error or DisconnectedError()
+    def __init__(self, connection: Connection, head: _Head) -> None:
+        self._connection = connection
+        self._head = head
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._arrived
-        raise self._error
+        left = self._head.body_to - self._head.body_from
+        while left > 0:
+            data = await self._connection.read()
+            if not data:
+                raise DisconnectedError
+            yield data[:left]
+            left -= len(data)
+        self._connection.end_exchange(left == 0 and self._head.kept_open)
 
 
 class _Unusual(httpx.AsyncByteStream):

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import Lost, Received
+from pipeline.paid.client.urls import BaseUrl
 from tests.paid.client.scripted_server import (
     KEY,
     OK,
@@ -88,6 +89,37 @@ async def test_an_answer_that_is_whole_counts_although_the_connection_breaks_bef
     assert (reply.status, reply.body) == (200, OK)
     assert isinstance(part, Received)
     assert part.body == body[:10]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n%b",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n%b",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 999\r\n\r\n%b",
+        b"HTTP/1.0 200 OK\r\n\r\n%b",
+    ],
+)
+@pytest.mark.parametrize("way", ["own", "httpx", "proxy"])
+async def test_an_answer_that_is_whole_counts_although_its_server_never_ends_it(
+    head: bytes, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never_ends(exchange: Exchange) -> None:
+        await exchange.read_request()
+        body = gzip.compress(OK) if b"gzip" in head else OK
+        await exchange.raw(head % ((len(body), body) if b"%x" in head else body))
+        await exchange.reader.read()
+
+    transport = httpx.AsyncHTTPTransport() if way == "httpx" else None
+    async with serving(never_ends) as server:
+        base = server.base
+        if way == "proxy":
+            monkeypatch.setenv("HTTP_PROXY", base)
+            base = BaseUrl("http://upstream.example")
+        reply = await attempt(base, timeout=0.2, transport=transport)
+    assert isinstance(reply, Received)
+    assert (reply.status, reply.body) == (200, OK)
 
 
 async def drips(exchange: Exchange) -> None:
