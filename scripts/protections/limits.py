@@ -108,6 +108,12 @@ PROTECTIONS = (
         "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
     ),
     Protection(
+        "an attempt is settled once",
+        'state = \'billed\' AND resolved_at IS NULL)\n"""\n\nWHICH',
+        'state = \'billed\')\n"""\n\nWHICH',
+        "tests/paid/ledger/test_settling.py::test_a_call_that_billed_errors_hold_is_bought_again",
+    ),
+    Protection(
         "a refusal that was paid is paid once more at most",
         "                case _ if lost >= order.losses:\n                    break\n",
         '                case "lost" if lost >= order.losses:\n                    break\n',

@@ -198,7 +198,7 @@ def attempts(
     return 0
 
 
-@ledger.command(short_help="Record whether unconfirmed attempts were billed.")
+@ledger.command(short_help="Record whether attempts were billed.")
 @click.argument("numbers", metavar="ATTEMPT...", nargs=-1, required=True, type=int)
 @click.option("--billed", metavar="USD", help="What the account was charged for each.")
 @click.option("--not-billed", is_flag=True, help="The account was not charged.")
@@ -207,10 +207,10 @@ def attempts(
 def settle(
     numbers: Sequence[int], billed: str | None, not_billed: bool, wait: bool, path: Path | None
 ) -> int:
-    """Record what the account's statement says about unconfirmed ATTEMPTs.
+    """Record what the account's statement says about ATTEMPTs.
 
-    Then their cost is certain, and the next run that needs their calls buys them again. It
-    settles all of them, or none.
+    They are unconfirmed, or errors that stated a price ("billed"). Then their cost is certain, and
+    the next run that needs their calls buys them again. It settles all of them, or none.
     """
     if (billed is None) != not_billed:
         raise SettingsError(

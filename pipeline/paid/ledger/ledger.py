@@ -140,7 +140,7 @@ class Ledger:
         return self._job(number, opened_at, counting, rows_of=plan)
 
     def settle(self, verdicts: Mapping[int, Verdict]) -> None:
-        """Record what became of unconfirmed attempts; see `settling.settle`."""
+        """Record what attempts were billed; see `settling.settle`."""
         settle(self._database, verdicts, self.now())
 
     def prices(self, most: Decimal | None = None) -> Prices | None:

@@ -78,7 +78,7 @@ class Pruned:
 
 
 def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait: bool) -> None:
-    """Settle unconfirmed attempts, all or none, as the account's statement bills them.
+    """Settle attempts, all or none, as the account's statement bills them.
 
     An attempt that a killed run left as sent is unconfirmed too.
 
@@ -89,7 +89,7 @@ def settle_by_hand(path: Path, verdicts: Mapping[int, Verdict], now: float, wait
         wait: whether to wait for runs that hold a lock.
 
     Raises:
-        SettingsError: an attempt is not unconfirmed, or an amount is invalid.
+        SettingsError: an attempt cannot be settled, or an amount is invalid.
         LedgerError: a run holds a lock, or the ledger cannot be used.
     """
     with _nobody_at_jobs_of(path, verdicts, wait):

@@ -1,4 +1,4 @@
-"""Settles unconfirmed attempts: the user reads in the account whether they were billed."""
+"""Settles attempts that hold their calls: the user reads in the account what was billed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ Verdict: TypeAlias = Decimal | Literal["free"]
 
 RESOLVE = """
     UPDATE attempts SET state = ?, cost_usd = ?, resolved_at = ?
-    WHERE attempt_id = ? AND state = 'unconfirmed'
+    WHERE attempt_id = ? AND (state = 'unconfirmed' OR state = 'billed' AND resolved_at IS NULL)
 """
+
+WHICH = (
+    "Name attempts that the ledger lists as unconfirmed or billed: tender-pipeline ledger attempts "
+    "--state unconfirmed --state billed"
+)
 
 
 def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> None:
-    """Record what became of unconfirmed attempts: of all, or of none.
+    """Record what attempts were billed that are unconfirmed, or errors with a price: all, or none.
 
     Their calls are open again: the next run that needs them buys them.
 
@@ -33,7 +38,7 @@ def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> N
         now: the time, seconds since 1970.
 
     Raises:
-        SettingsError: an attempt is not unconfirmed, or an amount is invalid.
+        SettingsError: an attempt is neither, or an amount is invalid.
         LedgerError: the ledger cannot be written.
     """
     with database.transaction() as connection:
@@ -55,12 +60,12 @@ def _checked(attempt: int, amount: Decimal) -> Decimal:
 
 
 def _refusal(connection: sqlite3.Connection, attempt: int) -> SettingsError:
-    query = "SELECT state FROM attempts WHERE attempt_id = ?"
+    query = "SELECT state, resolved_at IS NOT NULL FROM attempts WHERE attempt_id = ?"
     found = connection.execute(query, (attempt,)).fetchone()
     if found is None:
         return SettingsError(
             f"The ledger has no attempt {attempt}.",
-            "Name attempts that it lists as unconfirmed.",
+            WHICH,
         )
     if found[0] == "sent":
         return SettingsError(
@@ -68,6 +73,8 @@ def _refusal(connection: sqlite3.Connection, attempt: int) -> SettingsError:
             "Run its job again: if the run was killed, the attempt becomes unconfirmed.",
         )
     return SettingsError(
-        f"Attempt {attempt} is {found[0]}; only unconfirmed attempts can be settled.",
-        "Name attempts that the ledger lists as unconfirmed.",
+        f"Attempt {attempt} is settled already."
+        if found[1]
+        else f"Attempt {attempt} is {found[0]}; its cost needs no settling.",
+        WHICH,
     )

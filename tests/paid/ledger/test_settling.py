@@ -91,7 +91,7 @@ def test_only_unconfirmed_attempts_can_be_settled(
         buy(journal, ANSWERED): "is answered",
         buy(journal, REFUSED, BRIDGE): "is refused",
         buy(journal, FREE): "is free",
-        settled: "is billed",
+        settled: "is settled already",
         send(journal): "is under way",
         99: "has no attempt 99",
     }
@@ -112,6 +112,20 @@ def test_an_amount_that_no_output_could_hold_is_refused(
         ledger.settle({attempt: Decimal(amount)})
     assert "0.000105" in caught.value.hint
     ledger.settle({attempt: Decimal("99999999999999.000000000000000000000001")})
+
+
+@pytest.mark.parametrize("verdict", [BILLED, "free"])
+def test_a_call_that_billed_errors_hold_is_bought_again(
+    ledger: Ledger, job: Job, journal: Journal, verdict: Verdict
+) -> None:
+    note(job, "road")
+    attempt = buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, PRICE))
+    assert job.calls(1) == {"cpv": CallCount(1, 0, 1)}
+    ledger.settle({attempt: verdict})
+    assert job.calls(1) == {"cpv": CallCount(1, 1)}
+    assert job.money() == Tally(1, Decimal(0) if verdict == "free" else verdict)
+    with pytest.raises(SettingsError, match="settled already"):
+        ledger.settle({attempt: verdict})
 
 
 def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not(
