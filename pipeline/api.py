@@ -13,6 +13,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.checks import check_flag, same_argument
 from pipeline.classification import job
 from pipeline.classification.classifier import Classifier, with_models
+from pipeline.classification.cloud_sink import manifests_at
 from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
@@ -200,7 +201,11 @@ def plan(
             nullcontext(Free(Classifier.of(settings, {}).matcher))
             if service is None
             else Purchase.to_plan(
-                _checked(service), settings, source.identity(settings, sink.path), reviewed
+                _checked(service),
+                settings,
+                source.identity(settings, sink.path),
+                reviewed,
+                manifests_at(sink),
             )
         )
         with opened as purchase:
@@ -240,6 +245,7 @@ def _classify(
                 display,
                 interruption=interruption,
                 decisions=reviewed,
+                earlier=manifests_at(sink),
             )
         )
         with opened as purchase:

@@ -24,7 +24,7 @@ from pipeline.classification.provenance import (
     parsed_manifest,
     part_of,
 )
-from pipeline.classification.sink import Draft, partial_path
+from pipeline.classification.sink import Draft, Sink, partial_path
 from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
@@ -32,7 +32,7 @@ from pipeline.files.paths import AnyPath, CloudPath
 from pipeline.settings import Format
 from pipeline.tables import Batch, Reader, checked, sha256_of
 
-__all__ = ["CloudSink", "ExistingObject", "existing", "sink_at"]
+__all__ = ["CloudSink", "ExistingObject", "existing", "manifests_at", "sink_at"]
 
 log = logging.getLogger(__name__)
 
@@ -178,6 +178,14 @@ class CloudSink:
                 log.info("Removed %s: the complete table replaces it.", self.path)
         except (InputError, OutputError) as error:
             log.warning("%s is out of date and cannot be removed: %s", self.path, error.message)
+
+
+def manifests_at(sink: Sink) -> list[dict[str, Any]]:
+    """Return the manifests of what a job would replace: its output, and the incomplete one."""
+    storage = sink.storage if isinstance(sink, CloudSink) else Storage()
+    places = (sink.path, sink.partial.path)
+    with _as_output_errors():
+        return [existing(place, storage).manifest for place in places if place is not None]
 
 
 def sink_at(

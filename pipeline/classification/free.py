@@ -27,6 +27,7 @@ class Free:
     matcher: Matcher
     decisions: Decisions = NO_DECISIONS
     base_url: None = field(default=None, init=False)
+    mark: None = field(default=None, init=False)
 
     def noted(self, batches: Iterable[Batch]) -> Iterable[Batch]:
         """Return the batches; there are no calls to record."""

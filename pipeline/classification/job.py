@@ -194,6 +194,7 @@ class _Run:
                 summary,
                 files=source.files,
                 base_url=purchase.base_url,
+                mark=purchase.mark,
                 version=source.version,
             )
             draft.commit(record)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL
@@ -14,6 +14,9 @@ from pipeline.classification.summary import Summary
 from pipeline.files.paths import AnyPath
 from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
 from pipeline.versions import VERSIONS
+
+if TYPE_CHECKING:  # offline jobs do not need the ledger
+    from pipeline.paid.ledger import Mark
 
 __all__ = ["Files", "manifest", "was_done"]
 
@@ -55,6 +58,7 @@ def manifest(
     summary: Summary,
     files: Files | None = None,
     base_url: str | None = None,
+    mark: Mark | None = None,
     version: str | None = None,
 ) -> dict[str, Any]:
     """Return the record of a job as JSON types, without secrets or texts from the table.
@@ -67,6 +71,7 @@ def manifest(
         summary: what it did.
         files: the formats of its files.
         base_url: the service it bought from; None for the embedded engine.
+        mark: by which a later run recognises its ledger.
         version: the version of the input; None for a file.
     """
     finished = datetime.now(UTC)
@@ -77,6 +82,7 @@ def manifest(
         "input": {"path": path, "sha256": fingerprint, **object_version},
         "settings": asdict(settings),
         "service": base_url,
+        "ledger": None if mark is None else asdict(mark),
         "files": None if files is None else asdict(files),
         "plan": plan.row_counts,
         "summary": summary.to_dict(),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pipeline.answers import System
 from pipeline.classification import job
-from pipeline.classification.cloud_sink import CloudSink, existing, sink_at
+from pipeline.classification.cloud_sink import CloudSink, existing, manifests_at, sink_at
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.free import Free
 from pipeline.classification.manifest import Files
@@ -186,15 +186,9 @@ def _sink(
         output = default_output(path, input_format, output_format, options.limit_rows)
     else:
         output_format = output_format_of(output, output_format, input_format)
-    return sink_at(
-        output,
-        output_format,
-        options.overwrite,
-        given if isinstance(given, CloudPath) else path,
-        sample=options.limit_rows is not None,
-        keeps_partial=options.partial,
-        storage=storage,
-    )
+    source, sample = given if isinstance(given, CloudPath) else path, options.limit_rows is not None
+    overwrite, partial = options.overwrite, options.partial
+    return sink_at(output, output_format, overwrite, source, sample, partial, storage)
 
 
 def classified(this: Job, progress: Progress | None = None) -> Summary:
@@ -255,8 +249,8 @@ def _purchase(this: Job) -> AbstractContextManager[Purchase | Free]:
         return this.free
     from pipeline.cli.output.buying import open_purchase
 
-    sure, decisions = this.options.yes, terms.decisions
-    return open_purchase(terms.service, terms.settings, this.identity, sure, decisions)
+    sure, decisions, earlier = this.options.yes, terms.decisions, manifests_at(this.sink)
+    return open_purchase(terms.service, terms.settings, this.identity, sure, decisions, earlier)
 
 
 def planned(this: Job) -> Plan:
@@ -275,7 +269,8 @@ def _purchase_to_plan(this: Job) -> AbstractContextManager[Purchase | Free]:
         return this.free
     from pipeline.paid.purchase import Purchase
 
-    return Purchase.to_plan(terms.service, terms.settings, this.identity, terms.decisions)
+    decisions, earlier = terms.decisions, manifests_at(this.sink)
+    return Purchase.to_plan(terms.service, terms.settings, this.identity, decisions, earlier)
 
 
 def _offer(service: PaidService | None, found: Plan) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from typing import Any
 
 from pipeline.answers import System
 from pipeline.decisions import NO_DECISIONS, Decisions
@@ -20,6 +21,7 @@ from pipeline.paid.ledger import (
     Job,
     Journal,
     Ledger,
+    Mark,
     Reserve,
     buyer_lock,
     job_lock,
@@ -62,9 +64,11 @@ class Purchase:
         interruption: stops the purchase from another thread, as a signal does from this one.
         plan_only: whether to leave the job and its rows as they are.
         decisions: what people decided; answers that it replaces are not bought.
+        earlier: the manifests of outputs that the job will replace.
 
     Raises:
-        LedgerError: the ledger cannot be used, or another run works on this job.
+        LedgerError: the ledger cannot be used, an earlier output was bought with another one, or
+            another run works on this job.
     """
 
     def __init__(
@@ -77,6 +81,7 @@ class Purchase:
         interruption: Interruption | None = None,
         plan_only: bool = False,
         decisions: Decisions = NO_DECISIONS,
+        earlier: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         self.decisions = decisions
         self._service = service
@@ -85,6 +90,10 @@ class Purchase:
         self._interruption = interruption or Interruption()
         self._settings = settings
         self.base_url = service.base_url
+        marks = (Mark.in_manifest(manifest, service.base_url) for manifest in earlier)
+        self._marks = [mark for mark in marks if mark is not None]
+        for mark in self._marks:
+            mark.check_there(service.ledger)
         with ExitStack() as opened:
             self._ledger = Ledger(service.ledger, service.base_url)
             opened.callback(self._ledger.close)
@@ -108,13 +117,17 @@ class Purchase:
         settings: Settings,
         identity: str,
         decisions: Decisions = NO_DECISIONS,
+        earlier: Iterable[Mapping[str, Any]] = (),
     ) -> Iterator[Purchase]:
         """Open a purchase that only plans a job; nothing of it stays in the ledger.
 
         Raises:
-            LedgerError: the ledger cannot be used.
+            LedgerError: the ledger cannot be used, or an earlier output was bought with another.
         """
-        with cls(service, settings, identity, plan_only=True, decisions=decisions) as purchase:
+        opened = cls(
+            service, settings, identity, plan_only=True, decisions=decisions, earlier=earlier
+        )
+        with opened as purchase:
             try:
                 yield purchase
             finally:
@@ -133,9 +146,15 @@ class Purchase:
         return self._noting.noted(batches)
 
     def estimate(self) -> Estimate:
-        """Estimate what is to be bought, once the whole table is noted."""
+        """Estimate what is to be bought, once the whole table is noted.
+
+        Raises:
+            LedgerError: something is, and an earlier output was bought with another ledger.
+        """
         counts = self._job.calls(self._service.most_lost).values()
         to_buy = sum(count.to_buy for count in counts)
+        for mark in self._marks if to_buy else ():
+            self._ledger.check_mark(mark)
         held = sum(count.held for count in counts)
         prices = self._ledger.prices(self._service.max_price)
         low = prices.low if prices else TYPICAL_LOW
@@ -206,6 +225,11 @@ class Purchase:
             at_risk_usd=money.at_risk,
             over_max_cost_usd=over(money.confirmed, self._service.max_cost),
         )
+
+    @property
+    def mark(self) -> Mark | None:
+        """The ledger's mark for the manifest of the output."""
+        return self._ledger.mark()
 
     def close_job(self) -> None:
         """Note that the job's output is in place."""

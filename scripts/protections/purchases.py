@@ -125,6 +125,20 @@ PROTECTIONS = (
         "tests/paid/test_moved_ledger.py",
     ),
     Protection(
+        "no new ledger is begun if an earlier output was bought with one",
+        "            mark.check_there(service.ledger)\n",
+        "            pass\n",
+        "tests/paid/test_moved_ledger.py"
+        "::test_an_output_tells_the_next_run_with_which_ledger_it_was_bought",
+    ),
+    Protection(
+        "nothing is bought with another ledger than that of an earlier output",
+        "            self._ledger.check_mark(mark)\n",
+        "            pass\n",
+        "tests/paid/test_moved_ledger.py"
+        "::test_an_output_tells_the_next_run_with_which_ledger_it_was_bought",
+    ),
+    Protection(
         "a ledger that is gone at the end of a purchase is noticed",
         """\
                 finally:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import re
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import pipeline
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Ledger
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import Purchase
+from pipeline.paid.service import PaidService
+from tests.forking import ran
 from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, buyer, serving
 
@@ -109,6 +117,89 @@ def test_between_two_runs_no_new_ledger_is_begun_unasked(
         shutil.rmtree(f"{ledger}.locks")
         the.run()
     assert len(service.asked) == 2 * bought
+
+
+def rename_folder_and_begin_another(ledger: Path) -> None:
+    rename_folder(ledger)
+    Ledger(ledger, "http://elsewhere.example").close()
+
+
+def restore_older_copy(ledger: Path) -> None:
+    with closing(sqlite3.connect(ledger)) as connection, connection:
+        (last,) = connection.execute("SELECT max(attempt_id) FROM attempts").fetchone()
+        connection.execute("DELETE FROM bodies WHERE attempt_id > ?", (last - 3,))
+        connection.execute("DELETE FROM attempts WHERE attempt_id > ?", (last - 3,))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said", "parks"),
+    [
+        (rename_folder, "There is no ledger", False),
+        (rename_folder, "There is no ledger", True),
+        (rename_folder_and_begin_another, "is another ledger", False),
+        (restore_older_copy, "or an older copy", False),
+    ],
+)
+def test_an_output_tells_the_next_run_with_which_ledger_it_was_bought(
+    tmp_path: Path, service: Service, spoil: Callable[[Path], None], said: str, parks: bool
+) -> None:
+    ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out.csv"))
+    table.write_text("\n".join(["description", *TEXTS]))
+    with serving(service.app()) as address:
+        terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
+        limited = dataclasses.replace(terms, max_cost=Decimal("0.0005")) if parks else terms
+        buy = partial(pipeline.classify, table, systems="cpv", output=output, partial=True)
+        buy(service=limited)
+        bought = len(service.asked)
+        assert (tmp_path / "out.partial.csv").exists() == parks
+        spoil(ledger)
+        table.write_text("\n".join(["description", *TEXTS, "new"]))
+        for use in (partial(pipeline.plan, table, output=output), buy):
+            with pytest.raises(LedgerError, match=f"{said}.*bought with the ledger {ledger}"):
+                use(service=terms)
+        assert len(service.asked) == bought
+        if not ledger.exists():
+            assert not ledger.parent.exists(), "where the folder may be moved back"
+        for old in tmp_path.glob("out*"):
+            old.unlink()
+        buy(service=terms)
+    assert len(service.asked) > bought
+
+
+def test_nothing_is_asked_of_another_ledger_that_has_all_answers(
+    tmp_path: Path, service: Service
+) -> None:
+    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    table.write_text("\n".join(["description", *TEXTS]))
+    with serving(service.app()) as address:
+        terms = PaidService(address, service.account.key, ledger=tmp_path / "a.db", rate="none")
+        buy = partial(pipeline.classify, table, systems="cpv")
+        buy(service=terms, output=output)
+        other = dataclasses.replace(terms, ledger=tmp_path / "b.db")
+        buy(service=other)
+        buy(service=other, output=output)
+        elsewhere = PaidService(f"{address}/api/", "", ledger=tmp_path / "c.db", max_cost=0)
+        with pytest.raises(LedgerError, match="no ledger"):  # the address is the same one
+            buy(service=elsewhere, output=output)
+    assert len(service.asked) == 2 * len(TEXTS)
+
+
+def test_the_command_line_misses_the_ledger_of_an_earlier_output(
+    tmp_path: Path, service: Service
+) -> None:
+    ledger = tmp_path / "ledgers" / "ledger.db"
+    (tmp_path / "in.csv").write_text("\n".join(["description", *TEXTS]))
+    with serving(service.app()) as address:
+        terms = ("--base-url", address, "--ledger", str(ledger), "--rate", "none")
+        environment = {**os.environ, "TENDER_PIPELINE_API_KEY": service.account.key}
+        command = ("in.csv", "--systems", "cpv", *terms)
+        assert ran(["run", *command], cwd=tmp_path, env=environment).returncode == 0
+        rename_folder(ledger)
+        for does in ("plan", "run"):
+            done = ran([does, *command], cwd=tmp_path, env=environment)
+            assert done.returncode == 8
+            assert "--ledger PATH" in done.stderr
+    assert len(service.asked) == len(TEXTS)
 
 
 def test_a_run_that_cannot_make_its_ledger_leaves_no_sign_of_one(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import click
 
 from pipeline.cli.output.console import notice, on_terminal, progress_display
@@ -20,6 +23,7 @@ def open_purchase(
     identity: str,
     sure: bool,
     decisions: Decisions = NO_DECISIONS,
+    earlier: Iterable[Mapping[str, Any]] = (),
 ) -> Purchase:
     """Open the purchase of a job.
 
@@ -34,7 +38,15 @@ def open_purchase(
         click.echo(described(service, estimate), err=True)
         return click.confirm("Buy?", err=True)
 
-    return Purchase(service, settings, identity, progress_display(), confirm, decisions=decisions)
+    return Purchase(
+        service,
+        settings,
+        identity,
+        progress_display(),
+        confirm,
+        decisions=decisions,
+        earlier=earlier,
+    )
 
 
 def described(service: PaidService, estimate: Estimate) -> str:

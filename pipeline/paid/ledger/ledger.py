@@ -15,6 +15,7 @@ from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Counting, Job
 from pipeline.paid.ledger.limits import Lesson, PastAttempt
+from pipeline.paid.ledger.mark import Mark
 from pipeline.paid.ledger.room import check_room
 from pipeline.paid.ledger.settling import Verdict, settle
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
@@ -108,6 +109,14 @@ class Ledger:
     def check_room(self, calls: int, workers: int) -> None:
         """Check that the disk has room for some calls; see `room.check_room`."""
         check_room(self._database, calls, workers)
+
+    def mark(self) -> Mark | None:
+        """Return the ledger's mark for the manifest of an output; None if it has no attempts."""
+        return Mark.of(self._database)
+
+    def check_mark(self, mark: Mark) -> None:
+        """Check that this is the ledger with a mark; see `Mark.check_in`."""
+        mark.check_in(self._database)
 
     def check_usable(self) -> None:
         """Check that every value is valid; see `checks.check_usable`."""

@@ -1,0 +1,80 @@
+"""The mark of a ledger in the manifests of its outputs, by which a later run misses the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger.database import Database
+
+__all__ = ["Mark"]
+
+LAST = "SELECT attempt_id, sent_at FROM attempts ORDER BY attempt_id DESC LIMIT 1"
+
+HAS = "SELECT count(*) FROM attempts WHERE attempt_id = ? AND sent_at = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The last attempt in a ledger when an output was written; attempts are never deleted.
+
+    Attributes:
+        path: where the ledger was.
+        last_attempt: the number of the attempt.
+        sent_at: when it was sent, seconds since 1970.
+    """
+
+    path: str
+    last_attempt: int
+    sent_at: float
+
+    @classmethod
+    def of(cls, database: Database) -> Mark | None:
+        """Return the mark of a ledger; None if it has no attempts."""
+        for number, sent_at in database.rows(LAST):
+            return cls(str(database.path.resolve()), number, sent_at)
+        return None
+
+    @classmethod
+    def in_manifest(cls, manifest: Mapping[str, Any], base_url: str) -> Mark | None:
+        """Return the mark in the manifest of an output; None if it was not bought from there."""
+        match manifest:
+            case {
+                "service": str(service),
+                "ledger": {
+                    "path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)
+                },
+            } if service == base_url:  # fmt: skip
+                return cls(path, number, sent_at)
+        return None
+
+    def check_there(self, ledger: Path) -> None:
+        """Check, before a new one is begun, that there is a ledger.
+
+        Raises:
+            LedgerError: there is none.
+        """
+        if not ledger.exists():
+            raise self._error(f"There is no ledger {ledger}", "everything")
+
+    def check_in(self, database: Database) -> None:
+        """Check that a ledger is the one with this mark.
+
+        Raises:
+            LedgerError: it is another one, or an older copy.
+        """
+        ((found,),) = database.rows(HAS, self.last_attempt, self.sent_at)
+        if not found:
+            raise self._error(f"{database.path} is another ledger, or an older copy", "answers")
+
+    def _error(self, found: str, bought_again: str) -> LedgerError:
+        return LedgerError(
+            f"{found}: the output that is there now was bought with the ledger {self.path}. This "
+            f"run would buy {bought_again} again.",
+            "Mount its disk, move it back, or name the place where it is now: --ledger PATH. To "
+            "buy with another ledger nevertheless, write elsewhere (--output PATH), or move that "
+            "output and its manifest away.",
+        )
