@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from decimal import Decimal
 from functools import partial
@@ -13,11 +14,13 @@ from typing import Any
 
 import msgspec
 
+from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import Call, CallEnded, Settlement, State, packed
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
-from pipeline.paid.ledger.unwritten import Patience, Unwritten
+from pipeline.paid.ledger.schema import VERSION
+from pipeline.paid.ledger.unwritten import Patience, Unwritten, is_of_the_disk
 
 __all__ = ["Journal", "Restraint"]
 
@@ -200,6 +203,17 @@ class Journal:
         left = iter(numbers)
         return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
 
+    def _overwrite(self) -> None:
+        """Write over attempts that are refused because a commit failed.
+
+        If only its sync failed, they are in the write-ahead log. After a kill, SQLite would find
+        them there, and they would count as sent. Whatever is committed next takes their place in
+        the log, also if its sync fails.
+        """
+        database = self._job.database
+        with suppress(LedgerError), database.transaction(wherever=True) as connection:
+            connection.execute(f"PRAGMA user_version = {VERSION}")  # what it is: any page will do
+
     def _insert(
         self, connection: sqlite3.Connection, sent: Sequence[_Sent], numbers: range, now: float
     ) -> None:
@@ -218,6 +232,8 @@ class Journal:
     async def _keep(self, group: list[_Waiting], error: Exception) -> None:
         """Refuse the attempts that were not sent; retry the ends as long as that may help."""
         ends = [one for one in group if isinstance(one, _Ended)]
+        if not ends and is_of_the_disk(error):
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._overwrite)
         for one in group:
             if isinstance(one, _Sent):
                 one.resolve(error)

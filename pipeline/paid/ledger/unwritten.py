@@ -10,7 +10,7 @@ from decimal import Decimal
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, plain, total
 
-__all__ = ["Patience", "Unwritten"]
+__all__ = ["Patience", "Unwritten", "is_of_the_disk"]
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 
@@ -96,9 +96,18 @@ class Unwritten:
         )
 
 
+def is_of_the_disk(error: Exception) -> bool:
+    """Tell whether a write failed at the disk, and may be there in part."""
+    return _code(error) == sqlite3.SQLITE_IOERR
+
+
 def _is_passing(error: Exception) -> bool:
-    code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF  # the primary result code
-    return code in PASSING
+    return _code(error) in PASSING
+
+
+def _code(error: Exception) -> int:
+    """Return SQLite's primary result code; 0 for an error that is not SQLite's."""
+    return int(getattr(error.__cause__, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _are(ends: int) -> str:
