@@ -11,10 +11,8 @@ import pytest
 
 from pipeline.cli.app import app
 from pipeline.errors import OutputError
-from tests.cli.test_complaints import Command, command
+from tests.cli.conftest import Command
 from tests.evaluation.labels import csv_file
-
-__all__ = ["command"]
 
 
 def commands(within: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

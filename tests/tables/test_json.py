@@ -187,7 +187,7 @@ def test_a_text_column_may_be_nested(
         (b"", "is empty", "at least one record"),
         (b"\n \n", "is empty", "at least one record"),
         (b'{"A": "x"}\n', "has no column 'a'. Its columns: 'A'", "--text-column 'A'"),
-        (b"{}\n", "has no column 'a'. It has none.", "that has columns"),
+        (b"{}\n", "has no columns.", "a column of texts"),
         (b'{"t": {"a": "x"}}\n', "has no column 'a'. Its columns: 't', 't.a'", "'t.a'"),
         (
             b'{"a": {"b": "x"}}\n',
