@@ -21,10 +21,7 @@ RESOLVE = """
     WHERE attempt_id = ? AND (state = 'unconfirmed' OR state = 'billed' AND resolved_at IS NULL)
 """
 
-WHICH = (
-    "Name attempts that the ledger lists as unconfirmed or billed: tender-pipeline ledger attempts "
-    "--state unconfirmed --state billed"
-)
+WHICH = "Name attempts that tender-pipeline ledger attempts lists as unconfirmed or billed."
 
 
 def settle(database: Database, verdicts: Mapping[int, Verdict], now: float) -> None:
