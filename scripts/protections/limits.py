@@ -102,8 +102,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a call whose errors were paid is held in later jobs",
-        " OR state = 'billed' AND resolved_at IS NULL)",
-        ")",
+        "state IN ('sent', 'unconfirmed') OR state = 'billed' AND resolved_at IS NULL)",
+        "state IN ('sent', 'unconfirmed'))",
         "tests/paid/test_hostile_answers.py::"
         "test_an_error_that_was_billed_counts_as_paid_and_is_bought_twice_at_most",
     ),

@@ -48,7 +48,7 @@ PROTECTIONS = (
     ),
     Protection(
         "no more than so much of a body is read",
-        "if len(content) > self._max_body:",
+        "if len(arriving.content) > self._max_body:",
         "if False:",
         "tests/paid/client/test_large_answers.py::test_a_huge_body_is_cut_off_and_its_connection_closed",
     ),
