@@ -1,6 +1,6 @@
 """Take the pictures of the documentation again, with a Chromium without a window.
 
-    python scripts/screenshots.py --labelled LABELLED.csv --system psc
+    python scripts/screenshots.py --labelled LABELLED.csv --system cpv
 
 writes ``docs/_static/pictures``, each in light and in dark colours: the terminal, the report of a
 run, the review of its output, a notebook, the page of an evaluation of the labelled table (with the
