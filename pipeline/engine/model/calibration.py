@@ -50,7 +50,8 @@ class Calibration:
 
     def confidence(self, evidence: Floats) -> Floats:
         """Return how likely each text's first code is right."""
-        return probability(self.weights[0] + evidence @ self.weights[1:])
+        # einsum sums each row in the same order, however many there are; BLAS does not.
+        return probability(self.weights[0] + np.einsum("ij,j->i", evidence, self.weights[1:]))
 
     def others(self, best: Floats, first: Floats) -> Floats:
         """Return how likely the codes after the first are right.

@@ -105,7 +105,7 @@ def test_a_text_gets_the_same_code_alone_with_others_and_after_cpv(system: Syste
 
 def answers(model: Model, texts: list[str]) -> list[list[tuple[int, float]]]:
     places, sure = model.predict(texts, 5)
-    rows = zip(places.tolist(), sure.round(4).tolist(), strict=True)
+    rows = zip(places.tolist(), sure.tolist(), strict=True)
     return [list(zip(*row, strict=True)) for row in rows]
 
 
