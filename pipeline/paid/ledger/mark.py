@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.database import Database
+from pipeline.quoting import readable
 
 __all__ = ["Mark"]
+
+LONGEST_PATH = 4096
+"""Characters of a path that a message shows: a manifest may have been changed."""
 
 LAST = "SELECT attempt_id, sent_at FROM attempts ORDER BY attempt_id DESC LIMIT 1"
 
@@ -57,8 +62,9 @@ class Mark:
         Raises:
             LedgerError: there is none.
         """
-        if not ledger.exists():
-            raise self._error(f"There is no ledger {ledger}", "everything")
+        with suppress(OSError):  # opening it says what is wrong with its path
+            if not ledger.exists():
+                raise self._error(f"There is no ledger {ledger}", "everything")
 
     def check_in(self, database: Database) -> None:
         """Check that a ledger is the one with this mark.
@@ -66,14 +72,15 @@ class Mark:
         Raises:
             LedgerError: it is another one, or an older copy.
         """
-        ((found,),) = database.rows(HAS, self.last_attempt, self.sent_at)
+        number = str(self.last_attempt)  # as a text: a damaged manifest may have any integer
+        ((found,),) = database.rows(HAS, number, self.sent_at)
         if not found:
             raise self._error(f"{database.path} is another ledger, or an older copy", "answers")
 
     def _error(self, found: str, bought_again: str) -> LedgerError:
         return LedgerError(
-            f"{found}: the output that is there now was bought with the ledger {self.path}. This "
-            f"run would buy {bought_again} again.",
+            f"{found}: the output that is there now was bought with the ledger "
+            f"{readable(self.path, LONGEST_PATH)}. This run would buy {bought_again} again.",
             "Mount its disk, move it back, or name the place where it is now: --ledger PATH. To "
             "buy with another ledger nevertheless, write elsewhere (--output PATH), or move that "
             "output and its manifest away.",

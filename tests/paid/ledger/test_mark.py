@@ -1,0 +1,42 @@
+"""What a manifest says of its ledger is only compared: it may be damaged, or changed by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.errors import LedgerError
+from pipeline.paid.ledger import Journal, Ledger, Mark
+from tests.paid.ledger.buying import BASE_URL, buy
+
+
+def marked(**changes: Any) -> Mark:
+    values = {"path": "/ledgers/l.db", "last_attempt": 1, "sent_at": 1_000.0} | changes
+    mark = Mark.in_manifest({"service": BASE_URL, "ledger": values}, BASE_URL)
+    assert mark is not None
+    return mark
+
+
+@pytest.mark.parametrize("number", [2, 0, -1, 2**63, -(2**63) - 1, 10**30])
+def test_an_attempt_that_no_ledger_can_have_is_of_another_one(
+    ledger: Ledger, journal: Journal, number: int
+) -> None:
+    buy(journal)
+    ledger.check_mark(marked())
+    with pytest.raises(LedgerError, match="another ledger"):
+        ledger.check_mark(marked(last_attempt=number))
+
+
+def test_the_path_in_a_manifest_does_not_control_the_terminal(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError, match=r"with the ledger /old l\.db\. This") as caught:
+        ledger.check_mark(marked(path="/old\x1b\n\ud800l.db"))
+    assert caught.value.message.isprintable()
+
+
+def test_a_ledger_with_an_impossible_path_is_no_unexpected_error(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 300)
+    with pytest.raises(LedgerError):
+        marked().check_there(path)
+        Ledger(path, BASE_URL)
