@@ -19,7 +19,6 @@ from pipeline.paid.ledger.calls import Call, CallEnded, Settlement, State, packe
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
-from pipeline.paid.ledger.schema import VERSION
 from pipeline.paid.ledger.unwritten import Patience, Unwritten, is_of_the_disk
 
 __all__ = ["Journal", "Restraint"]
@@ -212,7 +211,9 @@ class Journal:
         """
         database = self._job.database
         with suppress(LedgerError), database.transaction(wherever=True) as connection:
-            connection.execute(f"PRAGMA user_version = {VERSION}")  # what it is: any page will do
+            # What it is, perhaps by a newer program meanwhile: any page will do.
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version}")
 
     def _insert(
         self, connection: sqlite3.Connection, sent: Sequence[_Sent], numbers: range, now: float

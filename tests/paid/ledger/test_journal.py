@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -153,6 +153,8 @@ def test_something_is_written_over_attempts_whose_commit_failed(
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
         raise error
 
+    with closing(sqlite3.connect(path)) as newer_program:
+        newer_program.execute("PRAGMA user_version = 99")
     log = path.with_name(f"{path.name}-wal")
     before = log.stat().st_size
     monkeypatch.setattr("pipeline.paid.ledger.database.transaction", fails)
@@ -160,6 +162,7 @@ def test_something_is_written_over_attempts_whose_commit_failed(
         send(journal)
     assert log.stat().st_size > before
     assert job.money().attempts == 0
+    assert [*job.database.rows("PRAGMA user_version")] == [(99,)]
 
 
 def test_a_cancelled_waiter_does_not_disturb_the_others(ledger: Ledger, journal: Journal) -> None:
