@@ -163,6 +163,13 @@ PROTECTIONS = (
         "tests/paid/test_full_disk.py::test_the_reserve_is_given_up_before_anybody_waits",
     ),
     Protection(
+        "attempts that were refused are not found after a kill",
+        "        if not ends and is_of_the_disk(error):\n",
+        "        if False:\n",
+        "tests/paid/ledger/test_journal.py"
+        "::test_something_is_written_over_attempts_whose_commit_failed",
+    ),
+    Protection(
         "answers that cannot be written wait",
         "        elif await self._patience.outlasts(error, len(ends)):\n",
         "        elif False:\n",
