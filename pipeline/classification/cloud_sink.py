@@ -182,7 +182,11 @@ class CloudSink:
 
 def manifests_at(sink: Sink) -> list[dict[str, Any]]:
     """Return the manifests of what a job would replace: its output, and the incomplete one."""
-    storage = sink.storage if isinstance(sink, CloudSink) else Storage()
+    storage = Storage()
+    if isinstance(sink, CloudSink):
+        if not sink.path.key:  # a bucket, which `CloudSink.check` refuses
+            return []
+        storage = sink.storage
     places = (sink.path, sink.partial.path)
     with _as_output_errors():
         return [existing(place, storage).manifest for place in places if place is not None]

@@ -122,6 +122,34 @@ def test_a_job_that_stops_is_continued_by_the_same_command_and_buys_nothing_twic
     assert storage.read(partial_output) is None
 
 
+def test_the_manifest_of_an_object_tells_with_which_ledger_it_was_bought(
+    command: Command,
+    store: ObjectStore,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("TENDER_PIPELINE_API_KEY", service.account.key)
+    with serving_paid(service.app()) as url:
+        terms = ("--systems", "cpv", "--base-url", url, "--rate", "none")
+        command("run", TABLE, "--output", OUTPUT, *terms, "--ledger", "a.db", "--limit-rows", 1)
+        asked = len(service.asked)
+        for does in ("plan", "run"):
+            assert command(does, TABLE, "--output", OUTPUT, *terms, "--ledger", "b.db") == 8
+            assert "There is no ledger b.db" in capsys.readouterr().err
+    assert len(service.asked) == asked == 1
+
+
+def test_a_paid_run_reads_no_manifest_of_a_bucket(
+    command: Command, store: ObjectStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terms = ("--base-url", "http://127.0.0.1:9", "--ledger", "ledger.db")
+    arguments = ("--output", BUCKET, "--output-format", "csv", *terms)
+    assert command("plan", TABLE, *arguments) == 0
+    assert command("run", TABLE, *arguments) == 2
+    assert f"{BUCKET} is a bucket." in capsys.readouterr().err
+
+
 def test_python_classifies_an_object_and_reads_the_result_back(
     store: ObjectStore, storage: Storage
 ) -> None:
