@@ -16,7 +16,7 @@ from pipeline.settings import CsvOptions
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.streams import open_input
 
-__all__ = ["Dialect", "detect"]
+__all__ = ["DELIMITERS", "Dialect", "detect"]
 
 SAMPLE_BYTES = 256 * 1024
 SAMPLE_RECORDS = 200

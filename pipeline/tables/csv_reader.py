@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from pipeline.errors import InputError
 from pipeline.quoting import LONGEST
 from pipeline.remembered import Remembered
 from pipeline.settings import CsvOptions
-from pipeline.tables.csv_dialect import Dialect, detect
+from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import Records, read_records
 from pipeline.tables.json_cells import CellText, find_cell_texts
 from pipeline.tables.streams import fingerprint_of
@@ -88,7 +87,9 @@ class CsvReader:
         self.opened_fingerprint = fingerprint_of(path)
         self.dialect: Dialect = detect(path, options, text_columns)
         names, self.header = self._first()
-        below = self._header_below(names, {*text_columns})
+        wanted = {*text_columns}
+        is_missing = self.dialect.header and not wanted <= {*names}
+        below = self._header_below(options, wanted) if is_missing else None
         if below and below.under_titles:
             self.dialect = detect(path, options, text_columns, below.line - 1)
             names, self.header = self._first()
@@ -142,22 +143,19 @@ class CsvReader:
             )
         return first.fields[0], first.raws[0] if self.dialect.header else ""
 
-    def _header_below(self, names: Sequence[str], wanted: set[str]) -> _HeaderBelow | None:
+    def _header_below(self, options: CsvOptions, wanted: set[str]) -> _HeaderBelow | None:
         """Find the column names below other lines; None if they are in the first or missing."""
-        if not self.dialect.header or wanted <= {*names}:
-            return None
-        above = [self.header]
-        with suppress(InputError):
-            records = islice(read_records(self._path, self.dialect), 1, 2)
-            below = next(records, Records()).take(TITLES)
-            for raw, end in zip(below.raws, below.ends, strict=True):
-                # The delimiter was detected in the first line, which may be a title without any.
-                for delimiter in ",;\t|":
-                    if wanted <= {*_cells(raw, delimiter)}:
-                        most = max(_filled(record, delimiter) for record in above)
+        # The delimiter was detected in the first line, which may be a title without any.
+        for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
+            records = read_records(self._path, replace(self.dialect, delimiter=delimiter))
+            with suppress(InputError):
+                most = _filled(next(records).fields[0])
+                below = next(records, Records()).take(TITLES)
+                for raw, names, end in zip(below.raws, below.fields, below.ends, strict=True):
+                    if wanted <= {*names}:
                         is_line = self.dialect.line_end not in raw.strip()
-                        return _HeaderBelow(end, is_line and most < _filled(raw, delimiter))
-                above.append(raw)
+                        return _HeaderBelow(end, is_line and 2 * most <= _filled(names))
+                    most = max(most, _filled(names))
         return None
 
     def _check_widths(self, records: Records) -> None:
@@ -177,22 +175,18 @@ class _HeaderBelow(NamedTuple):
 
     Attributes:
         line: the number of their line.
-        under_titles: whether each record above has fewer values, so that none is a row.
+        under_titles: whether each record above has half as many values at most. With more, it may
+            be a row: a table whose column has another name, and a row that is too long.
     """
 
     line: int
     under_titles: bool
 
 
-def _filled(line: str, delimiter: str) -> int:
-    return sum(bool(cell) for cell in _cells(line, delimiter))
+def _filled(cells: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
 
 
 def _is_row(names: Sequence[str]) -> bool:
     """Return whether column names look like the values of a row: one is a number or a long text."""
     return any(len(name) > LONGEST or NUMBER.fullmatch(name) for name in names)
-
-
-def _cells(line: str, delimiter: str) -> Iterator[str]:
-    """Split a line with column names, which seldom have a delimiter or a quote in them."""
-    return (cell.strip().strip('"') for cell in line.split(delimiter))

@@ -154,8 +154,22 @@ def test_titles_above_the_column_names_stay_there(
         list(CsvReader(path, ["Gegenstand"], options).batches())
 
 
+def test_names_below_a_title_may_be_quoted(path: Path) -> None:
+    path.write_text('Tenders\n"Nr";"Gegenstand";"Wert; in EUR"\n"1";"Bau";"2"\n')
+    reader = CsvReader(path, ["Gegenstand"], CsvOptions())
+    assert reader.schema.names == ["Nr", "Gegenstand", "Wert; in EUR"]
+    assert csv_rows(reader) == [["1", "Bau", "2"]]
+
+
 @pytest.mark.parametrize(
-    "above", ["id;what;value\n1;x;2\n", 'a;b;c\n"x\ny";;\n', "Tenders;of;2025;and;more\n\n"]
+    "above",
+    [
+        "id;what;value\n1;x;2\n",
+        'a;b;c\n"x\ny";;\n',
+        "Tenders;of;2025;and;more\n\n",
+        "Nummer;gegenstand;\n1;x;\n",
+        "what;id\nx;1\n",
+    ],
 )
 def test_rows_above_the_column_names_are_no_titles(path: Path, above: str) -> None:
     data = f"{above}Nr;Gegenstand;Wert\n1;Bau;2\n".encode()
