@@ -17,6 +17,7 @@ __all__ = [
     "SAMPLE_BYTES",
     "Contents",
     "contents_of",
+    "is_json_list",
     "refuse_other_contents",
     "refuse_uncompressed",
 ]
@@ -159,6 +160,16 @@ def contents_of(first: bytes) -> Contents | None:
     """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
     found = next((known for known in KNOWN if first.startswith(known.magic)), None)
     return found or _json_contents(first)
+
+
+def is_json_list(first: bytes) -> bool:
+    """Return whether a file begins like one list of JSON objects, or is an empty list.
+
+    `contents_of` does not tell the latter: CSV may have a column named [].
+    """
+    found = contents_of(first)
+    is_empty = b"".join(first.removeprefix(codecs.BOM_UTF8).split()) == b"[]"
+    return is_empty or (found is not None and found.kind == "JSON list")
 
 
 def refuse_other_contents(path: Path, wanted: Kind, first: bytes | None = None) -> None:

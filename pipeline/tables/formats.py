@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 from pipeline.errors import InputError, OutputError
 from pipeline.settings import Format
-from pipeline.tables.contents import SAMPLE_BYTES, contents_of
+from pipeline.tables.contents import SAMPLE_BYTES, contents_of, is_json_list
 from pipeline.tables.streams import COMPRESSIONS, open_input
 
 __all__ = [
@@ -138,8 +138,10 @@ def _json_format(path: Path) -> Format | None:
     first = b""
     with suppress(InputError), open_input(path) as stream:
         first = stream.read(SAMPLE_BYTES)
+    if is_json_list(first):
+        return "jsonl"
     found = contents_of(first)
-    kinds: dict[str, Format] = {"OCDS": "ocds", "JSON Lines": "jsonl", "JSON list": "jsonl"}
+    kinds: dict[str, Format] = {"OCDS": "ocds", "JSON Lines": "jsonl"}
     return kinds.get(found.kind) if found else None
 
 

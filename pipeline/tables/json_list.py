@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pipeline.errors import InputError
 from pipeline.quoting import readable
-from pipeline.tables.contents import SAMPLE_BYTES, contents_of
+from pipeline.tables.contents import SAMPLE_BYTES, is_json_list
 from pipeline.tables.json_records import TOKEN
 from pipeline.tables.streams import open_input
 
@@ -36,10 +36,9 @@ class ListItem(NamedTuple):
 
 
 def has_list(path: Path) -> bool:
-    """Tell whether a file begins like one list of JSON objects, other than OCDS releases."""
+    """Return whether a file begins like one list of JSON objects, other than OCDS releases."""
     with open_input(path) as stream:
-        found = contents_of(stream.read(SAMPLE_BYTES))
-    return found is not None and found.kind == "JSON list"
+        return is_json_list(stream.read(SAMPLE_BYTES))
 
 
 def list_items(path: Path) -> Iterator[ListItem]:

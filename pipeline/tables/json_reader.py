@@ -218,7 +218,7 @@ class JsonReader:
         except UnicodeDecodeError as error:
             reason = f"byte 0x{content[error.start]:02X} is not UTF-8"
         except ValueError as error:
-            if line == 1:
+            if line == 1 and not self._in_list:
                 refuse_other_contents(self._path, "JSON Lines", content)
             reason = f"the record is not JSON: {error}"
         hint = HINT_ITEM if self._in_list else HINT_RECORD

@@ -80,8 +80,9 @@ def test_the_first_rows_of_a_list_are_a_list(tmp_path: Path) -> None:
 
 def test_a_list_may_have_the_name_of_either_format(tmp_path: Path) -> None:
     for name in ("t.json", "t.jsonl"):
-        (tmp_path / name).write_bytes(LIST)
-        assert format_of(tmp_path / name) == "jsonl"
+        for data in (LIST, b"[]"):
+            (tmp_path / name).write_bytes(data)
+            assert format_of(tmp_path / name) == "jsonl"
     assert output_format_of(Path("o.json"), input_format="jsonl") == "jsonl"
     assert output_format_of(Path("o.json"), input_format="csv") == "ocds"
 
@@ -116,7 +117,9 @@ def test_lists_are_the_same_in_chunks_of_any_size(
         (b'[{"a": 1}, {"a": }]', "item 2: the record is not JSON"),
         (b'[{"a": 1}, {"a": "\n"}]', "item 2: the record is not JSON: Invalid control character"),
         (b'[{"a": "\xff"}]', "item 1: byte 0xFF is not UTF-8"),
+        (b"[\n[{}]]", "item 1: the record is not JSON: it is an array, not an object"),
         (b"[\n]", "is empty"),
+        (b"[]", "is empty"),
     ],
 )
 def test_bad_items_are_errors_that_name_file_and_item(
