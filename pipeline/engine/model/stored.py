@@ -161,10 +161,11 @@ def _crosswalk(
     if cpv is None:
         return None
     counterparts = arrays["counterparts"].astype(np.intp)
+    weight = values.get("weight_of_cpv")
     fits = len(counterparts) == len(cpv.codes) and counterparts.min() >= -1
-    if not fits or counterparts.max() >= len(beside.codes) or "weight_of_cpv" not in values:
+    if not fits or counterparts.max() >= len(beside.codes) or weight is None:
         raise ValueError("its crosswalk does not fit the models beside it")
-    return Crosswalk(cpv, counterparts, float(values["weight_of_cpv"]))
+    return Crosswalk(cpv, counterparts, float(weight))
 
 
 def _memory(arrays: Arrays, width: int) -> Memory:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +14,14 @@ from pipeline.codes import counterparts
 from pipeline.engine.model import general_model, load_model, shipped_model
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.crosswalk import Crosswalk
+from pipeline.engine.model.folder import PUBLISHERS
+from pipeline.engine.model.loading import opened
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scorer
 from pipeline.engine.training.other_languages import best_counterparts
+from pipeline.errors import SettingsError
+from tests.engine.model.spoiling import Spoil, about, element, rewritten, say
 
 
 @dataclass(eq=False)
@@ -111,3 +117,33 @@ def answers(model: Model, texts: list[str]) -> list[list[tuple[int, float]]]:
 
 def shipped(system: System) -> Model:
     return load_model(shipped_model(system), system)
+
+
+def weight(value: object) -> Spoil:
+    def spoil(folder: Path) -> None:
+        whole = about(folder)
+        whole["systems"]["unspsc"]["weight_of_cpv"] = value
+        say(folder, whole)
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        weight(None),
+        weight("0.5"),
+        weight(2),
+        weight(float("nan")),
+        element("unspsc.counterparts", 0, 60_000),
+        element("unspsc.counterparts", 0, -2),
+        rewritten("unspsc.counterparts", lambda a: a[1:]),
+        rewritten("unspsc.counterparts", lambda a: a.astype("f4")),
+    ],
+)
+def test_a_spoilt_crosswalk_is_refused_in_a_sentence(tmp_path: Path, spoil: Spoil) -> None:
+    folder = Path(shutil.copytree(PUBLISHERS["unspsc"], tmp_path / "model"))
+    opened([str(folder)], ["unspsc"])
+    spoil(folder)
+    with pytest.raises(SettingsError):
+        opened([str(folder)], ["unspsc"])
