@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.errors import InputError
 from pipeline.quoting import quoted
 from pipeline.tables.json_records import parsed, texts_at
-from pipeline.tables.texts import find_columns, join_texts
+from pipeline.tables.texts import encodable, find_columns, join_texts
 
 __all__ = ["CellText", "find_cell_texts"]
 
@@ -42,7 +42,7 @@ class CellText:
             record = parsed(f"{{{json.dumps(self.column)}:{cell}}}")
             if isinstance(record[self.column], str | bool):
                 raise ValueError(f"{quoted(cell)} is a single value")
-            return join_texts(texts_at(record, name) or ())
+            return encodable([join_texts(texts_at(record, name) or ())])[0]
         except ValueError as error:
             raise InputError(
                 f"{quoted(name)} cannot be read from the JSON in column {quoted(self.column)}: "

@@ -64,6 +64,8 @@ def test_a_text_column_may_hold_json() -> None:
     table = pa.table({"id": range(5), "tender": cells})
     assert texts(table, "tender.title", "id") == ["Roads. 0", "1", "2", "3", "4"]
     assert texts(table, "tender.lots.id") == ["1.50. b", "", "", "", ""]
+    surrogate = pa.table({"tender": ['{"title": "Roads \\ud800"}']})
+    assert texts(surrogate, "tender.title") == ["Roads ?"]
     large = table.set_column(1, "tender", table["tender"].cast(pa.large_string()))
     assert texts(large, "tender.title")[0] == "Roads"
     assert texts(table.rename_columns(["id", "a.b"]), "a.b.title")[0] == "Roads"
