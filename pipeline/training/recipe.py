@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
@@ -57,10 +57,15 @@ def read_recipe(path: Path) -> tuple[Recipe, list[Prepared]]:
     prepared = [_prepared(path.parent, system, each) for system, each in read.systems.items()]
     if read.blended is None:
         return read.recipe, prepared
-    return read.recipe, _with_general(prepared, path.parent, read.blended)
+    return read.recipe, _with_general(prepared, path.parent, read.systems, read.blended)
 
 
-def _with_general(prepared: Sequence[Prepared], folder: Path, blended: Blended) -> list[Prepared]:
+def _with_general(
+    prepared: Sequence[Prepared],
+    folder: Path,
+    systems: Mapping[System, SystemSettings],
+    blended: Blended,
+) -> list[Prepared]:
     """Return the systems with the general model beside their own, and texts for the gate."""
     batches = (batch for name in blended.others for batch in _batches(folder / name, ["text"], ()))
     texts = [text for some, _ in batches for text in some]
@@ -73,7 +78,7 @@ def _with_general(prepared: Sequence[Prepared], folder: Path, blended: Blended) 
                 each.task,
                 beside=load_model(general, each.task.system),
                 others=others,
-                cpv=load_model(general, "cpv") if each.task.crosswalk else None,
+                cpv=load_model(general, "cpv") if systems[each.task.system].asks_cpv else None,
             ),
         )
         for each in prepared

@@ -155,12 +155,22 @@ def _check(systems: Mapping[str, SystemSettings], recipe: Recipe, blended: Blend
                 raise ValueError(f"{name} needs files in the lists taught and held_back")
         if settings.learns_from_cpv and (name == "cpv" or "cpv" not in systems):
             raise ValueError(f"{name} learns from CPV, which it does not name")
-        if settings.asks_cpv and blended is None:
-            raise ValueError(f"{name} asks CPV, but is not blended with the general model")
+        _check_asking(name, settings, blended)
     _check_numbers(recipe)
     _check_numbers(recipe.other_languages)
     for network in recipe.networks:
         _check_numbers(network)
+
+
+def _check_asking(name: str, settings: SystemSettings, blended: Blended | None) -> None:
+    """Check whether a model may ask CPV, and how much that counts."""
+    weight = settings.asks_cpv
+    if not isinstance(weight, int | float) or not 0 <= weight <= 1:
+        raise ValueError(f"asks_cpv of {name} is not a number from 0 to 1")
+    if weight and blended is None:
+        raise ValueError(f"{name} asks CPV, but is not blended with the general model")
+    if weight and settings.learns_from_cpv:
+        raise ValueError(f"{name} both asks CPV and learns from it")
 
 
 def _check_numbers(part: Recipe | OtherLanguages | NetworkSettings) -> None:

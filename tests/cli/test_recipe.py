@@ -151,6 +151,29 @@ def test_a_model_asks_cpv_only_beside_the_general_one(command: Command, recipe: 
         read_recipe(recipe)
 
 
+def test_a_model_that_asks_cpv_does_not_learn_its_texts(recipe: Path) -> None:
+    general = '[blended_with_general]\nothers = ["tried.csv"]\n'
+    cpv = '[systems.cpv]\ntaught = ["taught_cpv.csv"]\nheld_back = ["tried_cpv.csv"]\n'
+    for name in ("taught_cpv.csv", "tried_cpv.csv"):
+        labelled(recipe.parent / name, 1, {code: code for code in NAICS}, 30)
+    for says, asks in (("asks_cpv = 1", True), ("learns_from_cpv = 0.5", False)):
+        said = RECIPE.replace("[systems.naics]\n", f"[systems.naics]\n{says}\n")
+        recipe.write_text(said + cpv + general)
+        _, (naics, unspsc, _) = read_recipe(recipe)
+        assert (naics.task.cpv is not None, naics.task.gains_cpv) == (asks, not asks)
+        assert (unspsc.task.cpv, unspsc.task.gains_cpv) == (None, False)
+
+
+@pytest.mark.parametrize("says", ["2", "-0.5", '"0.5"', "nan", "0.5\nlearns_from_cpv = 0.5"])
+def test_a_wrong_weight_of_cpv_is_refused_before_the_training(recipe: Path, says: str) -> None:
+    general = '[blended_with_general]\nothers = ["tried.csv"]\n[systems.cpv]\n'
+    files = 'taught = ["taught.csv"]\nheld_back = ["tried.csv"]\n'
+    said = RECIPE.replace("[systems.naics]\n", f"[systems.naics]\nasks_cpv = {says}\n")
+    recipe.write_text(said + general + files)
+    with pytest.raises(SettingsError, match=r"asks_cpv of naics is not|both asks CPV and learns"):
+        read_recipe(recipe)
+
+
 def test_models_are_compared_with_those_that_answer_without_them(
     command: Command, recipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

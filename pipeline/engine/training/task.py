@@ -67,6 +67,11 @@ class Task:
     others: Examples = field(default_factory=lambda: Examples.of([], []))
     cpv: Model | None = None
 
+    @property
+    def gains_cpv(self) -> bool:
+        """Whether the texts of CPV are added to its examples."""
+        return bool(self.crosswalk) and self.cpv is None
+
     def examples(self, whole: bool) -> Examples:
         """Return the training examples of the finished (``whole``) or the first model."""
         if whole and self.learns_held_back:

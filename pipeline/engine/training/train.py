@@ -77,7 +77,7 @@ def work(tasks: Sequence[Task], recipe: Recipe) -> int:
 def _sampled(tasks: Sequence[Task], whole: bool, languages: OtherLanguages) -> int:
     """Return about how many texts an epoch reads."""
     own = sum(len(task.examples(whole)) + round(task.phrase_shares.sum()) for task in tasks)
-    gaining = sum(bool(task.crosswalk) for task in tasks)
+    gaining = sum(task.gains_cpv for task in tasks)
     more = sum(
         languages.notice_share * len(task.examples(whole))
         + languages.title_share * len(task.phrases)
@@ -180,7 +180,7 @@ def _in_more_languages(
             task.crosswalk,
             recipe.other_languages.times(task.weight_of_cpv),
         )
-        if task.crosswalk
+        if task.gains_cpv
         else data
         for task, data, its_codes in zip(tasks, sets, codes, strict=True)
     ]
