@@ -280,7 +280,10 @@ class Result:
         if not isinstance(self._stored, _File):
             return self._stored
         with local_table(self._stored.path, Storage()) as (path, _):
-            return read_table(path, self._stored.format, self._stored.csv, self._stored.excel)
+            stored, known = self._stored, list[str]()
+            if stored.format == "csv" and stored.csv.header:
+                known = [new_fields(self._settings)[0].name]
+            return read_table(path, stored.format, stored.csv, stored.excel, known)
 
 
 def result_of(

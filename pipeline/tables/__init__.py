@@ -103,9 +103,18 @@ def read_table(
     table_format: Format,
     options: CsvOptions | None = None,
     excel: ExcelOptions | None = None,
+    known: Sequence[str] = (),
 ) -> pa.Table:
-    """Read a whole table into memory; all columns of a CSV file are text."""
-    reader = open_reader(path, (), options, table_format, excel)
+    """Read a whole table into memory; all columns of a CSV file are text.
+
+    Args:
+        path: the file.
+        table_format: its format.
+        options: how CSV is read.
+        excel: how a workbook is read.
+        known: columns that it has, by which column names below titles are found.
+    """
+    reader = open_reader(path, known, options, table_format, excel)
     batches = [batch.to_arrow() for batch in reader.batches()]
     return pa.Table.from_batches(batches, schema=reader.schema)
 

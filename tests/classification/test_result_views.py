@@ -164,6 +164,15 @@ def test_long_of_a_file_reads_its_matches(tmp_path: Path) -> None:
     assert result.long()[codes].equals(of_texts(3).long()[codes])
 
 
+def test_an_output_with_titles_above_its_column_names_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("Tenders of 2025\n\nid,description,value\n1,road works,2\n")
+    result = pipeline.classify(path, output=tmp_path / "o.csv", systems=["cpv"], progress=False)
+    found = result.to_pandas()
+    assert [*found.columns[:4]] == ["id", "description", "value", "cpv_code"]
+    assert found["description"].tolist() == ["road works"]
+
+
 def test_a_row_is_explained_by_its_words() -> None:
     found = of_texts().explain(3).set_index("system")
     assert "Snow" in str(found.loc["cpv", "why"])
