@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
 from math import ceil
 from random import Random
@@ -70,11 +71,14 @@ def soak_script(seed: int, calls: int, timeout: float) -> Script:
     late = [(ceil(share * thousands), fault) for share, fault in refusals]
     chance = Random(seed)
     dealt = _dealt(wanted, range(1, calls), chance)
-    dealt += _dealt(late, range(2 * calls // 3, calls), chance)
+    taken = {place for fault in dealt for place in fault.requests or ()}
+    # At a place of two faults, the first one strikes: no refusal might be left.
+    free = [place for place in range(2 * calls // 3, calls) if place not in taken]
+    dealt += _dealt(late, free, chance)
     return Script(seed=seed, fault=(Latency(seconds=0.005, jitter=0.05), *dealt))
 
 
-def _dealt(wanted: list[tuple[int, Fault]], among: range, chance: Random) -> list[Fault]:
+def _dealt(wanted: list[tuple[int, Fault]], among: Sequence[int], chance: Random) -> list[Fault]:
     """Give each fault so many places of its own."""
     places = iter(chance.sample(among, sum(count for count, _ in wanted)))
     return [
