@@ -23,7 +23,7 @@ LEAST = 0.01
 """With a smaller weight, CPV is not asked about a text, which saves time."""
 
 LEAST_SHARE = 1e-3
-"""CPV codes with a smaller share are left out, which takes a third of the time of all of them."""
+"""CPV codes with a smaller share are left out, as most codes are, which saves time."""
 
 
 class CpvShares(Protocol):
