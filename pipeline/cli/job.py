@@ -186,9 +186,15 @@ def _sink(
         output = default_output(path, input_format, output_format, options.limit_rows)
     else:
         output_format = output_format_of(output, output_format, input_format)
-    source, sample = given if isinstance(given, CloudPath) else path, options.limit_rows is not None
-    overwrite, partial = options.overwrite, options.partial
-    return sink_at(output, output_format, overwrite, source, sample, partial, storage)
+    return sink_at(
+        output,
+        output_format,
+        options.overwrite,
+        given if isinstance(given, CloudPath) else path,
+        sample=options.limit_rows is not None,
+        keeps_partial=options.partial,
+        storage=storage,
+    )
 
 
 def classified(this: Job, progress: Progress | None = None) -> Summary:

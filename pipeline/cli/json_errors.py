@@ -44,15 +44,15 @@ class JsonErrors(click.Command):
             return super().invoke(ctx)
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:  # noqa: ARG002
-        """Tell whether the command may write a table there, by arguments that may be wrong."""
+        """Return whether the command may write a table there, by arguments that may be wrong."""
         return False
 
     def table_goes_to_stdout(self, ctx: click.Context) -> bool:  # noqa: ARG002
-        """Tell whether the command writes a table there."""
+        """Return whether the command writes a table there."""
         return False
 
     def _asked(self, args: Sequence[str]) -> bool:
-        """Tell whether the arguments, of which some may be wrong, or a variable ask for JSON."""
+        """Return whether the arguments, of which some may be wrong, or a variable ask for JSON."""
         for option in self.params:
             if option.name == "as_json":
                 value = os.environ.get(str(option.envvar), "").strip().lower()

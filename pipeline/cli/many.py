@@ -130,7 +130,7 @@ def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[Inp
 
 
 def _names_table(output: AnyPath | None) -> bool:
-    """Tell whether an output has the name of a table; a folder that is there may have one."""
+    """Return whether an output has the name of a table; a folder that is there may have one."""
     return isinstance(output, Path) and has_table_suffix(output) and not output.is_dir()
 
 

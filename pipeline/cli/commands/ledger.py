@@ -182,9 +182,8 @@ def attempts(
         found = list(find_attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
-        say(
-            json.dumps({"attempts": [attempt_figures(attempt) for attempt in listed], "more": more})
-        )
+        figures = [attempt_figures(attempt) for attempt in listed]
+        say(json.dumps({"attempts": figures, "more": more}))
         return 0
     say("\n".join(attempt_lines(listed)) if listed else "no such attempts")
     if more:

@@ -121,11 +121,11 @@ class _JobCommand(JsonErrors, OptionGroups):
             raise
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
-        """Tell whether ``run`` may write a table there."""
+        """Return whether ``run`` may write a table there."""
         return self.writes_table and "-" in args
 
     def table_goes_to_stdout(self, ctx: click.Context) -> bool:
-        """Tell whether ``run`` writes a table there."""
+        """Return whether ``run`` writes a table there."""
         return self.writes_table and RunOptions(**ctx.params).to_standard_output
 
 

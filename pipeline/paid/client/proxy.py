@@ -129,7 +129,7 @@ def proxy_of(url: httpx.URL) -> URL | None:
 
 
 def _matches_no_proxy(host: str) -> bool:
-    """Tell whether NO_PROXY has a pattern for a host in a form that urllib does not know.
+    """Return whether NO_PROXY has a pattern for a host in a form that urllib does not know.
 
     These are ``*.example.com``, ``*`` in a list, and networks of addresses such as ``10.0.0.0/8``.
     """

@@ -97,7 +97,7 @@ class Unwritten:
 
 
 def is_of_the_disk(error: Exception) -> bool:
-    """Tell whether a write failed at the disk, and may be there in part."""
+    """Return whether a write failed at the disk, and may be there in part."""
     return _code(error) == sqlite3.SQLITE_IOERR
 
 
