@@ -7,7 +7,6 @@ from pipeline.charts.bars import Bar, bars
 from pipeline.charts.coverage import WANTED, Taken, coverage, most_taken
 from pipeline.charts.curves import Curve, CurvePoint, curves
 from pipeline.charts.daily import Day, daily
-from pipeline.charts.page_file import PageFile
 from pipeline.charts.ranking import Ranked, ranking
 from pipeline.charts.reliability import Bin, reliability
 from pipeline.charts.templates import environment
@@ -19,7 +18,6 @@ __all__ = [
     "Curve",
     "CurvePoint",
     "Day",
-    "PageFile",
     "Ranked",
     "Taken",
     "bars",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jinja2 import Environment
 
-from pipeline.charts import PageFile, environment
+from pipeline.charts import environment
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
 from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
@@ -28,6 +28,7 @@ from pipeline.evaluation.text import (
     no_answers,
 )
 from pipeline.evaluation.wording import percent, rows, within
+from pipeline.files.marked_file import MarkedFile
 from pipeline.money import plain
 from pipeline.quoting import readable
 
@@ -72,9 +73,9 @@ def page(found: Findings) -> str:
     )
 
 
-def page_file(path: Path) -> PageFile:
+def page_file(path: Path) -> MarkedFile:
     """Return where the page goes; it checks the place and writes the page."""
-    return PageFile(path, MARK, "--page")
+    return MarkedFile(path, MARK, "--page")
 
 
 @cache

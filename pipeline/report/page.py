@@ -16,7 +16,6 @@ from pipeline.bands import LIKELY, MEASURED
 from pipeline.charts import (
     Curve,
     CurvePoint,
-    PageFile,
     Ranked,
     Taken,
     coverage,
@@ -29,6 +28,7 @@ from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.codes import load
 from pipeline.codes.levels import full_code, levels_above
+from pipeline.files.marked_file import MarkedFile
 from pipeline.money import plain
 from pipeline.quoting import readable
 from pipeline.report.changes import Compared
@@ -71,9 +71,9 @@ class _System:
     through: Markup | None
 
 
-def page_file(path: Path) -> PageFile:
+def page_file(path: Path) -> MarkedFile:
     """Return where the page goes; it checks the place and writes the page."""
-    return PageFile(path, MARK, "--report")
+    return MarkedFile(path, MARK, "--report")
 
 
 def page(

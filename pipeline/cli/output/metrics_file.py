@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.charts.page_file import PageFile
 from pipeline.cli.output.metrics import METRICS, MeasuredRun
 from pipeline.errors import OutputError
+from pipeline.files.marked_file import MarkedFile
 from pipeline.files.regular import read_text
 
 __all__ = ["MetricsFile"]
@@ -35,7 +35,7 @@ class MetricsFile:
         last_success: when a run before succeeded, as the file has it; None if none did.
     """
 
-    file: PageFile
+    file: MarkedFile
     last_success: str | None
 
     @classmethod
@@ -49,7 +49,7 @@ class MetricsFile:
         Raises:
             OutputError: the file cannot be written there, or does not end in .prom.
         """
-        file = PageFile(path, MARK, OPTION, (".prom",), "node_exporter would not read it")
+        file = MarkedFile(path, MARK, OPTION, (".prom",), "node_exporter would not read it")
         file.check(overwrite)
         return cls(file, _last_success(path))
 

@@ -1,4 +1,4 @@
-"""A page, or another text, that a command writes: it replaces only its own kind, atomically."""
+"""A text file that a command writes: it replaces only its own kind, atomically."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pipeline.errors import OutputError
 from pipeline.files.atomic import check_place, replace_text, translated
 from pipeline.files.regular import open_regular
 
-__all__ = ["PageFile"]
+__all__ = ["MarkedFile"]
 
 HEAD = 200
 """Bytes of a file that are searched for the mark."""
 
 
 @dataclass(frozen=True, slots=True)
-class PageFile:
-    """Where a page goes.
+class MarkedFile:
+    """Where a text file goes whose mark says which command wrote it; usually a page.
 
     Attributes:
         path: the file.
-        mark: a comment near the start of every page of this kind, which a new one may replace.
+        mark: a comment near the start of every file of this kind, which a new one may replace.
         option: the option that names the file, for messages.
         suffixes: what the name of such a file may end in; the case of letters counts.
         otherwise: what happens to a file with another suffix, for messages.
@@ -34,7 +34,7 @@ class PageFile:
     otherwise: str = "a browser would not show it as a page"
 
     def check(self, overwrite: bool) -> None:
-        """Find out before the work whether the page may be written.
+        """Find out before the work whether the file may be written.
 
         Raises:
             OutputError: its place is unusable, or holds a file that this tool did not write, or its
@@ -54,15 +54,15 @@ class PageFile:
                 f"Choose another name ({self._named}), or replace it with --overwrite.",
             )
 
-    def write(self, page: str) -> None:
-        """Write the page atomically.
+    def write(self, text: str) -> None:
+        """Write the file atomically.
 
         Raises:
             OutputError: it cannot be written.
         """
         with translated(self.path, self._named):
             self.path.resolve().parent.mkdir(parents=True, exist_ok=True)
-            replace_text(self.path.resolve(), page)
+            replace_text(self.path.resolve(), text)
 
     @property
     def _named(self) -> str:
