@@ -15,7 +15,7 @@ from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
 
-__all__ = ["SOURCE", "Labelled", "LeftOut", "check_columns", "labelled"]
+__all__ = ["SOURCE", "Labelled", "LabelledBatch", "LeftOut", "check_columns", "labelled"]
 
 SOURCE = "source"
 """The column that names the source of a row, if the settings name no other."""
@@ -26,6 +26,45 @@ FIELDS = [
     pa.field("source", pa.string()),
     pa.field("row", pa.int64()),
 ]
+"""The first columns of a `LabelledBatch`."""
+
+
+class LabelledBatch(ArrowBatch):
+    """Rows that are evaluated: the columns `FIELDS`, then the reference columns.
+
+    A reference column may have any name, so all columns are found by their positions.
+    """
+
+    __slots__ = ()
+
+    @property
+    def codes(self) -> list[str]:
+        """The right code of each row."""
+        return self._values(0)
+
+    @property
+    def languages(self) -> list[str]:
+        """The language of each row; "" where the table names none."""
+        return self._values(1)
+
+    @property
+    def sources(self) -> list[str]:
+        """The source of each row; "" where the table names none."""
+        return self._values(2)
+
+    @property
+    def references(self) -> pa.RecordBatch:
+        """The number of each row in the table, from 1, and the reference columns."""
+        return self.batch.select(range(3, self.batch.num_columns))
+
+    def at(self, places: Sequence[int]) -> LabelledBatch:
+        """Return the rows at some places."""
+        texts = [self.texts[place] for place in places]
+        return LabelledBatch(texts, self.batch.take(pa.array(places)))
+
+    def _values(self, column: int) -> list[str]:
+        values: list[str] = self.batch.column(column).to_pylist()
+        return values
 
 
 @dataclass(slots=True)
@@ -80,11 +119,8 @@ class Labelled:
         schema = self.reader.schema
         return pa.schema([schema.field(column) for _, column in self.settings.references])
 
-    def batches(self) -> Iterator[ArrowBatch]:
-        """Read the rows: their texts, and as columns the code, language, source and row number.
-
-        The reference columns of the settings follow, as the table has them.
-        """
+    def batches(self) -> Iterator[LabelledBatch]:
+        """Read the rows."""
         if self.chosen is None:
             yield from _usable(self.reader, self.settings, LeftOut())
             return
@@ -96,8 +132,7 @@ class Labelled:
                 places.append(wanted - first)
                 wanted = next(left, None)
             if places:
-                texts = [batch.texts[place] for place in places]
-                yield ArrowBatch(texts, batch.batch.take(pa.array(places)))
+                yield batch.at(places)
             if wanted is None:
                 return
             first += len(batch.texts)
@@ -132,7 +167,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, codes: CodeTable, nam
         settings = replace(settings, source_column=SOURCE)
     left_out = LeftOut()
     for batch in _usable(reader, settings, left_out):
-        left_out.unknown.update(code for code in batch.batch[0].to_pylist() if code not in codes)
+        left_out.unknown.update(code for code in batch.codes if code not in codes)
     if not left_out.usable:
         raise InputError(
             f"{name} has no row with a text and a {settings.system} code: of "
@@ -165,7 +200,7 @@ def _has_sources(schema: pa.Schema) -> bool:
 
 def _usable(
     reader: Reader, settings: EvaluationSettings, left_out: LeftOut
-) -> Iterator[ArrowBatch]:
+) -> Iterator[LabelledBatch]:
     """Yield the rows that have a text and a code, and count the others."""
     names = reader.schema.names
     references = [names.index(column) for _, column in settings.references]
@@ -188,7 +223,7 @@ def _usable(
         schema = pa.schema([*FIELDS, *more.schema])
         rows = pa.RecordBatch.from_arrays([*arrays, *more.columns], schema=schema)
         if kept := [place for place, code in enumerate(codes) if code is not None]:
-            yield ArrowBatch([batch.texts[place] for place in kept], rows.take(pa.array(kept)))
+            yield LabelledBatch(batch.texts, rows).at(kept)
 
 
 def _code(text: str, stated: str, settings: EvaluationSettings, left_out: LeftOut) -> str | None:

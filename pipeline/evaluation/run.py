@@ -124,11 +124,10 @@ def _scores(
     with progress(rows.rows) as advance:
         for batch, answers in answered(rows.batches(), lambda batch: batch.texts, matcher):
             found = answers[rows.settings.system]
-            codes, languages, sources = (column.to_pylist() for column in batch.batch.columns[:3])
-            scores.add(found, codes, languages, sources)
+            scores.add(found, batch.codes, batch.languages, batch.sources)
             if suspects is not None:
                 suspects.add(found, batch)
-            advance(len(codes))
+            advance(len(batch.texts))
     return scores
 
 

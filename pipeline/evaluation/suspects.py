@@ -16,10 +16,11 @@ from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import TOOL
 from pipeline.codes import CodeTable, normalized
 from pipeline.errors import OutputError
+from pipeline.evaluation.dataset import LabelledBatch
 from pipeline.evaluation.findings import Findings
 from pipeline.evaluation.labels import STATED
 from pipeline.evaluation.settings import OWN_COLUMNS
-from pipeline.tables import ArrowBatch, ArrowReader, NewColumn, output_format_of
+from pipeline.tables import ArrowReader, NewColumn, output_format_of
 
 __all__ = ["Suspects", "check_suspects", "write_suspects"]
 
@@ -54,17 +55,16 @@ class Suspects:
     codes: CodeTable
     found: list[pa.RecordBatch] = field(default_factory=list)
 
-    def add(self, answers: Sequence[Answer | None], batch: ArrowBatch) -> None:
+    def add(self, answers: Sequence[Answer | None], batch: LabelledBatch) -> None:
         """Add the suspicious ones of some rows."""
         rows, places = [], []
-        stated = batch.batch.column(0).to_pylist()
-        for place, (answer, code) in enumerate(zip(answers, stated, strict=True)):
+        for place, (answer, code) in enumerate(zip(answers, batch.codes, strict=True)):
             row = self._row(answer, code) if isinstance(answer, Matched) else None
             if row is not None:
                 rows.append({"text": batch.texts[place][:MAX_TEXT], **row})
                 places.append(place)
         if rows:
-            kept = batch.batch.take(pa.array(places)).select(range(3, batch.batch.num_columns))
+            kept = batch.at(places).references
             new = pa.RecordBatch.from_pylist(rows, pa.schema(FIELDS))
             schema = pa.schema([*kept.schema, *FIELDS])
             self.found.append(

@@ -20,7 +20,7 @@ def texts(rows: Labelled) -> list[str]:
 
 
 def codes(rows: Labelled) -> list[str]:
-    return [code for batch in rows.batches() for code in batch.batch.column("code").to_pylist()]
+    return [code for batch in rows.batches() for code in batch.codes]
 
 
 def many(rows: int) -> pa.Table:
@@ -44,7 +44,7 @@ def test_a_code_that_the_table_lacks_stays_a_right_code_and_is_named() -> None:
 
 def test_languages_come_along_when_a_column_names_them() -> None:
     rows = read(table(), language_column="lang")
-    found = [one for batch in rows.batches() for one in batch.batch.column("language").to_pylist()]
+    found = [one for batch in rows.batches() for one in batch.languages]
     assert found == ["de", "de", "en", "en", "en", ""]
 
 
