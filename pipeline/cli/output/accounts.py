@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from pipeline.cli.output.times import iso, utc
 from pipeline.money import plain, total
 from pipeline.text_table import aligned
 
@@ -51,7 +51,7 @@ def list_lines(standings: Sequence[Standing]) -> Iterator[str]:
         [
             f"{standing.account.account_id}",
             _shown(standing.account.email),
-            _time(standing.account.opened_at),
+            utc(standing.account.opened_at),
             f"{standing.keys_in_use}",
             f"{standing.calls:,}",
             standing.spent,
@@ -67,7 +67,7 @@ def list_figures(standing: Standing) -> dict[str, Any]:
     return {
         "account": standing.account.account_id,
         "email": standing.account.email,
-        "opened_at": _iso(standing.account.opened_at),
+        "opened_at": iso(standing.account.opened_at),
         "balance_usd": plain(standing.account.balance_usd),
         "keys_in_use": standing.keys_in_use,
         f"calls_{DAYS}_days": standing.calls,
@@ -79,7 +79,7 @@ def account_lines(standing: Standing, entries: Sequence[Entry]) -> Iterator[str]
     """Yield an account with tables of its keys, its usage and its last entries."""
     account = standing.account
     yield " ".join([f"account {account.account_id}", _shown(account.email)]).rstrip()
-    yield f"opened {_time(account.opened_at)} UTC"
+    yield f"opened {utc(account.opened_at)} UTC"
     yield f"balance {plain(account.balance_usd)} USD"
     yield ""
     yield from _key_lines(standing.keys)
@@ -104,9 +104,9 @@ def _key_figures(key: ApiKey) -> dict[str, Any]:
         "key": key.key_id,
         "name": key.name,
         "begins": key.hint,
-        "made_at": _iso(key.made_at),
-        "used_at": _iso(key.used_at),
-        "revoked_at": _iso(key.revoked_at),
+        "made_at": iso(key.made_at),
+        "used_at": iso(key.used_at),
+        "revoked_at": iso(key.revoked_at),
     }
 
 
@@ -122,7 +122,7 @@ def _use_figures(use: DailyUse) -> dict[str, Any]:
 def _entry_figures(entry: Entry) -> dict[str, Any]:
     return {
         "entry": entry.entry_id,
-        "at": _iso(entry.at),
+        "at": iso(entry.at),
         "kind": entry.kind,
         "system": entry.system,
         "key": entry.key_id,
@@ -142,9 +142,9 @@ def _key_lines(keys: Sequence[ApiKey]) -> Iterator[str]:
             f"{key.key_id}",
             _shown(key.name),
             key.hint,
-            _time(key.made_at),
-            "never" if key.used_at is None else _time(key.used_at),
-            "" if key.revoked_at is None else _time(key.revoked_at),
+            utc(key.made_at),
+            utc(key.used_at) or "never",
+            utc(key.revoked_at),
         ]
         for key in keys
     ]
@@ -168,7 +168,7 @@ def _entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
     rows = [
         [
             f"{entry.entry_id}",
-            _time(entry.at),
+            utc(entry.at),
             entry.kind,
             entry.system or "",
             "" if entry.key_id is None else f"{entry.key_id}",
@@ -184,11 +184,3 @@ def _entry_lines(entries: Sequence[Entry]) -> Iterator[str]:
 def _shown(text: str | None) -> str:
     """Return text that users typed, without control characters for the terminal."""
     return "".join(one if one.isprintable() else " " for one in text or "").strip()
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(" ", "seconds")[:19]
-
-
-def _iso(seconds: float | None) -> str | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()

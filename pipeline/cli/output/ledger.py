@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from pipeline.cli.output.times import iso, utc
 from pipeline.money import plain
 from pipeline.paid.ledger.attempts import Attempt
 from pipeline.paid.ledger.open_jobs import OpenJob
@@ -107,7 +107,7 @@ def job_lines(jobs: Sequence[OpenJob]) -> Iterator[str]:
     header = ["job", "last attempt (UTC)", "calls", *MONEY]
     for base_url in dict.fromkeys(job.base_url for job in jobs):
         rows = [
-            [f"{job.number}", _time(job.last_sent_at), f"{job.calls:,}", *_money(job.cost)]
+            [f"{job.number}", utc(job.last_sent_at), f"{job.calls:,}", *_money(job.cost)]
             for job in jobs
             if job.base_url == base_url
         ]
@@ -121,8 +121,8 @@ def job_figures(jobs: Sequence[OpenJob]) -> list[dict[str, Any]]:
         {
             "job": job.number,
             "endpoint": job.base_url,
-            "opened_at": _iso(job.opened_at),
-            "last_sent_at": _iso(job.last_sent_at),
+            "opened_at": iso(job.opened_at),
+            "last_sent_at": iso(job.last_sent_at),
             "calls": job.calls,
             **_figures(job.cost),
         }
@@ -133,13 +133,13 @@ def job_figures(jobs: Sequence[OpenJob]) -> list[dict[str, Any]]:
 def open_job_lines(job: OpenJob) -> Iterator[str]:
     """Yield the lines about one open job."""
     note, cost = job.note, job.cost
-    yield f"job {job.number}, begun {_time(job.opened_at)} UTC"
+    yield f"job {job.number}, begun {utc(job.opened_at)} UTC"
     if note:
         yield f"  input    {note.source}, {how_many(note.rows, 'row')}"
         yield f"  output   {note.output}"
     yield f"  service  {job.base_url}, {how_many(job.calls, 'call')}"
     more = f", up to {plain(cost.at_risk)} USD more may have been billed" if cost.at_risk else ""
-    last = f", the last {_time(job.last_sent_at)} UTC" if cost.attempts else ""
+    last = f", the last {utc(job.last_sent_at)} UTC" if cost.attempts else ""
     attempts = how_many(cost.attempts, "attempt")
     yield f"  paid     {plain(cost.confirmed)} USD{more}; {attempts}{last}"
     yield f"  state    {_waits_for(job)}"
@@ -156,7 +156,7 @@ def _waits_for(job: OpenJob) -> str:
     same = "call" if is_in_memory(job) else "command"
     state = "its last run was killed or failed."
     if job.note and job.note.stopped:
-        state = f"stopped {_time(job.note.stopped_at)} UTC: {job.note.stopped}"
+        state = f"stopped {utc(job.note.stopped_at)} UTC: {job.note.stopped}"
     return f"{state} The same {same} continues."
 
 
@@ -171,7 +171,7 @@ def open_job_figures(job: OpenJob) -> dict[str, Any]:
         "rows": note and note.rows,
         "running": job.running,
         "stopped": note and note.stopped,
-        "stopped_at": note and _iso(note.stopped_at),
+        "stopped_at": note and iso(note.stopped_at),
     }
 
 
@@ -181,7 +181,7 @@ def attempt_lines(attempts: Iterable[Attempt]) -> Iterator[str]:
     rows = [
         [
             f"{attempt.number}",
-            _time(attempt.sent_at),
+            utc(attempt.sent_at),
             attempt.system,
             attempt.state,
             attempt.error or "",
@@ -203,8 +203,8 @@ def attempt_figures(attempt: Attempt) -> dict[str, Any]:
         "system": attempt.system,
         "text_sha256": attempt.digest.hex(),
         "account": attempt.key_fingerprint,
-        "sent_at": _iso(attempt.sent_at),
-        "settled_at": _iso(attempt.settled_at),
+        "sent_at": iso(attempt.sent_at),
+        "settled_at": iso(attempt.settled_at),
         "state": attempt.state,
         "error": attempt.error,
         "http_status": attempt.status,
@@ -241,18 +241,3 @@ def _cost(attempt: Attempt) -> str:
 
 def _digest(attempt: Attempt) -> str:
     return attempt.digest.hex()[:DIGITS_OF_DIGEST]
-
-
-def _time(seconds: float | None) -> str:
-    iso = _iso(seconds)
-    return "" if iso is None else iso[:19].replace("T", " ")
-
-
-def _iso(seconds: float | None) -> str | None:
-    """Return a time in ISO 8601; a damaged ledger may hold any number."""
-    if seconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat()
-    except (ValueError, OverflowError, OSError):
-        return "no time"
