@@ -18,6 +18,7 @@ from pipeline.review.access import START, Access, LoopbackHosts
 from pipeline.review.filters import Filters
 from pipeline.review.pages import STATIC, Pages
 from pipeline.review.session import Review
+from pipeline.service.accounts import row_number
 from pipeline.service.http.security_headers import SecurityHeaders
 from pipeline.service.web.errors import PageError
 from pipeline.service.web.forms import Form, read_form
@@ -78,9 +79,8 @@ def _done(
 
 
 def _decide(review: Review, form: Form, filters: Filters) -> Response:
-    number = form.value("item")
-    known = number.isascii() and number.isdecimal() and len(number) < 19
-    if not (known and review.choose(int(number), form.value("choice"))):
+    number = row_number(form.value("item"))
+    if number is None or not review.choose(number, form.value("choice")):
         raise PageError(422, "This is not a decision about a text of the table. Choose again.")
     return _back(filters)
 
@@ -91,9 +91,8 @@ def _undo(review: Review, form: Form, filters: Filters) -> Response:  # noqa: AR
 
 
 def _accept(review: Review, form: Form, filters: Filters) -> Response:
-    count = form.value("count")
-    right = count.isascii() and count.isdecimal() and len(count) < 12
-    if right and review.accept_all(filters, int(count)):
+    count = row_number(form.value("count"))
+    if count is not None and review.accept_all(filters, count):
         return _back(filters)
     return RedirectResponse(f"/accept?changed=1&{filters.query}", 303)
 

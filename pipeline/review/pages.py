@@ -24,6 +24,7 @@ from pipeline.review.candidates import Candidates, marked
 from pipeline.review.filters import LOOK, ORDERS, Filters
 from pipeline.review.queue import Item
 from pipeline.review.session import Review
+from pipeline.service.accounts import row_number
 from pipeline.service.web.errors import PageError
 from pipeline.service.web.static_files import StaticFiles
 
@@ -124,9 +125,9 @@ class Pages:
         words = {"heading": heading or known[0], "message": message or known[1]}
         return self._render("problem.html", status, **words)
 
-    def _asked(self, number: str) -> Item | None:
-        known = number.isascii() and number.isdecimal() and len(number) < 19
-        return self._review.queue.open_item(int(number)) if known else None
+    def _asked(self, item: str) -> Item | None:
+        number = row_number(item)
+        return None if number is None else self._review.queue.open_item(number)
 
     def _about(self, item: Item, words: str) -> dict[str, Any]:
         """Return what the page shows of a text: its parts, candidates or what was searched."""
