@@ -16,7 +16,7 @@ from pipeline.cli.job import Terms, files_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.errors import PipelineError
 from pipeline.files.cloud import Storage
-from pipeline.files.paths import AnyPath
+from pipeline.files.paths import AnyPath, stamp
 from pipeline.money import ZERO, total
 from pipeline.paid import identity
 from pipeline.settings import Format
@@ -49,7 +49,7 @@ class EarlierRuns:
         None if there is no such output, or if calls that failed are to be bought again. The files
         are not hashed again unless they changed since.
         """
-        stamps = _stamp(self.file.path), _stamp(self.file.output)
+        stamps = stamp(self.file.path), stamp(self.file.output)
         if self._seen is None or None in stamps or stamps != self._seen[0]:
             self._seen = stamps, _done(self.options, self.file, self._terms)
         return self._seen[1]
@@ -103,17 +103,6 @@ def cost_so_far(file: InputFile, terms: Terms) -> Decimal:
     from pipeline.paid import leftover
 
     return leftover.spent_on(terms.service, _identity(file, terms))
-
-
-def _stamp(path: AnyPath) -> tuple[int, ...] | None:
-    """Return what changes when a file is written; None for an object, or without a file."""
-    if not isinstance(path, Path):
-        return None
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _input(

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pipeline.errors import SettingsError
 
-__all__ = ["AnyPath", "CloudPath", "as_path", "is_seen", "resolved"]
+__all__ = ["AnyPath", "CloudPath", "as_path", "is_seen", "resolved", "stamp"]
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
 
@@ -96,3 +96,14 @@ def is_seen(path: Path) -> bool:
         return path.exists()
     except PermissionError:
         return False
+
+
+def stamp(path: AnyPath) -> tuple[int, int, int] | None:
+    """Return what changes when a file is replaced or written; None for an object or no file."""
+    if not isinstance(path, Path):
+        return None
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

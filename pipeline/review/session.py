@@ -20,6 +20,7 @@ from pipeline.decisions import (
     Key,
     merged,
 )
+from pipeline.files.paths import stamp
 from pipeline.review.filters import Filters
 from pipeline.review.queue import Item, Queue
 from pipeline.review.table import EnrichedTable
@@ -72,7 +73,7 @@ class Review:
         self.lock = RLock()
         self.saved: Sequence[Decision] = ()
         self.made = 0
-        self._opened_as = table.state()
+        self._opened_as = stamp(table.path)
         own = merged([log.before])
         together = merged([log.before, *others])
         self.taken_over = self._take_over(own, together)
@@ -85,7 +86,7 @@ class Review:
     @property
     def table_changed(self) -> bool:
         """Whether the table was replaced or written since the review began."""
-        return self.table.state() != self._opened_as
+        return stamp(self.table.path) != self._opened_as
 
     def conflict(self, item: Item) -> Conflict | None:
         """Return the decisions of others about a text, if they differ."""

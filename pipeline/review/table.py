@@ -72,14 +72,6 @@ class EnrichedTable:
         there = [name for name in names if name in columns.schema.names]
         return map(RowCells, *(columns.column(name).to_pylist() for name in there))
 
-    def state(self) -> tuple[int, int, int] | None:
-        """Return what changes if the file is replaced or written; None if it is gone."""
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_size, found.st_mtime_ns
-
 
 def open_enriched(
     path: Path, text_columns: Sequence[str] = (), prefix: str | None = None
