@@ -47,106 +47,87 @@ class Contents:
 
     Attributes:
         kind: its name in the code.
-        magic: its first bytes.
         suffix: the suffix that its name should have; "" if this tool cannot read it.
         words: its name in messages.
         hint: what to do with it.
+        magic: what its first bytes may be; none if they do not tell its kind.
     """
 
     kind: Kind
-    magic: bytes
     suffix: str
     words: str
     hint: str
+    magic: tuple[bytes, ...] = ()
 
 
 # A CSV file may have a column named PAR1; the fifth byte of Parquet begins a structure.
 KNOWN = (
     Contents(
         "Parquet",
-        b"PAR1\x15",
         ".parquet",
         "a Parquet file",
         "Use --input-format parquet, or rename it to end in .parquet.",
+        (b"PAR1\x15",),
     ),
     Contents(
         "gzip",
-        b"\x1f\x8b",
         ".csv.gz",
         "data compressed with gzip",
         "Decompress it first; if it holds CSV, rename it to end in .csv.gz.",
+        (b"\x1f\x8b",),
     ),
     Contents(
         "zstd",
-        b"\x28\xb5\x2f\xfd",
         ".csv.zst",
         "data compressed with zstd",
         "Decompress it first; if it holds CSV, rename it to end in .csv.zst.",
+        (b"\x28\xb5\x2f\xfd",),
     ),
     Contents(
         "Excel",
-        b"PK\x03\x04",
         ".xlsx",
         "an Excel workbook or another ZIP archive",
         "Use --input-format xlsx, or rename it to end in .xlsx (in .zip if it is an archive).",
+        (b"PK\x03\x04",),
     ),
     Contents(
         "OLE",
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         "",
         "an old (.xls) or a protected Excel workbook",
         "Save it as .xlsx, without a password.",
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",),
     ),
-    Contents("PDF", b"%PDF-", "", "a PDF document", "Export the table as CSV or Excel."),
-    *(
-        Contents(
-            "HTML",
-            magic,
-            "",
-            "a web page",
-            "Download the table itself; perhaps the page is for logging in, or says what failed.",
-        )
-        for magic in (b"<!DOCTYPE html", b"<!doctype html", b"<html")
+    Contents("PDF", "", "a PDF document", "Export the table as CSV or Excel.", (b"%PDF-",)),
+    Contents(
+        "HTML",
+        "",
+        "a web page",
+        "Download the table itself; perhaps the page is for logging in, or says what failed.",
+        (b"<!DOCTYPE html", b"<!doctype html", b"<html"),
     ),
 )
 
-
 JSON = Contents(
     "JSON",
-    b"",
     "",
     "JSON",
     "Write each row on a line; if they are in a list named results: jq -c '.results[]' FILE > "
     "FILE.jsonl.",
 )
-
 OCDS_LIST = Contents(
     "JSON",
-    b"",
     "",
     "a list of OCDS releases",
     "Write each release on a line: jq -c '.[]' FILE > FILE.jsonl.",
 )
-
 JSON_LIST = Contents(
-    "JSON list",
-    b"",
-    ".json",
-    "a JSON list",
-    "Use --input-format jsonl, or rename it to end in .json.",
+    "JSON list", ".json", "a JSON list", "Use --input-format jsonl, or rename it to end in .json."
 )
-
 JSON_LINES = Contents(
-    "JSON Lines",
-    b"",
-    ".jsonl",
-    "JSON Lines",
-    "Use --input-format jsonl, or rename it to end in .jsonl.",
+    "JSON Lines", ".jsonl", "JSON Lines", "Use --input-format jsonl, or rename it to end in .jsonl."
 )
-
-
 OCDS = Contents(
-    "OCDS", b"", ".json", "OCDS data", "Use --input-format ocds, or rename it to end in .json."
+    "OCDS", ".json", "OCDS data", "Use --input-format ocds, or rename it to end in .json."
 )
 
 PACKAGE = re.compile(rb'"(?:releases|records)"\s*:\s*\[')
@@ -158,8 +139,7 @@ ABOUT = re.compile(rb'"(?:publishedDate|publisher|publicationPolicy)"\s*:')
 
 def contents_of(first: bytes) -> Contents | None:
     """Return the kind of a file by its first bytes; None for CSV and unknown kinds."""
-    found = next((known for known in KNOWN if first.startswith(known.magic)), None)
-    return found or _json_contents(first)
+    return _by_magic(first) or _json_contents(first)
 
 
 def is_json_list(first: bytes) -> bool:
@@ -195,7 +175,7 @@ def refuse_uncompressed(path: Path, wanted: Literal["gzip", "zstd", "ZIP"]) -> N
         InputError: its first bytes are others.
     """
     first = _first_of(path)
-    found = next((known for known in KNOWN if first.startswith(known.magic)), None)
+    found = _by_magic(first)
     if not first or (found and found.kind == ("Excel" if wanted == "ZIP" else wanted)):
         return
     if found:
@@ -205,6 +185,10 @@ def refuse_uncompressed(path: Path, wanted: Literal["gzip", "zstd", "ZIP"]) -> N
         f"{path} holds no {wanted} data, although its name ends in {path.suffix}.",
         f"If it is not compressed, rename it to end in {inner}, without {path.suffix}.",
     )
+
+
+def _by_magic(first: bytes) -> Contents | None:
+    return next((known for known in KNOWN if first.startswith(known.magic)), None)
 
 
 def _first_of(path: Path) -> bytes:
