@@ -16,7 +16,7 @@ from pipeline.money import plain
 from pipeline.quoting import quoted
 from pipeline.tables.nested import leaves
 
-__all__ = ["arrow_cells", "arrow_texts", "cell", "is_binary"]
+__all__ = ["arrow_cells", "cell", "is_binary"]
 
 UNSEEN = re.compile(r"[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters that control a terminal, end a line or change the direction of text: controls, Unicode
@@ -56,11 +56,27 @@ def _escaped(unseen: re.Match[str]) -> str:
     return f"\\u{ord(unseen[0]):04x}"
 
 
-def arrow_cells(column: pa.Array) -> Sequence[str]:
+def arrow_cells(name: str, column: pa.Array) -> Sequence[str]:
     """Format a column of a Parquet file: numbers as Arrow prints them, dates as ISO 8601.
 
     Nested values become JSON, bytes become base64, and nulls become "". A value of an extension
     type is formatted like its storage type.
+
+    Raises:
+        InputError: a value cannot be written as text; the message has the name of the column.
+    """
+    try:
+        return _formatted(column)
+    except (ValueError, OverflowError, LookupError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(
+            f"The column {quoted(name)} has a value that cannot be written as text: {reason}.",
+            "Fix the table, or keep its values: --output-format parquet.",
+        ) from error
+
+
+def _formatted(column: pa.Array) -> Sequence[str]:
+    """Format a column.
 
     Raises:
         ValueError: a time, a date or a text cannot be represented.
@@ -79,22 +95,6 @@ def arrow_cells(column: pa.Array) -> Sequence[str]:
         values = column.to_pylist()
         return ["" if value is None else base64.b64encode(value).decode() for value in values]
     return ["" if value is None else value for value in column.cast(pa.string()).to_pylist()]
-
-
-def arrow_texts(name: str, column: pa.Array) -> Sequence[str]:
-    """Format a column like `arrow_cells`; the error of a value without a text names the column.
-
-    Raises:
-        InputError: a value cannot be written as text.
-    """
-    try:
-        return arrow_cells(column)
-    except (ValueError, OverflowError, LookupError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise InputError(
-            f"The column {quoted(name)} has a value that cannot be written as text: {reason}.",
-            "Fix the table, or keep its values: --output-format parquet.",
-        ) from error
 
 
 def is_binary(kind: pa.DataType) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.money import ZERO
 from pipeline.remembered import MOST_BYTES, Remembered
-from pipeline.tables.cells import arrow_texts, cell
+from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.csv_reader import CsvBatch
 from pipeline.tables.streams import compression_of, open_output
@@ -181,4 +181,4 @@ class _Lines(list[str]):
 def _original_texts(batch: Batch) -> list[Sequence[str]]:
     columns = batch.to_arrow()
     both = zip(columns.schema.names, columns.columns, strict=True)
-    return [arrow_texts(name, column) for name, column in both]
+    return [arrow_cells(name, column) for name, column in both]

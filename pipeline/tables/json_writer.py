@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.money import plain
-from pipeline.tables.cells import arrow_texts
+from pipeline.tables.cells import arrow_cells
 from pipeline.tables.formats import split_suffixes
 from pipeline.tables.json_reader import JsonBatch
 from pipeline.tables.json_records import parsed
@@ -111,7 +111,7 @@ def _json_values(name: str, column: pa.Array) -> list[str]:
         column = column.storage
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    texts = arrow_texts(name, column)
+    texts = arrow_cells(name, column)
     if pa.types.is_nested(column.type):
         _check_numbers(name, texts)
     bare = _is_bare(column.type)

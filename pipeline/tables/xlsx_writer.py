@@ -21,7 +21,7 @@ from pipeline.errors import OutputError
 from pipeline.files.sheet_xml import CHARACTERS, COLUMNS, ROWS, Cell
 from pipeline.money import plain
 from pipeline.quoting import how_many, quoted
-from pipeline.tables.cells import arrow_texts, cell
+from pipeline.tables.cells import arrow_cells, cell
 from pipeline.tables.table import Batch, NewColumn, Reader
 from pipeline.tables.texts import encodable
 from pipeline.tables.xlsx_cells import EPOCH, FIRST_DAY, WHOLE
@@ -266,7 +266,7 @@ def _values(name: str, column: pa.Array) -> Sequence[Any]:
         return list(column.to_pylist())
     if types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None):
         return _dates(name, column)
-    texts = arrow_texts(name, column)
+    texts = arrow_cells(name, column)
     if types.is_integer(kind):
         return [_Number(text) if _fits(text) else text or None for text in texts]
     if types.is_floating(kind) or types.is_decimal(kind):
@@ -284,7 +284,7 @@ def _is_finite(text: str) -> bool:
 
 def _dates(name: str, column: pa.Array) -> Sequence[Any]:
     """Return dates and times as numbers; as text before March 1900, or with microseconds."""
-    texts = arrow_texts(name, column)
+    texts = arrow_cells(name, column)
     form = DATE if pa.types.is_date(column.type) else DATETIME
     return [_dated(text, form) if text else None for text in texts]
 
