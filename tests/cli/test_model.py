@@ -66,23 +66,28 @@ def test_two_processes_answer_by_the_model_as_one_does(model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("options", "said"),
     [
-        (["--systems", "psc"], "is a model of cpv, which is not asked for"),
-        (["--model", "model"], "are both models of cpv"),
-        (["--model", "nowhere"], "nowhere is no model"),
-        (["--base-url", "http://localhost:9"], "--model is for the embedded engine"),
+        ("--model model --systems psc", "is a model of cpv, which is not asked for"),
+        ("--model model --model model", "are both models of cpv"),
+        ("--model model --model nowhere", "nowhere is no model"),
+        ("--model model --base-url http://localhost:9", "--model is for the embedded engine"),
+        ("--model model --engine lexical --systems cpv", "Leave the model out (--model)"),
+        (
+            "--engine lexical --base-url http://localhost:9",
+            "Remove --engine, or the service (--base-url).",
+        ),
     ],
 )
-def test_models_that_cannot_be_used_are_refused_before_the_work(
+def test_engines_and_models_that_cannot_be_used_are_refused_before_the_work(
     command: Command,
     model: Path,
     table: Path,
     capsys: pytest.CaptureFixture[str],
-    more: list[str],
+    options: str,
     said: str,
 ) -> None:
-    assert command("run", table, "--model", model, *more) == 2
+    assert command("run", table, *options.split()) == 2
     assert said in capsys.readouterr().err
     assert not Path("outputs").exists()
 
@@ -114,26 +119,6 @@ def test_a_model_does_not_change_what_the_lexical_engine_answers(model: Path) ->
         for some in (models, None)
     )
     assert given == without
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--model", "model"], "Leave the model out (--model)"),
-        (["--base-url", "http://localhost:9"], "Remove --engine, or the service (--base-url)."),
-    ],
-)
-def test_the_lexical_engine_takes_no_model_and_is_no_service(
-    command: Command,
-    model: Path,
-    table: Path,
-    capsys: pytest.CaptureFixture[str],
-    more: list[str],
-    said: str,
-) -> None:
-    assert command("run", table, "--systems", "cpv", "--engine", "lexical", *more) == 2
-    assert said in capsys.readouterr().err
-    assert not Path("outputs").exists()
 
 
 def test_a_frame_is_answered_by_a_model_too(model: Path) -> None:
