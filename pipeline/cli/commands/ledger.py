@@ -24,7 +24,6 @@ from pipeline.cli.ledger_options import (
     progress,
     waiting,
 )
-from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.ledger import (
     attempt_figures,
@@ -38,6 +37,7 @@ from pipeline.cli.output.ledger import (
     open_job_lines,
 )
 from pipeline.cli.output.verification import counted, print_problems
+from pipeline.cli.output.wrapping import wrapped
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.attempts import STATES, Picked, Wanted

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import textwrap
 from contextlib import suppress
-from typing import TextIO
 
 import click
 
 from pipeline.cli.options import origin_of
 from pipeline.cli.output.log_formats import is_json, is_timed, json_line, timed_line, wanted
+from pipeline.cli.output.wrapping import wrapped
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.paid.result import Parked
 
 __all__ = [
-    "UNEXPECTED",
-    "columns",
     "complain",
     "complain_of_usage",
     "complain_of_words",
     "exit_code_of",
     "foreign",
     "with_origin",
-    "wrapped",
 ]
-
-WIDTH = 80
 
 ERROR = "Error:"
 
@@ -107,34 +100,6 @@ def foreign(error: BaseException) -> PipelineError:
 def as_json() -> bool:
     """Return whether errors are lines of JSON: before the log begins, the arguments say so."""
     return is_json() or wanted(sys.argv[1:])
-
-
-def columns(stream: TextIO) -> int | None:
-    """Return how many columns of a terminal to use; None if the stream is not a terminal."""
-    return min(WIDTH, shutil.get_terminal_size().columns) if stream.isatty() else None
-
-
-def wrapped(text: str, stream: TextIO | None = None, indent: int = 0) -> str:
-    """Return a text whose lines fit into the terminal, if the stream is one.
-
-    Args:
-        text: the text.
-        stream: where it goes; None for standard error.
-        indent: spaces before each further line of a long line.
-    """
-    width = columns(stream or sys.stderr)
-    if width is None:
-        return text
-    return "\n".join(
-        textwrap.fill(
-            line,
-            width,
-            subsequent_indent=" " * indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in text.split("\n")
-    )
 
 
 def _print(head: str, message: str, hint: str = "", *, event: str, exit_code: int) -> None:

@@ -10,8 +10,8 @@ from typing import TextIO
 
 import click
 
-from pipeline.cli.output.complaints import wrapped
 from pipeline.cli.output.log_formats import JsonLines, TimedLines, is_json, is_timed
+from pipeline.cli.output.wrapping import wrapped
 from pipeline.errors import OutputError
 from pipeline.progress import FIELDS, Display, bar, log_lines, silent
 
