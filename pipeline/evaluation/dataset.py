@@ -53,7 +53,7 @@ class LabelledBatch(ArrowBatch):
         return self._values(2)
 
     @property
-    def references(self) -> pa.RecordBatch:
+    def identifiers(self) -> pa.RecordBatch:
         """The number of each row in the table, from 1, and the reference columns."""
         return self.batch.select(range(3, self.batch.num_columns))
 

@@ -64,7 +64,7 @@ class Suspects:
                 rows.append({"text": batch.texts[place][:MAX_TEXT], **row})
                 places.append(place)
         if rows:
-            kept = batch.at(places).references
+            kept = batch.at(places).identifiers
             new = pa.RecordBatch.from_pylist(rows, pa.schema(FIELDS))
             schema = pa.schema([*kept.schema, *FIELDS])
             self.found.append(

@@ -45,6 +45,7 @@ def test_the_calibration_error_is_the_mean_gap_of_the_tenths() -> None:
     gaps = [0.05, 0.65, 0.45, 0.55, 0.35, 0.75, 0.85, 0.05]
     assert FOUND.calibration_error == pytest.approx(sum(gaps) / 10)
     lowest, highest = FOUND.bins[0], FOUND.bins[-1]
+    assert (lowest.low, lowest.high, highest.low, highest.high) == (0.0, 0.1, 0.9, 1.0)
     assert (lowest.right.rows, lowest.right.hits) == (3, 0)
     assert lowest.confidence == pytest.approx(0.05 / 3)
     assert (highest.right.rows, highest.right.hits, highest.confidence) == (1, 1, 0.95)
