@@ -6,7 +6,6 @@ import fcntl
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from pipeline.decisions.decision import Decision
 from pipeline.decisions.reading import DecisionFile, read_decisions
@@ -55,12 +54,7 @@ class DecisionLog:
     def __enter__(self) -> DecisionLog:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         os.close(self._file)
 
     def append(self, decisions: Sequence[Decision]) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from posixpath import normpath
-from types import TracebackType
 from typing import BinaryIO, TypeAlias
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
@@ -118,12 +117,7 @@ class Workbook:
     def __enter__(self) -> Workbook:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._archive.close()
 
     def rows(self, sheet: Sheet) -> Iterator[tuple[int, Row]]:
