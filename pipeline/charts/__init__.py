@@ -4,7 +4,7 @@ Charts take numbers and labels. The pages that show them bring the style sheet.
 """
 
 from pipeline.charts.bars import Bar, bars
-from pipeline.charts.coverage import WANTED, Taken, coverage, most_taken
+from pipeline.charts.coverage import FEWEST, WANTED, Taken, coverage, most_taken
 from pipeline.charts.curves import Curve, CurvePoint, curves
 from pipeline.charts.daily import Day, daily
 from pipeline.charts.ranking import Ranked, ranking
@@ -12,6 +12,7 @@ from pipeline.charts.reliability import Bin, reliability
 from pipeline.charts.templates import environment
 
 __all__ = [
+    "FEWEST",
     "WANTED",
     "Bar",
     "Bin",

@@ -9,10 +9,13 @@ from markupsafe import Markup
 
 from pipeline.charts.templates import draw
 
-__all__ = ["WANTED", "Taken", "coverage", "most_taken"]
+__all__ = ["FEWEST", "WANTED", "Taken", "coverage", "most_taken"]
 
 WANTED = (0.95, 0.9, 0.8, 0.7, 0.5)
 """The accuracies that the table has a line for."""
+
+FEWEST = 10
+"""Rows that an accuracy must have to be shown; the share right of one or two rows is noise."""
 
 
 @dataclass(frozen=True, slots=True)

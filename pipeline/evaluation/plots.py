@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from pipeline.charts import Bar, Bin, Curve, CurvePoint, Taken, bars, coverage, curves, reliability
+from pipeline.charts import (
+    FEWEST,
+    Bar,
+    Bin,
+    Curve,
+    CurvePoint,
+    Taken,
+    bars,
+    coverage,
+    curves,
+    reliability,
+)
 from pipeline.evaluation.findings import Evaluated
 from pipeline.evaluation.metrics import TOPS, Figures, Point, Share, shown_depths
 from pipeline.evaluation.wording import percent, within
@@ -18,9 +29,6 @@ __all__ = [
     "surest",
     "surest_rows",
 ]
-
-FEWEST = 10
-"""Rows that an accuracy must have to be drawn; the share right of one or two rows is noise."""
 
 QUARTERS = (25, 50, 75, 100)
 

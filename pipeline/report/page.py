@@ -14,6 +14,7 @@ from markupsafe import Markup
 from pipeline.answers import System, chance
 from pipeline.bands import LIKELY, MEASURED
 from pipeline.charts import (
+    FEWEST,
     Curve,
     CurvePoint,
     Ranked,
@@ -40,9 +41,6 @@ MARK = "<!-- a report by tender-pipeline -->"
 
 MOST_FIELDS = 10
 """Fields of a system that the chart shows."""
-
-FEWEST = 10
-"""Rows that a point of the curve stands for, at least."""
 
 REMEDIES = {
     "VALIDATION_ERROR": "The service refuses these texts. Shorten or correct them in the table.",
