@@ -21,7 +21,6 @@ from pipeline.rate import seconds
 
 __all__ = [
     "confirm_pruning",
-    "in_json",
     "ledger_place",
     "moment",
     "of_systems",
@@ -37,8 +36,7 @@ on_ledger = option(
     help="The ledger.  [default: the settings file's, or the one in your data folder]",
 )
 
-# Without the variables of run: TENDER_PIPELINE_YES is about buying.
-in_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+# Without the variables of run: TENDER_PIPELINE_WAIT is about buying.
 waiting = click.option("--wait", is_flag=True, help="Wait for other runs to finish.")
 of_systems = click.option(
     "--system",

@@ -26,6 +26,7 @@ __all__ = [
     "as_json",
     "declared",
     "dialect_options",
+    "in_json",
     "input_format",
     "label_decisions",
     "labelled_columns",
@@ -177,6 +178,9 @@ def declared(*options: Declaration) -> Declaration:
 def as_json(declare: Declare = click.option, what: str = "summary") -> Declaration:
     """Declare ``--json``."""
     return declare("--json", "as_json", is_flag=True, help=f"Print the {what} as JSON.")
+
+
+in_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def input_format(declare: Declare = click.option) -> Declaration:

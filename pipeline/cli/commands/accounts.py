@@ -22,7 +22,7 @@ from pipeline.cli.account_options import (
     on_new_accounts,
 )
 from pipeline.cli.json_errors import JsonErrors
-from pipeline.cli.ledger_options import in_json
+from pipeline.cli.options import in_json
 from pipeline.cli.output.accounts import (
     DAYS,
     Standing,

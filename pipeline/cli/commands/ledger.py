@@ -16,7 +16,6 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import (
     confirm_pruning,
-    in_json,
     ledger_place,
     moment,
     of_systems,
@@ -24,6 +23,7 @@ from pipeline.cli.ledger_options import (
     progress,
     waiting,
 )
+from pipeline.cli.options import in_json
 from pipeline.cli.output.console import say, warn
 from pipeline.cli.output.ledger import (
     attempt_figures,
