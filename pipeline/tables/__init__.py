@@ -67,7 +67,7 @@ __all__ = [
 def open_reader(
     path: Path,
     text_columns: Sequence[str],
-    options: CsvOptions | None = None,
+    csv: CsvOptions | None = None,
     input_format: Format | None = None,
     excel: ExcelOptions | None = None,
 ) -> Reader:
@@ -95,13 +95,13 @@ def open_reader(
 
             return OcdsReader(path, text_columns)
         case "csv":
-            return CsvReader(path, text_columns, options or CsvOptions())
+            return CsvReader(path, text_columns, csv or CsvOptions())
 
 
 def read_table(
     path: Path,
     table_format: Format,
-    options: CsvOptions | None = None,
+    csv: CsvOptions | None = None,
     excel: ExcelOptions | None = None,
     known: Sequence[str] = (),
 ) -> pa.Table:
@@ -110,11 +110,11 @@ def read_table(
     Args:
         path: the file.
         table_format: its format.
-        options: how CSV is read.
+        csv: how CSV is read.
         excel: how a workbook is read.
         known: columns that it has, by which column names below titles are found.
     """
-    reader = open_reader(path, known, options, table_format, excel)
+    reader = open_reader(path, known, csv, table_format, excel)
     batches = [batch.to_arrow() for batch in reader.batches()]
     return pa.Table.from_batches(batches, schema=reader.schema)
 
