@@ -4,7 +4,6 @@ import pytest
 
 from pipeline.answers import System
 from pipeline.codes import find_code, load, normalized
-from pipeline.engine.training.dataset import learnable
 
 
 @pytest.mark.parametrize(
@@ -30,18 +29,6 @@ def test_a_code_is_found_however_it_is_written(
     system: System, written: str, code: str | None
 ) -> None:
     assert find_code(load(system), written) == code
-
-
-def test_a_commodity_that_the_table_lacks_is_learned_if_its_segment_is_there() -> None:
-    table = load("unspsc")
-    assert learnable(table, "4321-1599") == "43211599"
-    assert learnable(table, "43211500") == "43211500"
-    assert learnable(table, "99999999") is None
-
-
-def test_a_code_that_no_buyer_gives_to_a_tender_is_not_learned() -> None:
-    assert learnable(load("naics"), "31-33") is None
-    assert learnable(load("psc"), "70") is None
 
 
 @pytest.mark.parametrize(
