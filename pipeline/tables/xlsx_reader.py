@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
-from pipeline.files.workbook import UNREADABLE, Limits, Row, Sheet, Workbook
+from pipeline.files.workbook import UNREADABLE, Limits, Row, Workbook
 from pipeline.quoting import listed, quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.contents import refuse_other_contents
@@ -21,25 +20,13 @@ from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, join_texts
 from pipeline.tables.xlsx_cells import TYPES, CellValues, Kind, column_letters, merged
+from pipeline.tables.xlsx_layout import find_layout
 
 __all__ = ["XlsxBatch", "XlsxReader"]
 
 LIMITS = Limits(file=2**30, part=2**33, strings=2**30)
 
-HEADER_WITHIN = 100
-"""Rows in which the column names are looked for."""
-
 EMPTY: Row = {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Where the table is: its sheet, the row with the column names, and the rows above."""
-
-    sheet: Sheet
-    header_row: int
-    header: Row
-    above: Mapping[int, Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +81,10 @@ class XlsxReader:
         self.opened_fingerprint = fingerprint_of(path)
         with self._opened() as book:
             self.values = CellValues(book.formats, book.from_1904)
-            layout = self._layout(book, text_columns, options)
+            layout = find_layout(path, book, self.values, text_columns, options)
             self._sheet = layout.sheet
             self.sheet, self.header_row = layout.sheet.name, layout.header_row
             self.above, self.header = layout.above, layout.header
-            others = [sheet.name for sheet in self._sheets(book, options) if sheet != layout.sheet]
             self._kinds, self._last_row = self._scan(book)
         self.end = max(self._kinds) + 1
         names = [self._name(column) for column in self._kinds]
@@ -108,7 +94,7 @@ class XlsxReader:
         )
         where = f"{path}, sheet {quoted(self.sheet)}"
         columns = list(self._kinds)
-        with _naming_other(others):
+        with _naming_other(layout.others):
             found = find_cell_texts(names, text_columns, where)
             self._text_in = [replace(each, place=columns[each.place]) for each in found]
 
@@ -139,9 +125,6 @@ class XlsxReader:
         cell = row.get(where.place)
         return None if cell is None or cell.kind == "error" else where.of(self.values.text(cell))
 
-    def _names(self, row: Row) -> set[str]:
-        return {self.values.text(cell) for cell in row.values()}
-
     def _name(self, column: int) -> str:
         cell = self.header.get(column)
         return self.values.text(cell) if cell else column_letters(column)
@@ -157,65 +140,6 @@ class XlsxReader:
                     yield EMPTY
                 yield row
                 expected = number + 1
-
-    def _layout(
-        self, book: Workbook, text_columns: Sequence[str], options: ExcelOptions
-    ) -> _Layout:
-        sheets = self._sheets(book, options)
-        wanted = set(text_columns)
-        layouts = [
-            found for sheet in sheets if (found := self._found(book, sheet, options, wanted))
-        ]
-        for layout in layouts:
-            if wanted <= self._names(layout.header):
-                return layout
-        if layouts:
-            # A cover has few cells; the error is about the sheet that most likely has the table.
-            return max(layouts, key=lambda found: len(self._names(found.header)))
-        raise InputError(
-            f"{self._path} has no table: {listed([sheet.name for sheet in sheets])} "
-            f"{'is' if len(sheets) == 1 else 'are'} empty"
-            + (f" in row {options.header_row}." if options.header_row else "."),
-            "Name the sheet with the table, --sheet NAME, or the row of the column names, "
-            "--header-row 1.",
-        )
-
-    def _sheets(self, book: Workbook, options: ExcelOptions) -> list[Sheet]:
-        if options.sheet is None:
-            found = [sheet for sheet in book.sheets if not sheet.hidden]
-        else:
-            found = [sheet for sheet in book.sheets if sheet.name == options.sheet]
-            if not found and options.sheet.isdecimal():
-                found = book.sheets[int(options.sheet) - 1 :][:1] if int(options.sheet) else []
-        if found:
-            return found
-        names = listed([sheet.name for sheet in book.sheets])
-        what = "no visible sheet" if options.sheet is None else f"no sheet {quoted(options.sheet)}"
-        raise InputError(
-            f"{self._path} has {what}. Its sheets: {names}.", "Name one of them: --sheet NAME."
-        )
-
-    def _found(
-        self, book: Workbook, sheet: Sheet, options: ExcelOptions, wanted: set[str]
-    ) -> _Layout | None:
-        """Return the table of a sheet.
-
-        It is below the first row near the top with the names of all text columns, or without such
-        a row below the first one with the most texts.
-        """
-        within = options.header_row or HEADER_WITHIN
-        first = takewhile(lambda found: found[0] <= within, book.rows(sheet))
-        top = {number: row for number, row in first if row}
-        named = (number for number, row in top.items() if wanted and wanted <= self._names(row))
-        number = (
-            options.header_row
-            or next(named, 0)
-            or max(top, key=lambda number: _texts(top[number]), default=0)
-        )
-        if number not in top:
-            return None
-        above = {row: cells for row, cells in top.items() if row < number}
-        return _Layout(sheet, number, top[number], above)
 
     def _scan(self, book: Workbook) -> tuple[Mapping[int, Kind], int]:
         """Return the kinds of the columns and the number of the last row with a value.
@@ -267,7 +191,3 @@ def _naming_other(sheets: Sequence[str]) -> Iterator[None]:
         if sheets:
             error.hint = f"{error.hint} Or name another sheet, --sheet NAME: {listed(sheets)}."
         raise
-
-
-def _texts(row: Row) -> int:
-    return sum(cell.kind == "text" for cell in row.values())
