@@ -40,6 +40,14 @@ def test_an_accuracy_that_no_ten_rows_reach_has_none_and_each_candidate_has_its_
     assert found["right"][0] == pytest.approx(0.95, abs=0.01)
 
 
+def test_fewer_than_ten_rows_show_no_accuracy() -> None:
+    few = [
+        answer("45233140" if place < 9 else "39130000", confidence=0.99 - place / 200)
+        for place in range(100)
+    ]
+    assert evaluation(("engine", scored(few, LABELS))).coverage(0.95)["rows"].tolist() == [0]
+
+
 @pytest.mark.parametrize("accuracy", [90, [0.9, 1.01], "0.9", True])
 def test_an_accuracy_that_is_not_a_fraction_is_refused(accuracy: Any) -> None:
     found = evaluation(("engine", scored(ANSWERS, LABELS)))
