@@ -1,7 +1,15 @@
 """Measures how good codes are: the engine, models and paid services on labelled tables."""
 
-from pipeline.evaluation.candidates import Embedded, Paid, Subject, is_address, model, offline
-from pipeline.evaluation.dataset import Labelled
+from pipeline.evaluation.candidates import (
+    Embedded,
+    Paid,
+    Subject,
+    check_subjects,
+    is_address,
+    model,
+    offline,
+)
+from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.entry import evaluate
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.measuring import headline
@@ -20,11 +28,13 @@ __all__ = [
     "Stopped",
     "Subject",
     "check_given",
+    "check_subjects",
     "check_suspects",
     "evaluate",
     "evaluated",
     "headline",
     "is_address",
+    "labelled",
     "left_out_lines",
     "model",
     "offline",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -14,7 +15,7 @@ from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, EngineName
 
-__all__ = ["Embedded", "Paid", "Subject", "is_address", "model", "offline"]
+__all__ = ["Embedded", "Paid", "Subject", "check_subjects", "is_address", "model", "offline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,23 @@ def model(folder: Path, system: System) -> Embedded:
         SettingsError: the folder holds no model, a damaged one, or one of another system.
     """
     return Embedded(model=opened([str(folder)], [system])[system])
+
+
+def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
+    """Refuse to list the suspicious rows of two candidates.
+
+    Args:
+        subjects: the candidates, one or two.
+        suspects: whether suspicious rows are asked for.
+
+    Raises:
+        SettingsError: they are, and there are two candidates.
+    """
+    if suspects and len(subjects) > 1:
+        raise SettingsError(
+            "The suspicious rows of two candidates were asked for.",
+            "Evaluate one of them with --suspects.",
+        )
 
 
 def is_address(word: str) -> bool:

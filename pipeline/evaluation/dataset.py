@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 import pyarrow as pa
 
-from pipeline.codes import CodeTable, normalized
+from pipeline.codes import load, normalized
 from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
@@ -99,12 +99,14 @@ class Labelled:
     Attributes:
         settings: the system and the columns.
         reader: reads the table.
+        name: the table's name, for people.
         left_out: counts over all rows of the table.
         chosen: the places of the sample among the usable rows, in order; None for all of them.
     """
 
     settings: EvaluationSettings
     reader: Reader
+    name: str
     left_out: LeftOut
     chosen: Sequence[int] | None
 
@@ -150,18 +152,18 @@ class Labelled:
             )
 
 
-def labelled(reader: Reader, settings: EvaluationSettings, codes: CodeTable, name: str) -> Labelled:
+def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelled:
     """Read a table once, to find out which rows are evaluated.
 
     Args:
         reader: reads the table.
         settings: its columns, and how many rows to draw.
-        codes: the code table of the system.
-        name: the table's name in error messages.
+        name: the table's name, for people.
 
     Raises:
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """
+    codes = load(settings.system)
     check_columns(reader.schema.names, settings, name)
     if settings.source_column is None and _has_sources(reader.schema):
         settings = replace(settings, source_column=SOURCE)
@@ -176,7 +178,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, codes: CodeTable, nam
             f"not valid in {settings.system}.",
             "Check --text-column, --code-column and --system.",
         )
-    return Labelled(settings, reader, left_out, _sample(left_out.usable, settings))
+    return Labelled(settings, reader, name, left_out, _sample(left_out.usable, settings))
 
 
 def check_columns(names: Sequence[str], settings: EvaluationSettings, name: str) -> None:

@@ -19,8 +19,8 @@ from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
-from pipeline.evaluation.candidates import Paid, Subject, is_address, offline
-from pipeline.evaluation.dataset import SOURCE, check_columns
+from pipeline.evaluation.candidates import Paid, Subject, check_subjects, is_address, offline
+from pipeline.evaluation.dataset import SOURCE, check_columns, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
@@ -116,6 +116,7 @@ def evaluate(
         reference_columns=(references,) if isinstance(references, str) else tuple(references),
     )
     subjects = _subjects(subject, against, settings.system)
+    check_subjects(subjects, suspects)
     if data is None:
         data = label_table(reviewed, settings.system)
         settings = replace(settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN)
@@ -125,7 +126,8 @@ def evaluate(
         return Purchase(service, asked, identity, shown)
 
     with _opened(data, settings, csv, excel) as reader:
-        found = evaluated(reader, name, settings, subjects, open_purchase, shown)
+        rows = labelled(reader, settings, name)
+        found = evaluated(rows, subjects, open_purchase, shown)
     if isinstance(found, Stopped):
         raise found.parked.as_exception(found.paid.confirmed_usd)
     return found

@@ -1,4 +1,4 @@
-"""Runs an evaluation: reads the table, buys answers if needed, scores and compares."""
+"""Runs an evaluation: buys answers if needed, scores and compares."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import TypeAlias
 
 from pipeline.answers import Matcher, answered
 from pipeline.codes import CodeTable, load
-from pipeline.errors import SettingsError
 from pipeline.evaluation.candidates import Embedded, Paid, Subject
-from pipeline.evaluation.dataset import Labelled, labelled
+from pipeline.evaluation.dataset import Labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
 from pipeline.evaluation.measuring import figures
 from pipeline.evaluation.scores import Scores
-from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, compare
 from pipeline.evaluation.suspects import Suspects
 from pipeline.money import total
@@ -29,7 +27,6 @@ from pipeline.paid.result import Parked
 from pipeline.paid.service import PaidService
 from pipeline.progress import Progress
 from pipeline.settings import Settings
-from pipeline.tables import Reader
 
 __all__ = ["OpenPurchase", "Stopped", "evaluated"]
 
@@ -57,40 +54,23 @@ class _Scored:
 
 
 def evaluated(
-    reader: Reader,
-    name: str,
-    settings: EvaluationSettings,
-    subjects: Sequence[Subject],
-    open_purchase: OpenPurchase,
-    progress: Progress,
-    on_rows: Callable[[Labelled], None] = lambda _: None,
+    rows: Labelled, subjects: Sequence[Subject], open_purchase: OpenPurchase, progress: Progress
 ) -> Evaluation | Stopped:
     """Evaluate one candidate, or two on the same rows.
 
     Args:
-        reader: reads the labelled table.
-        name: the table's name in the report.
-        settings: its columns, its system and the sample.
+        rows: the rows.
         subjects: the candidates; at most one of them is paid, and it is asked last.
         open_purchase: opens the purchase of the paid one.
         progress: shows the progress of the scoring.
-        on_rows: called with the rows before the first candidate is asked.
 
     Raises:
-        InputError: the table cannot be read, or has no row with a text and a code.
+        InputError: the table cannot be read.
         InputChangedError: the table changed during the evaluation.
-        SettingsError: a learned model was replaced during the evaluation, or suspects are asked
-            for and there are two candidates.
+        SettingsError: a learned model was replaced during the evaluation.
         LedgerError: the ledger cannot be used, or another run buys with the same key.
     """
-    if settings.suspects and len(subjects) > 1:
-        raise SettingsError(
-            "The suspicious rows of two candidates were asked for.",
-            "Evaluate one of them with --suspects.",
-        )
-    codes = load(settings.system)
-    rows = labelled(reader, settings, codes, name)
-    on_rows(rows)
+    settings, codes = rows.settings, load(rows.settings.system)
     suspects = Suspects(codes) if settings.suspects else None
     score = partial(_scores, rows, progress, suspects)
     scored: dict[Subject, _Scored] = {}
@@ -100,15 +80,15 @@ def evaluated(
                 matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
                 scored[subject] = _Scored(score(matcher))
             case Paid(service):
-                found = _bought(rows, name, service, open_purchase, score)
+                found = _bought(rows, service, open_purchase, score)
                 if isinstance(found, Stopped):
                     return found
                 scored[subject] = found
     rows.check_unchanged()
     return Evaluation(
-        settings=rows.settings,
-        table=name,
-        table_sha256=reader.opened_fingerprint,
+        settings=settings,
+        table=rows.name,
+        table_sha256=rows.reader.opened_fingerprint,
         edition=codes.edition,
         left_out=rows.left_out,
         subjects=[_evaluated(subject, scored[subject], codes) for subject in subjects],
@@ -133,7 +113,6 @@ def _scores(
 
 def _bought(
     rows: Labelled,
-    name: str,
     service: PaidService,
     open_purchase: OpenPurchase,
     score: Callable[[Matcher], Scores],
@@ -143,7 +122,7 @@ def _bought(
     known_by = f"evaluation {of_contents(asked, rows.batches())}"
     with open_purchase(service, asked, sha256(known_by.encode()).hexdigest()) as purchase:
         deque(purchase.noted(rows.batches()), maxlen=0)
-        purchase.describe(name, "an evaluation", rows.rows)
+        purchase.describe(rows.name, "an evaluation", rows.rows)
         parked = purchase.buy(rows.batches(), purchase.estimate())
         if parked:
             return Stopped(purchase.paid(), parked)
@@ -177,7 +156,7 @@ def _comparison(a: _Scored, b: _Scored | None = None) -> Comparison | None:
 def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
     known = figures(found.scores, codes)
     if isinstance(subject, Paid):
-        return Evaluated(subject.name, "service", known, found.cost)
+        return Evaluated(subject.name, "service", known, cost=found.cost)
     if subject.model is None:
         return Evaluated(subject.name, subject.engine, known)
-    return Evaluated(subject.name, "model", known, None, subject.model.sha256)
+    return Evaluated(subject.name, "model", known, model_sha256=subject.model.sha256)

@@ -45,7 +45,7 @@ def csv_file(path: Path, rows: Sequence[tuple[str, str, str]] = ROWS) -> Path:
 
 def read(rows: pa.Table, **settings: object) -> Labelled:
     asked = EvaluationSettings(**{"system": "cpv", **settings})  # type: ignore[arg-type]
-    return labelled(ArrowReader(rows, asked.text_columns), asked, load(asked.system), "The table")
+    return labelled(ArrowReader(rows, asked.text_columns), asked, "The table")
 
 
 def answer(*codes: str, confidence: float = 0.5) -> Answer:

@@ -7,7 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pipeline.codes import load
 from pipeline.errors import InputChangedError, InputError, SettingsError
 from pipeline.evaluation.dataset import Labelled, labelled
 from pipeline.evaluation.settings import EvaluationSettings
@@ -129,7 +128,7 @@ def test_settings_that_cannot_be_are_refused_with_a_hint(
 def test_a_table_that_changed_meanwhile_is_an_error(tmp_path: Path) -> None:
     path = csv_file(tmp_path / "t.csv")
     settings = EvaluationSettings("cpv")
-    rows = labelled(open_reader(path, ["description"]), settings, load("cpv"), "t.csv")
+    rows = labelled(open_reader(path, ["description"]), settings, "t.csv")
     rows.check_unchanged()
     csv_file(path, [*ROWS, ("more", "45000000", "en")])
     with pytest.raises(InputChangedError, match="Run the same command again"):
@@ -138,5 +137,5 @@ def test_a_table_that_changed_meanwhile_is_an_error(tmp_path: Path) -> None:
 
 def test_a_table_in_memory_needs_no_file() -> None:
     settings = EvaluationSettings("cpv")
-    rows = labelled(ArrowReader(table(), ["description"]), settings, load("cpv"), "The table")
+    rows = labelled(ArrowReader(table(), ["description"]), settings, "The table")
     rows.check_unchanged()

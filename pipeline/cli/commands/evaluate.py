@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +34,17 @@ from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_tab
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
     Embedded,
-    Evaluation,
     EvaluationSettings,
     Labelled,
     Paid,
     Stopped,
     Subject,
     check_given,
+    check_subjects,
     check_suspects,
     evaluated,
     is_address,
+    labelled,
     left_out_lines,
     model,
     offline,
@@ -49,10 +52,8 @@ from pipeline.evaluation import (
     page_file,
     write_suspects,
 )
-from pipeline.paid.purchase import Purchase
-from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
-from pipeline.settings import ENGINES, EngineName, Settings
+from pipeline.settings import ENGINES, EngineName
 from pipeline.tables import ArrowReader, Reader, naming_all, open_reader
 
 __all__ = ["evaluate"]
@@ -189,9 +190,14 @@ def evaluate(**values: Any) -> int:
     if options.suspects is not None:
         check_suspects(options.suspects, source, options.overwrite)
     subjects = _subjects(options)
-    if not any(isinstance(subject, Paid) for subject in subjects):
+    check_subjects(subjects, settings.suspects)
+    buys = any(isinstance(subject, Paid) for subject in subjects)
+    if not buys:
         check_no_terms()
-    found = _evaluated(settings, subjects, source, options)
+    rows = labelled(_reader(source, settings, options), settings, str(source))
+    _log(rows, subjects, with_skipped=buys or options.as_json)
+    open_paid = partial(open_purchase, sure=options.yes)
+    found = evaluated(rows, subjects, open_paid, progress_display())
     if isinstance(found, Stopped):
         say(_stopped(found, options.as_json))
         return found.parked.exit_code
@@ -208,23 +214,14 @@ def evaluate(**values: Any) -> int:
     return WITH_FAILED_ROWS if any(each.failed for each in found.subjects) else COMPLETE
 
 
-def _evaluated(
-    settings: EvaluationSettings, subjects: list[Subject], path: Path, options: _Options
-) -> Evaluation | Stopped:
-    paid = any(isinstance(subject, Paid) for subject in subjects)
-
-    def open_paid(service: PaidService, asked: Settings, identity: str) -> Purchase:
-        return open_purchase(service, asked, identity, options.yes)
-
-    def log_rows(rows: Labelled) -> None:
-        names = " and ".join(subject.name for subject in subjects)
-        log.info("%s: %s, %s of %s rows", path, names, f"{rows.rows:,}", f"{rows.left_out.rows:,}")
-        if paid or options.as_json:  # else the report says so soon enough
-            for line in left_out_lines(rows.left_out):
-                log.warning("%s", line)
-
-    reader = _reader(path, settings, options)
-    return evaluated(reader, str(path), settings, subjects, open_paid, progress_display(), log_rows)
+def _log(rows: Labelled, subjects: Sequence[Subject], with_skipped: bool) -> None:
+    """Log what is evaluated on how many rows, and the skipped ones if no report says so soon."""
+    names = " and ".join(subject.name for subject in subjects)
+    counts = f"{rows.rows:,} of {rows.left_out.rows:,}"
+    log.info("%s: %s, %s rows", rows.name, names, counts)
+    if with_skipped:
+        for line in left_out_lines(rows.left_out):
+            log.warning("%s", line)
 
 
 def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Reader:
