@@ -100,9 +100,9 @@ def _scaled(curve: Curve, scale: float, below: bool) -> _Drawn:
     highs = [place(point.part, point.interval[1]) for point in points]
     lows = [place(point.part, point.interval[0]) for point in points]
     return _Drawn(
-        curve.style,
-        path([place(point.part, point.share) for point in points]),
-        path([*highs, *reversed(lows)]) + " Z",
-        [(*place(point.part, point.share), point.text) for point in points if point.text],
-        24.0 if below else -13.0,
+        style=curve.style,
+        line=path([place(point.part, point.share) for point in points]),
+        band=path([*highs, *reversed(lows)]) + " Z",
+        marks=[(*place(point.part, point.share), point.text) for point in points if point.text],
+        aside=24.0 if below else -13.0,
     )

@@ -98,8 +98,13 @@ def _column(day: Day, place: int, days: int, most: int) -> _Column:
         bars.append((style, y, round(foot - y, 2)))
         below += count
     back = days - 1 - place
-    labelled, between = back % LABEL_EVERY == 0, back % (2 * LABEL_EVERY) != 0
-    return _Column(day, round(100 * place / days, 2), bars, labelled, between)
+    return _Column(
+        day=day,
+        left=round(100 * place / days, 2),
+        bars=bars,
+        labelled=back % LABEL_EVERY == 0,
+        between=back % (2 * LABEL_EVERY) != 0,
+    )
 
 
 def _y(count: int, most: int) -> float:

@@ -127,11 +127,11 @@ def merged(files: Sequence[DecisionFile]) -> Decisions:
         else:
             by_key[key] = found
     return Decisions(
-        by_key,
-        frozenset(skipped - sides.keys()),
-        conflicts,
-        {str(file.path): file.sha256 for file in files},
-        [*filter(None, (file.warning for file in files)), *_about(conflicts, files)],
+        by_key=by_key,
+        skipped=frozenset(skipped - sides.keys()),
+        conflicts=conflicts,
+        files={str(file.path): file.sha256 for file in files},
+        warnings=[*filter(None, (file.warning for file in files)), *_about(conflicts, files)],
     )
 
 

@@ -178,10 +178,10 @@ def _group(
     unanswered = np.array([not code for code in scores.best])[rows]
     exact, broadly = ranks[EXACT][rows], ranks[broad(scores.system)][rows]
     return GroupFigures(
-        name,
-        _top(exact),
-        _top(broadly)[1],
-        Share(int(unanswered.sum()), len(exact)),
-        float(confidence.mean()),
-        calibration_error(confidence, exact == 1),
+        name=name,
+        top=_top(exact),
+        broad=_top(broadly)[1],
+        unanswered=Share(int(unanswered.sum()), len(exact)),
+        confidence=float(confidence.mean()),
+        calibration_error=calibration_error(confidence, exact == 1),
     )

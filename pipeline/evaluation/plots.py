@@ -60,12 +60,12 @@ def confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
         style,
         [
             Bin(
-                each.low,
-                each.confidence,
-                each.right.value,
-                each.right.interval,
-                each.right.rows,
-                f"confidence {each.low:.1f} to {each.high:.1f}: {each.right.rows:,} rows, "
+                low=each.low,
+                confidence=each.confidence,
+                share=each.right.value,
+                interval=each.right.interval,
+                rows=each.right.rows,
+                text=f"confidence {each.low:.1f} to {each.high:.1f}: {each.right.rows:,} rows, "
                 f"{percent(each.right.value)} right, {within(each.right)}",
             )
             for each in subject.figures.bins

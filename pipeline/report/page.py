@@ -117,13 +117,13 @@ def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
     answered = figures.confidences.total()
     points = _points(figures) if calibrated and answered >= FEWEST else []
     return _System(
-        name,
-        figures,
-        answered,
-        _fields(name, figures) if answered else None,
-        levels_above(name)[FIELD_DIGITS],
-        _surest(points, answered, name) if points else None,
-        coverage(points, answered) if points else None,
+        name=name,
+        figures=figures,
+        answered=answered,
+        fields=_fields(name, figures) if answered else None,
+        field_name=levels_above(name)[FIELD_DIGITS],
+        surest=_surest(points, answered, name) if points else None,
+        through=coverage(points, answered) if points else None,
     )
 
 

@@ -101,13 +101,13 @@ def open_enriched(
     models = _models(settings, systems)
     engine = settings.get("engine")
     return EnrichedTable(
-        path,
-        reader,
-        systems,
-        prefix,
-        _made_by(manifest, models),
-        engine if engine in ENGINES else "learned",
-        models,
+        path=path,
+        reader=reader,
+        systems=systems,
+        prefix=prefix,
+        model=_made_by(manifest, models),
+        engine=engine if engine in ENGINES else "learned",
+        models=models,
     )
 
 

@@ -110,8 +110,7 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         mark, text = mark + excel[0].encode(encoding), text[excel.end() :]
         options = replace(options, delimiter=options.delimiter or excel["delimiter"])
     line_end, terminator = _line_end(text, options)
-    backslash = options.quote_escape == "backslash"
-    header, lines = options.header, 1 if excel else 0
+    lines = 1 if excel else 0
     if above > lines:
         title = "".join(f"{line}{line_end}" for line in text.split(line_end)[: above - lines])
         mark, text, lines = mark + title.encode(encoding), text[len(title) :], above
@@ -120,7 +119,15 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
                 f"{path}: the {above} lines above the column names are not {encoding}.",
                 "State the encoding: --encoding cp1252, for example.",
             )
-    dialect = Dialect(",", encoding, mark, line_end, terminator, backslash, header, lines)
+    dialect = Dialect(
+        encoding=encoding,
+        mark=mark,
+        line_end=line_end,
+        terminator=terminator,
+        backslash=options.quote_escape == "backslash",
+        header=options.header,
+        lines_before=lines,
+    )
     return replace(dialect, delimiter=options.delimiter or _delimiter(text, dialect, wanted))
 
 
