@@ -14,10 +14,10 @@ from pipeline.evaluation.entry import evaluate
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.measuring import headline
 from pipeline.evaluation.page import page, page_file
+from pipeline.evaluation.phrases import left_out_lines
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
 from pipeline.evaluation.suspects import check_suspects, write_suspects
-from pipeline.evaluation.text import left_out_lines
 
 __all__ = [
     "Embedded",

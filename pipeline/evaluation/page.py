@@ -13,19 +13,19 @@ from pipeline.charts import environment
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.labels import broad
 from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
-from pipeline.evaluation.plots import (
-    accuracy_by_level,
-    confidence_and_accuracy,
-    rows_without_a_look,
-    surest_rows,
-)
-from pipeline.evaluation.text import (
+from pipeline.evaluation.phrases import (
     difference_cells,
     flip_line,
     group_name,
     headline_shares,
     left_out_lines,
     no_answers,
+)
+from pipeline.evaluation.plots import (
+    accuracy_by_level,
+    confidence_and_accuracy,
+    rows_without_a_look,
+    surest_rows,
 )
 from pipeline.evaluation.wording import percent, rows, within
 from pipeline.files.marked_file import MarkedFile
@@ -63,7 +63,7 @@ def page(found: Findings) -> str:
             through={key: rows_without_a_look(key, each) for key, each in named},
             broad=broad(found.settings.system).name,
             broadest=subjects[0].depths[-1].depth.name,
-            differences=list(difference_cells(found)),
+            differences=list(difference_cells(found.differences())),
             headlines=_headlines(found),
             flips=found.comparison and flip_line(found.comparison.flips),
             groups=_groups(named),

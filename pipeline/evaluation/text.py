@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from pipeline.evaluation.dataset import LeftOut
 from pipeline.evaluation.findings import Evaluated, Findings
 from pipeline.evaluation.metrics import (
     SOURCE_ROWS,
@@ -16,24 +15,20 @@ from pipeline.evaluation.metrics import (
     shown_depths,
     shown_pairs,
 )
-from pipeline.evaluation.significance import Flips
-from pipeline.evaluation.wording import p_value, percent, points, rows, within
+from pipeline.evaluation.phrases import (
+    difference_cells,
+    flip_line,
+    group_name,
+    headline_shares,
+    left_out_lines,
+    no_answers,
+)
+from pipeline.evaluation.wording import percent, rows, within
 from pipeline.money import plain
 from pipeline.quoting import readable
 from pipeline.text_table import aligned
 
-__all__ = [
-    "difference_cells",
-    "flip_line",
-    "group_name",
-    "headline_shares",
-    "left_out_lines",
-    "lines",
-    "no_answers",
-]
-
-NAMED = 10
-"""Malformed or unknown codes that are listed."""
+__all__ = ["lines"]
 
 SUBJECTS = ("A", "B")
 PAIRS = 6
@@ -69,35 +64,6 @@ def _basis(found: Findings) -> str:
     if found.rows < found.left_out.usable:
         drawn = f", drawn from {found.left_out.usable:,} with seed {found.settings.seed}"
     return f"{found.settings.system}, {rows(found.rows)} of {found.table}{drawn}"
-
-
-def left_out_lines(left_out: LeftOut) -> Iterator[str]:
-    """Yield the counts of the rows that are skipped, and of the unknown codes."""
-    if left_out.without_text:
-        yield f"skipped, no text: {rows(left_out.without_text)}"
-    if left_out.without_code:
-        yield f"skipped, no code: {rows(left_out.without_code)}"
-    if left_out.no_codes:
-        count = rows(left_out.no_codes.total())
-        yield f"skipped, malformed code: {count}: {_named(left_out.no_codes)}"
-    if left_out.unknown:
-        count = rows(left_out.unknown.total())
-        yield f"not in the code table, judged by level: {count}: {_named(left_out.unknown)}"
-
-
-def _named(codes: Mapping[str, int]) -> str:
-    most = sorted(codes.items(), key=lambda found: (-found[1], found[0]))
-    named = ", ".join(f"{readable(code)} ({count:,})" for code, count in most[:NAMED])
-    return named + (f" and {len(most) - NAMED:,} more" if len(most) > NAMED else "")
-
-
-def headline_shares(found: Headline) -> dict[str, Share]:
-    """Return the three figures that come first, by what they are called."""
-    return {
-        f"exactly right, label deeper than a {found.level}": found.specific,
-        "right as far as the label states": found.stated,
-        f"best code is a bare {found.level}": found.bare,
-    }
 
 
 def _subject(subject: Evaluated) -> Iterator[str]:
@@ -136,13 +102,6 @@ def _accuracy(figures: Figures) -> Iterator[str]:
     ]
     header = ["right code", "first", "95 % interval", *(f"among {top}" for top in more)]
     yield from aligned(header, cells, numbers=4)
-
-
-def no_answers(figures: Figures) -> str:
-    """Return the share of rows without an answer and their statuses; "" if all have one."""
-    without = {name: count for name, count in figures.statuses.items() if name != "ok"}
-    stated = ", ".join(f"{readable(name)} {count:,}" for name, count in without.items())
-    return f"{percent(figures.unanswered.value)} ({stated})" if stated else ""
 
 
 def _answered(subject: Evaluated) -> Iterator[str]:
@@ -221,40 +180,10 @@ def _groups(kind: str, groups: Sequence[GroupFigures]) -> Iterator[str]:
         yield f"and {len(groups) - GROUPS} more (--json and --page have them)"
 
 
-def group_name(name: str | None) -> str:
-    """Return the name of a language or source."""
-    return "others" if name is None else readable(name) or "not named"
-
-
-def difference_cells(found: Findings) -> Iterator[list[str]]:
-    """Yield for each depth its name, the share of each candidate, and their difference.
-
-    The difference is in points, followed by its 95 % interval and McNemar's p.
-    """
-    for each, shares in found.differences():
-        low, high = each.interval
-        yield [
-            each.depth.name,
-            *(percent(share.value) for share in shares),
-            points(each.value),
-            f"{points(low)} to {points(high)}",
-            p_value(each.p),
-        ]
-
-
 def _differences(found: Findings) -> Iterator[str]:
     yield from (f"{key}: {one.name}" for key, one in zip(SUBJECTS, found.subjects, strict=True))
-    cells = list(difference_cells(found))
+    cells = list(difference_cells(found.differences()))
     header = ["right code first", *SUBJECTS, "points", "95 % interval", "McNemar"]
     yield from aligned(header, cells, numbers=5)
     if found.comparison is not None:
         yield flip_line(found.comparison.flips)
-
-
-def flip_line(flips: Flips) -> str:
-    """Return how many best codes change from A to B, and what that buys, as a sentence."""
-    return (
-        f"flip rate: {percent(flips.rate.value)} of the best codes change from A to B: "
-        f"{flips.better:,} for the better, {flips.worse:,} for the worse, {flips.neither:,} "
-        "neither (as far as the label states)"
-    )

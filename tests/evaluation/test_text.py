@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 from pipeline.evaluation.dataset import LeftOut
-from pipeline.evaluation.text import left_out_lines
+from pipeline.evaluation.phrases import left_out_lines
 from tests.evaluation.labels import answer, evaluation, scored
 from tests.evaluation.samples import ONE, TWO
 
