@@ -21,12 +21,6 @@ __all__ = ["archived", "is_archive", "unpacked"]
 DAMAGED = (BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError)
 """What reading an archive raises if it is damaged, encrypted, or compressed in an unknown way."""
 
-
-def is_archive(path: PurePath) -> bool:
-    """Return whether a name is that of a ZIP archive."""
-    return path.suffix.lower() == ".zip"
-
-
 SMALL = 2**30
 MOST_TIMES = 200
 """A table over 1 GiB that is this many times as large as in its archive is not unpacked. Tables of
@@ -34,6 +28,11 @@ text shrink to a fifth or a tenth; only a "zip bomb" shrinks to a thousandth."""
 
 SPARE = 2**28
 """Bytes of the disk that must stay free."""
+
+
+def is_archive(path: PurePath) -> bool:
+    """Return whether a name is that of a ZIP archive."""
+    return path.suffix.lower() == ".zip"
 
 
 @contextmanager

@@ -24,6 +24,9 @@ __all__ = ["ARROW_SCHEMA", "ParquetReader"]
 ARROW_SCHEMA = b"ARROW:schema"
 """The metadata entry in which Arrow stores its schema in a Parquet file, as base64."""
 
+UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What reading a damaged file raises; the last, if the name of a column is not UTF-8."""
+
 
 class ParquetReader:
     """A Parquet file.
@@ -75,11 +78,7 @@ def _opened(path: Path, unit: Unit = "ns") -> Iterator[pq.ParquetFile]:
             pq.ParquetFile(source, coerce_int96_timestamp_unit=unit) as file,
         ):
             yield file
-    except (
-        pa.ArrowException,
-        OSError,
-        UnicodeDecodeError,
-    ) as error:  # a name that is not UTF-8
+    except UNREADABLE as error:
         refuse_other_contents(path, "Parquet")
         raise _damaged(path, error) from error
 
