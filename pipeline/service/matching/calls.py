@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from pipeline.answers import Match, Matched, Matcher, System
 from pipeline.money import plain, total
@@ -18,7 +17,7 @@ from pipeline.service.errors import (
 )
 from pipeline.service.limits import SlidingWindow, network_of
 from pipeline.service.matching.batches import Batches
-from pipeline.service.matching.matching import answers_to
+from pipeline.service.matching.matching import Matching
 from pipeline.service.matching.pricing import Price, price
 
 __all__ = ["Answered", "Calls"]
@@ -62,7 +61,7 @@ class Calls:
         self._accounts = accounts
         self._key_limit = SlidingWindow(key_rate)
         self._demo_limit = SlidingWindow(demo_rate)
-        self._matching = Batches(partial(answers_to, matchers=matchers), MOST_TEXTS, PAUSE)
+        self._matching = Batches(Matching(matchers).answers, MOST_TEXTS, PAUSE)
         self._charging = Batches(accounts.statement.charge_requests, MOST_CHARGES)
 
     def holder(self, key: str | None) -> Holder | None:
