@@ -44,6 +44,9 @@ Next: TypeAlias = Literal[
     "price",
 ]
 
+NO_SUCH_ADDRESS = (404, 405)
+"""HTTP statuses that a service's own error may have, too, if the path of the base URL is wrong."""
+
 
 class Judgement(msgspec.Struct, frozen=True):
     """What an attempt's result means.
@@ -75,6 +78,16 @@ class Judgement(msgspec.Struct, frozen=True):
     def is_at_risk(self) -> bool:
         """Whether the attempt was billed, perhaps."""
         return self.settlement.state != "free"
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether the service answered, or refused the text."""
+        return self.settlement.state in ("answered", "refused")
+
+    @property
+    def is_of_the_address(self) -> bool:
+        """Whether the status is about the address rather than the text, as of a wrong base URL."""
+        return self.settlement.status in NO_SUCH_ADDRESS
 
     def is_answered_for(self, most: Decimal) -> bool:
         """Return whether the call is answered, at a known price of at most so many US dollars."""

@@ -276,7 +276,9 @@ class Pool:
 
     def _note(self, judgement: Judgement) -> None:
         """Count an attempt, and park if it shows that the run cannot continue."""
-        understood = judgement.settlement.state in ("answered", "refused")
+        understood = judgement.is_understood and (
+            self._understood or not judgement.is_of_the_address
+        )
         bought = self.bought
         bought.failures = 0 if understood or judgement.next == "limited" else bought.failures + 1
         bought.detail = judgement.detail.rstrip(".") if bought.failures else ""

@@ -29,7 +29,11 @@ PRICE = Decimal("0.00010499999999999999")
 ENDED = {"detailed", "compact", "silent", "refused", "unreadable"}
 BILLED = {"detailed", "compact", "silent", "unreadable", "lost", "gateway"}
 OUTCOMES = [*sorted(ENDED), "limited", "wait 5", "internal", "503", "lost", "gateway", "not sent"]
-FAILURES = {"internal": (500, "INTERNAL_ERROR"), "refused": (400, "VALIDATION_ERROR")}
+FAILURES = {
+    "internal": (500, "INTERNAL_ERROR"),
+    "refused": (400, "VALIDATION_ERROR"),
+    "no such address": (404, "VALIDATION_ERROR"),
+}
 STOP = Parked(130, "Interrupted.", "Run the same command: it continues.")
 
 
@@ -94,7 +98,7 @@ def _reply(what: str, price: Decimal) -> Reply:
             return Received(429, {"retry-after": what.removeprefix("wait ")}, b"")
         case "unreadable":
             return Received(200, {}, b"{")
-        case "internal" | "refused":
+        case "internal" | "refused" | "no such address":
             status, error = FAILURES[what]
             return Received(status, {}, _failure(error))
     metadata = {

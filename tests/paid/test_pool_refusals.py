@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.paid import backoff
 from pipeline.paid.ledger import Job
-from pipeline.paid.pool import MOST_REFUSALS, TRIES
+from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
 from tests.paid.model_server import STOP, ModelServer, buy, numbered
 
@@ -126,3 +126,26 @@ def test_what_a_refusal_taught_is_written_down(job: Job) -> None:
     buy(server, job, numbered(2), rate=Rate(100, 60))
     (lesson,) = job.database.rows("SELECT slots, paused_until - learned_at FROM lessons")
     assert lesson == (75, pytest.approx(5, abs=0.01))
+
+
+def test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_own_form(
+    job: Job,
+) -> None:
+    server = ModelServer(["no such address"] * 99)
+    pool = buy(server, job, numbered(99), workers=4)
+    assert pool.parked is not None
+    assert pool.parked.exit_code == 6
+    assert "--base-url" in pool.parked.hint
+    assert len(server.asked) == FAILURES_IN_A_ROW
+
+
+def test_texts_that_an_understood_service_does_not_find_do_not_park(job: Job) -> None:
+    server = ModelServer(["detailed", *["no such address"] * 99])
+    assert buy(server, job, numbered(60)).parked is None
+    assert len(server.asked) == 60
+
+
+def test_texts_that_a_service_refuses_do_not_park_before_its_first_answer(job: Job) -> None:
+    server = ModelServer(["refused"] * 40)
+    assert buy(server, job, numbered(60)).parked is None
+    assert len(server.asked) == 60
