@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,7 @@ from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
 from pipeline.decisions import decided
-from pipeline.errors import InputChangedError
+from pipeline.errors import InputChangedError, LedgerError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
 from pipeline.paid.estimate import Estimate
@@ -30,6 +32,8 @@ if TYPE_CHECKING:  # offline jobs do not need the purchase code
     from pipeline.paid.purchase import Purchase
 
 __all__ = ["Reporter", "plan", "run"]
+
+log = logging.getLogger(__name__)
 
 
 def _ignore(*_: object) -> None:
@@ -95,14 +99,15 @@ def run(
     batches = sink.checked(source.batches(settings.limit_rows))
     planned = _plan(batches, source, settings, purchase, reporter.warn)
     purchase.describe(_named(source.path), _named(sink.path), planned.rows)
-    parked = this.buy(planned.purchase)
-    if parked is None:
-        summary = this.write(sink, planned)
-        this.close()
-        return summary
-    if sink.keeps_partial:
-        return this.write(sink.partial, planned, parked)
-    return this.summary(Tally.of(settings.systems), parked)
+    with this.accounting():
+        parked = this.buy(planned.purchase)
+        if parked is None:
+            summary = this.write(sink, planned)
+            this.close()
+            return summary
+        if sink.keeps_partial:
+            return this.write(sink.partial, planned, parked)
+        return this.summary(Tally.of(settings.systems), parked)
 
 
 def plan(
@@ -163,6 +168,17 @@ class _Run:
         self.sink.check()
         if self.sink.keeps_partial and self.may_park:
             self.sink.partial.check()
+
+    @contextmanager
+    def accounting(self) -> Iterator[None]:
+        """Log what the job has paid if an error or an interrupt ends it: it has no summary then."""
+        try:
+            yield
+        except BaseException:
+            with suppress(LedgerError):  # the error that ends the job is more important
+                if (paid := self.purchase.paid()) and paid.attempts:
+                    log.warning("%s", paid.kept)
+            raise
 
     def buy(self, estimate: Estimate) -> Parked | None:
         """Buy the missing answers; return why that stopped before its end, if it did."""

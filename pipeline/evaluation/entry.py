@@ -28,7 +28,7 @@ from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
-from pipeline.python_messages import public, warn_in_python
+from pipeline.python_messages import public, python_words, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
 from pipeline.tables import Reader, naming_all
 from pipeline.tables.texts import find_columns
@@ -129,7 +129,8 @@ def evaluate(
         rows = labelled(reader, settings, name)
         found = evaluated(rows, subjects, open_purchase, shown)
     if isinstance(found, Stopped):
-        raise found.parked.as_exception(found.paid.confirmed_usd)
+        parked = found.parked.reworded(python_words)
+        raise parked.as_exception(found.paid.confirmed_usd)
     return found
 
 

@@ -61,6 +61,15 @@ class Paid:
             over_max_cost_usd=total(paid.over_max_cost_usd for paid in each),
         )
 
+    @property
+    def kept(self) -> str:
+        """What a job has paid, for one that ends without a summary."""
+        more = f", and perhaps {plain(self.at_risk_usd)} USD more" if self.at_risk_usd else ""
+        return (
+            f"This job has paid {plain(self.confirmed_usd)} USD so far{more}. What was bought is "
+            "kept and is not paid for again."
+        )
+
     def __str__(self) -> str:
         attempts, unconfirmed = (
             how_many(number, "attempt") for number in (self.attempts, self.unconfirmed)
@@ -113,7 +122,7 @@ class Parked:
             advice: a sentence to add to the hint.
         """
         if self.exit_code == 130:
-            return KeyboardInterrupt()
+            return KeyboardInterrupt(f"{plain(cost_usd)} USD paid so far. {self.hint}")
         if self.exit_code > 128:
             return SystemExit(self.exit_code)
         hint = f"{self.hint} {advice}".rstrip()

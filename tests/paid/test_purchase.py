@@ -16,7 +16,8 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.engine import Engine
-from pipeline.errors import InputChangedError, InputError, LedgerError
+from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
+from pipeline.money import plain
 from pipeline.paid.budget import TYPICAL_HIGH
 from pipeline.paid.ledger.open_jobs import open_jobs
 from pipeline.paid.ledger.snapshot import Snapshot
@@ -24,6 +25,7 @@ from pipeline.paid.purchase import Purchase
 from pipeline.service import METADATA, create_app, engine_matchers
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
+from tests.paid.meanwhile import Meanwhile
 from tests.paid.purchases import TEXTS, check_money, in_turns
 from tests.paid.serving import (
     Instead,
@@ -214,3 +216,29 @@ def test_two_runs_of_one_job_do_not_disturb_each_other(tmp_path: Path) -> None:
         Purchase(user.service, user.settings, "job")
     with Purchase(user.service, user.settings, "job"):
         pass
+
+
+def test_a_run_whose_output_cannot_be_written_says_what_it_has_paid(
+    tmp_path: Path, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    hinder = Meanwhile(service.app(), 1, (tmp_path / "out.csv").mkdir)
+    with serving(hinder) as address:
+        user = buyer(tmp_path, address, service.account.key)
+        user.write(TEXTS)
+        with pytest.raises(OutputError):
+            user.run()
+        assert f"This job has paid {plain(service.charged)} USD so far. What was" in caplog.text
+        (tmp_path / "out.csv").rmdir()
+        user.run()
+    check_money(user, service)
+
+
+def test_a_run_that_fails_before_it_buys_speaks_of_no_money(
+    tmp_path: Path, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "out.csv").mkdir()
+    user = buyer(tmp_path, "http://127.0.0.1:9", service.account.key)
+    user.write(TEXTS)
+    with pytest.raises(OutputError):
+        user.run()
+    assert "paid" not in caplog.text
