@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from pipeline.errors import PipelineError
 from pipeline.money import plain, times, total
@@ -13,11 +14,14 @@ from pipeline.paid.policy import Judgement
 from pipeline.paid.result import Parked
 from pipeline.rate import duration
 
+if TYPE_CHECKING:  # a plan needs no HTTP libraries
+    from pipeline.paid.client.throttle import Throttle
+
 __all__ = [
     "DECLINED",
-    "LIMIT_USED_UP",
     "asked_to_wait",
     "cost_limit_reached",
+    "demo_limit_used_up",
     "failed",
     "not_understood",
     "price_too_high",
@@ -32,12 +36,6 @@ DECLINED = Parked(
     "Nothing was bought: you answered no.",
     "Run the same command to be asked again. With --max-cost USD the run stops before it costs "
     "more, and with --yes it buys without a question.",
-)
-
-LIMIT_USED_UP = Parked(
-    7,
-    "The demo limit is used up for now.",
-    "Run the same command later, wait with --wait, or use an API key.",
 )
 
 
@@ -103,6 +101,16 @@ def service_down(failures: int, detail: str) -> Parked:
     )
 
 
+def demo_limit_used_up(throttle: Throttle) -> Parked:
+    """Park if the demo limit holds back the next call; the message says until when, if known."""
+    seconds = max(throttle.next_slot, throttle.pause_left)
+    return Parked(
+        7,
+        f"The demo limit is used up {_until(seconds) if seconds else 'for now'}.",
+        "Run the same command later, wait with --wait, or use an API key.",
+    )
+
+
 def asked_to_wait(seconds: float, down: bool = False) -> Parked:
     """Park if the service asks for a pause that is too long to wait for.
 
@@ -110,8 +118,7 @@ def asked_to_wait(seconds: float, down: bool = False) -> Parked:
         seconds: how long the pause is.
         down: whether the service is down; only a pause of the account holds for the next run, too.
     """
-    until = datetime.now().astimezone() + timedelta(seconds=seconds)
-    when = f"until {until:%Y-%m-%d %H:%M} ({duration(seconds)})"
+    when = _until(seconds)
     if down:
         return Parked(
             7,
@@ -123,6 +130,11 @@ def asked_to_wait(seconds: float, down: bool = False) -> Parked:
         f"The service asked this account to wait {when}.",
         "Run the same command then, wait with --wait, or send at once with --ignore-pause.",
     )
+
+
+def _until(seconds: float) -> str:
+    moment = datetime.now().astimezone() + timedelta(seconds=seconds)
+    return f"until {moment:%Y-%m-%d %H:%M} ({duration(seconds)})"
 
 
 def time_is_up(seconds: float, detail: str) -> Parked:

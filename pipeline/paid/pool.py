@@ -185,7 +185,7 @@ class Pool:
         if self._budget.exhausted:
             self.park(parking.cost_limit_reached(self._budget, self._remaining))
         elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
-            self.park(parking.LIMIT_USED_UP)
+            self.park(parking.demo_limit_used_up(self._throttle))
         elif (pause := self._throttle.pause_left) > self._longest_pause:
             self.park(parking.asked_to_wait(pause))
         slot = await self._turns.slot(self._to_spread)
@@ -293,7 +293,7 @@ class Pool:
         elif not self._understood and judgement.settlement.error == "MALFORMED_RESPONSE":
             self.park(parking.not_understood(judgement))
         elif judgement.next == "limited" and not self._wait:
-            self.park(parking.LIMIT_USED_UP)
+            self.park(parking.demo_limit_used_up(self._throttle))
         elif (pause := max(self._throttle.pause_left, judgement.wait or 0.0)) > self._longest_pause:
             self.park(parking.asked_to_wait(pause, down=judgement.next in ("again", "lost")))
         elif bought.failures >= FAILURES_IN_A_ROW:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pipeline.paid import backoff
@@ -24,6 +26,7 @@ def test_a_limit_that_is_not_waited_for_is_used_at_once(job: Job) -> None:
     pool = buy(server, job, numbered(9), workers=3, rate=Rate(4, 3600), wait=False)
     assert pool.parked is not None
     assert pool.parked.exit_code == 7
+    assert re.search(r"used up until [-0-9: ]{16} \((59|60) min\)", pool.parked.message)
     assert len(server.asked) == 4
     assert server.ended_after < 60
 
