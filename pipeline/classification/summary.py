@@ -153,6 +153,12 @@ class Summary:
         failed = sum(system.failed for system in self.systems.values())
         return failed if self.parked else failed + self.pending
 
+    @property
+    def failures(self) -> Counter[str]:
+        """The failed calls of all systems by their error type."""
+        statuses = sum((Counter(each.statuses) for each in self.systems.values()), Counter[str]())
+        return Counter({kind: n for kind, n in statuses.items() if kind not in NOT_FAILED})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
         return {

@@ -69,10 +69,22 @@ def test_a_service_marks_nothing_so_doubtful_codes_need_a_threshold() -> None:
     bought = replace(SUMMARY, paid=PAID, to_check=0)
     assert words_of(bought, SETTINGS).splitlines()[-2:] == [
         "next: to mark the doubtful rows, run again with --min-confidence 0.3",
-        "(answers that you own are not bought again)",
+        "(answers that you own are not bought again: their rows then cost 0)",
     ]
     sure: dict[System, SystemSummary] = {"cpv": replace(FIGURES, bands={"sure": 16})}
     assert "next:" not in words_of(replace(bought, systems=sure), SETTINGS)
+
+
+def test_it_says_which_calls_failed_and_what_to_do() -> None:
+    statuses = {"ok": 9, "UNCONFIRMED": 1, "TIMEOUT": 1_200}
+    figures = replace(FIGURES, statuses=statuses)
+    bought = replace(SUMMARY, paid=PAID, systems={"cpv": figures, "psc": figures})
+    lines = words_of(bought, SETTINGS).splitlines()
+    said = "failed: 2,400 TIMEOUT, 2 UNCONFIRMED; to try them once more, run again with"
+    assert f"{said} --retry-failed" in lines
+    assert "(answers that you own are not bought again: their rows then cost 0)" in lines
+    parked = replace(bought, parked=Parked(5, "No money.", "Top it up."))
+    assert "failed: " not in words_of(parked, SETTINGS)  # what to do is to continue
 
 
 @pytest.mark.parametrize(

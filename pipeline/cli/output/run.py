@@ -35,6 +35,9 @@ COMPLETE, WITH_FAILED_ROWS = 0, 3
 COMMAND = "next: tender-pipeline"
 """The beginning of the line with a command, which is not wrapped, so that it can be copied."""
 
+OWNED = "(answers that you own are not bought again: their rows then cost 0)"
+"""What a second run of a job that is done changes: the costs in the output are those of a job."""
+
 log = logging.getLogger("pipeline")
 
 
@@ -105,9 +108,13 @@ def _worth(summary: Summary, settings: Settings) -> Iterator[str]:
 
 
 def _next(summary: Summary, page: Path | None) -> Iterator[str]:
-    """Yield how many rows need a look, and the command that shows them."""
+    """Yield what failed, how many rows need a look, and the command that shows them."""
     if summary.parked:
         return
+    if kinds := summary.failures.most_common():
+        counted = ", ".join(f"{calls:,} {kind}" for kind, calls in kinds)
+        yield f"failed: {counted}; to try them once more, run again with --retry-failed"
+        yield OWNED
     if summary.to_check:
         shown = f"; {page} shows them" if page else ""
         yield f"to check: {summary.to_check:,} of {summary.rows:,} rows{shown}"
@@ -117,7 +124,7 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
         yield f"next: tender-pipeline review FILE, for each file in {summary.output}"
     elif summary.paid and not summary.to_check and (under := summary.doubtful_under):
         yield f"next: to mark the doubtful rows, run again with --min-confidence {under}"
-        yield "(answers that you own are not bought again)"
+        yield OWNED
 
 
 def exit_code(summary: Summary, settings: Settings) -> int:
