@@ -29,7 +29,8 @@ from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.money import ZERO, difference, total
+from pipeline.money import ZERO, difference, plain, total
+from pipeline.paid.result import CostLimitReached
 from pipeline.processes import as_completed
 from pipeline.progress import Advance, Progress
 
@@ -125,8 +126,8 @@ def _in_turn(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> I
         others = difference(whole, spent[number])
         left = _left(terms, others, time.monotonic() - started)
         outcome = _outcome(before, left)
-        yield outcome
         whole = total([others, outcome.cost_usd])
+        yield _with_limit_of_all(outcome, terms, whole)
 
 
 def _at_once(
@@ -201,6 +202,23 @@ def _left(terms: Terms, spent: Decimal, seconds: float) -> Terms:
             max_duration=duration and max(timedelta(0), duration - timedelta(seconds=seconds)),
         )
     return replace(terms, service=left)
+
+
+def _with_limit_of_all(outcome: Outcome, terms: Terms, spent: Decimal) -> Outcome:
+    """Let a stop at the cost limit state that of all files: the job knew what was left of it."""
+    service, summary = terms.service, outcome.summary
+    if service is None or service.max_cost is None or summary is None:
+        return outcome
+    match summary.parked:
+        case CostLimitReached(message=message):
+            hint = (
+                f"--max-cost is for all files together: {plain(spent)} USD of "
+                f"{plain(service.max_cost)} USD are used. Raise it and run the same command: it "
+                "continues."
+            )
+            parked = CostLimitReached(5, f"{outcome.file.path}: {message}", hint)
+            return replace(outcome, summary=replace(summary, parked=parked))
+    return outcome
 
 
 def _outcome(before: EarlierRuns, terms: Terms, progress: Progress | None = None) -> Outcome:

@@ -11,7 +11,7 @@ from pipeline.money import plain, times, total
 from pipeline.paid.allowance import Allowance
 from pipeline.paid.budget import Budget
 from pipeline.paid.policy import Judgement
-from pipeline.paid.result import Parked
+from pipeline.paid.result import CostLimitReached, Parked
 from pipeline.rate import duration
 
 if TYPE_CHECKING:  # a plan needs no HTTP libraries
@@ -180,7 +180,7 @@ def cost_limit_reached(budget: Budget, calls: int) -> Parked:
     if budget.at_risk:
         spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
     enough = plain(total([budget.spent, times(budget.highest, calls)]))
-    return Parked(
+    return CostLimitReached(
         5,
         f"The cost limit is reached: {spent}, and the {_calls_left(budget, calls)}.",
         f"Raise --max-cost ({enough} is enough at these prices) and run the same command: it "

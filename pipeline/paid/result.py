@@ -11,7 +11,7 @@ from pipeline.errors import ParkedError, SettingsError
 from pipeline.money import ZERO, plain, total
 from pipeline.quoting import how_many
 
-__all__ = ["IN_MEMORY", "Paid", "Parked"]
+__all__ = ["IN_MEMORY", "CostLimitReached", "Paid", "Parked"]
 
 IN_MEMORY = "in memory"
 """What a job notes in the ledger as the place of a table that is in no file."""
@@ -127,3 +127,8 @@ class Parked:
             return SystemExit(self.exit_code)
         hint = f"{self.hint} {advice}".rstrip()
         return ParkedError(self.message, hint, self.exit_code, cost_usd)
+
+
+@dataclass(frozen=True, slots=True)
+class CostLimitReached(Parked):
+    """A run stopped because its job would cost more than its limit."""

@@ -15,6 +15,7 @@ import pytest
 from pipeline.classification import job, provenance
 from pipeline.cli import earlier_runs, file_jobs
 from pipeline.errors import OutputError
+from pipeline.money import plain
 from pipeline.tables import sha256_of
 from tests.cli.conftest import Command, command
 from tests.paid.serving import Service, serving
@@ -111,6 +112,11 @@ def test_what_a_failed_file_has_cost_counts_towards_the_limit(
         code, figures = folder.run("--max-cost", "0.00016")
     assert (code, states(figures)) == (5, ["failed", "stopped"])
     assert len(service.asked) == 1
+    stopped = figures["files"][-1]["summary"]["parked"]
+    assert stopped["message"].startswith("data/b.csv: The cost limit is reached: 0 USD spent")
+    used = f"{plain(service.charged)} USD of 0.00016 USD are used"
+    assert f"--max-cost is for all files together: {used}" in stopped["hint"]
+    assert figures["summary"]["parked"] == stopped
 
 
 def test_what_later_files_have_cost_counts_towards_the_limit(
