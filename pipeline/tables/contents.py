@@ -30,6 +30,7 @@ Kind: TypeAlias = Literal[
     "Parquet",
     "gzip",
     "zstd",
+    "other compression",
     "Excel",
     "OLE",
     "PDF",
@@ -82,6 +83,20 @@ KNOWN = (
         "data compressed with zstd",
         "Decompress it first; if it holds CSV, rename it to end in .csv.zst.",
         (b"\x28\xb5\x2f\xfd",),
+    ),
+    *(
+        Contents(
+            "other compression",
+            magic,
+            "",
+            f"data compressed with {name}",
+            "Decompress it first, or compress it with gzip or zstd.",
+        )
+        for name, magic in (
+            *(("bzip2", b"BZh%d1AY&SY" % level) for level in range(1, 10)),
+            ("xz", b"\xfd7zXZ\x00"),
+            ("7-Zip", b"7z\xbc\xaf\x27\x1c"),
+        )
     ),
     Contents(
         "Excel",

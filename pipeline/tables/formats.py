@@ -43,6 +43,7 @@ SUPPORTED = (
 
 SHEET = "Save it as .xlsx or .csv first."
 OTHER = "Convert the file to CSV or Parquet first."
+PACKED = "Decompress the file first, or compress it with gzip or zstd."
 
 UNSUPPORTED = {
     ".xlsm": ("Excel with macros", SHEET),
@@ -54,6 +55,9 @@ UNSUPPORTED = {
     ".orc": ("ORC", OTHER),
     ".arrow": ("Arrow IPC", OTHER),
     ".feather": ("Feather", OTHER),
+    ".bz2": ("Compression with bzip2", PACKED),
+    ".xz": ("Compression with xz", PACKED),
+    ".7z": ("7-Zip", PACKED),
 }
 """Other suffixes: the name of the format, and how to convert such a file."""
 

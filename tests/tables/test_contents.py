@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +30,8 @@ OTHERS = [
     (parquet_bytes(0), "a Parquet file", "--input-format parquet"),
     (gzip.compress(CSV, mtime=0), "data compressed with gzip", ".csv.gz"),
     (compressed(CSV, ".zst"), "data compressed with zstd", ".csv.zst"),
+    (bz2.compress(CSV), "data compressed with bzip2", "Decompress it first"),
+    (lzma.compress(CSV), "data compressed with xz", "Decompress it first"),
     (XLSX, "an Excel workbook or another ZIP archive", "--input-format xlsx"),
     (XLS, "an old (.xls) or a protected Excel workbook", "Save it as .xlsx"),
     (b"%PDF-1.7\n", "a PDF document", "Export the table"),

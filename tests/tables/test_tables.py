@@ -56,6 +56,8 @@ def test_an_unknown_suffix_is_an_error_that_says_what_to_do(tmp_path: Path, name
         ("t.xls", "Old Excel", "Save it as .xlsx or .csv first."),
         ("t.ods", "OpenDocument", "Save it as .xlsx or .csv first."),
         ("t.feather", "Feather", "Convert the file to CSV or Parquet first."),
+        ("t.csv.bz2", "Compression with bzip2", "Decompress the file first"),
+        ("t.csv.xz", "Compression with xz", "Decompress the file first"),
     ],
 )
 def test_a_format_that_is_not_supported_is_called_by_its_name(
