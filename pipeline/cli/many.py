@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary, combined
 from pipeline.cli.file_jobs import WORDS, Outcome, of_file, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import Terms, opened_job, plan_job, planned, run_job
+from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import on_terminal, say
 from pipeline.cli.output.metrics import Finished, MeasuredJob
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import LedgerError, PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.money import plain, total
@@ -80,10 +82,19 @@ def plan_all(options: RunOptions) -> int:
     if not are_several(options.input_paths, terms.storage):
         return plan_job(options, terms)
     _, files = _found(options, terms.storage)
-    plans = []
+    plans: list[tuple[InputFile, Plan]] = []
+    failures: list[tuple[InputFile, PipelineError]] = []
     for file in files:
-        with opened_job(of_file(options, file), terms) as this:
-            plans.append((file, planned(this)))
+        try:
+            with opened_job(of_file(options, file), terms) as this:
+                plans.append((file, planned(this)))
+        except LedgerError:
+            raise
+        except PipelineError as error:
+            named = PipelineError(_failure(file.path, error), error.hint)
+            complain(named)
+            failures.append((file, named))
+    code = PipelineError.exit_code if failures else COMPLETE
     figures = {
         "rows": sum(found.rows for _, found in plans),
         "empty": sum(found.empty for _, found in plans),
@@ -93,9 +104,15 @@ def plan_all(options: RunOptions) -> int:
     }
     if options.as_json:
         each = [{"input": str(file.path), **found.to_dict()} for file, found in plans]
+        each += [
+            {"input": str(file.path), "error": error.message, "hint": error.hint}
+            for file, error in failures
+        ]
         say(json.dumps({**figures, "files": each}))
-        return COMPLETE
-    say(f"{len(files):,} files, {figures['rows']:,} rows, {figures['empty']:,} without text")
+        return code
+    counted = f"{figures['rows']:,} rows, {figures['empty']:,} without text"
+    without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
+    say(f"{how_many(len(plans), 'file')}, {counted}{without}")
     if terms.service is None:
         say("embedded engine: offline and free")
     else:
@@ -103,7 +120,7 @@ def plan_all(options: RunOptions) -> int:
             f"at most {figures['calls_to_buy']:,} calls to buy: {figures['low_usd']} to "
             f"{figures['high_usd']} USD; a text in several files is bought once"
         )
-    return COMPLETE
+    return code
 
 
 def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:

@@ -253,6 +253,24 @@ def test_a_plan_adds_up(command: Command, data: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.splitlines()[0] == "1 row, 0 without text"
 
 
+def test_a_plan_goes_on_after_a_file_that_cannot_be_read(
+    command: Command, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "broken.csv").write_text("description\nPens,Paper\n")
+    (data / "clash.csv").write_text("description,psc_code\nPens,7510\n")
+    assert command("plan", "data", "--systems", "psc") == 2
+    printed = capsys.readouterr()
+    said = "3 files, 3 rows, 0 without text; without 2 files that failed"
+    assert printed.out.splitlines()[0] == said
+    assert "data/broken.csv, line 2: 2 fields where " in printed.err
+    assert "data/clash.csv: The table already has the columns 'psc_code'." in printed.err
+    assert command("plan", "data", "--systems", "psc", "--json") == 2
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["rows"], len(figures["files"])) == (3, 5)
+    assert figures["files"][-1]["input"] == "data/clash.csv"
+    assert "--column-prefix" in figures["files"][-1]["hint"]
+
+
 def test_a_file_that_failed_is_named_once(
     command: Command, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
