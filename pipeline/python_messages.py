@@ -78,6 +78,7 @@ SYNONYMS = {
     "model": "models",
     "nrows": "limit_rows",
     "threshold": "min_confidence",
+    "label_column": "code_column",
 }
 """What pandas or the command line calls an argument."""
 

@@ -142,6 +142,7 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
         ("plan", "base_url", "Write service=pipeline.PaidService(base_url=...)."),
         ("evaluate", "api_key_file", "Write subject=pipeline.PaidService(api_key=...)."),
         ("classify", "nrows", "Did you mean limit_rows?"),
+        ("evaluate", "label_column", "Did you mean code_column?"),
         ("classify", "min_confidense", "Did you mean min_confidence?"),
         ("evaluate", "zzz", "help(pipeline.evaluate) lists its arguments."),
         ("CsvOptions", "sep", "Did you mean delimiter?"),
