@@ -248,7 +248,8 @@ def _skipped(file: InputFile, terms: Terms, done: Manifest) -> Outcome:
     if close_finished(file, terms, done):
         log.info("%s: its job was still open in the ledger, and is closed now", file.path)
     failed = done["exit_state"] != "complete"
-    log.info("%s: done before, the same input and settings", file.path)
+    more = "; some calls failed, and --retry-failed tries them once more" if failed else ""
+    log.info("%s: done before, the same input and settings%s", file.path, more)
     return Outcome(file, "skipped", WITH_FAILED_ROWS if failed else COMPLETE, cost_of(done))
 
 

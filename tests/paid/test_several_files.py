@@ -18,7 +18,7 @@ from pipeline.errors import OutputError
 from pipeline.money import plain
 from pipeline.tables import sha256_of
 from tests.cli.conftest import Command, command
-from tests.paid.serving import Service, serving
+from tests.paid.serving import Instead, Service, serving
 
 __all__ = ["command"]
 
@@ -140,6 +140,26 @@ def test_what_later_files_have_cost_counts_towards_the_limit(
     code, figures = folder.run("--max-cost", "0.00045")
     assert (code, states(figures)) == (0, ["done", "skipped", "done"])
     assert len(service.asked) == 3
+
+
+def test_a_file_that_is_done_with_failed_calls_says_how_to_try_them_again(
+    command: Command,
+    service: Service,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with serving(Instead(service.app(), {1: (400, {}, '{"success": false}')})) as address:
+        folder = Folder(command, capsys, address, service.account.key)
+        assert folder.run()[0] == 3
+        caplog.clear()
+        code, figures = folder.run()
+        assert (code, states(figures)) == (3, ["skipped"] * 3)
+        said = "done before, the same input and settings"
+        assert f"data/a.csv: {said}" in caplog.messages
+        hint = "; some calls failed, and --retry-failed tries them once more"
+        assert f"data/b.csv: {said}{hint}" in caplog.messages
+        code, figures = folder.run("--retry-failed")
+        assert (code, len(service.asked)) == (0, 3)
 
 
 @pytest.fixture
