@@ -251,7 +251,8 @@ def _text_columns(given: Any) -> tuple[str, ...]:
 def _names(name: str, given: Any) -> tuple[str, ...]:
     """Return a name, or several, as a tuple."""
     message = f"{name} is {given!r}."
-    hint = f"{name} must be a name or a list of names, as text."
+    as_text = f": {str(given)!r}" if isinstance(given, int) else ""  # a name that pandas may make
+    hint = f"{name} must be a name or a list of names, as text{as_text}."
     try:
         names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
     except TypeError as error:

@@ -43,7 +43,7 @@ from pipeline.settings import CsvOptions, Settings, parse_systems
         ({"systems": None}, "systems must be a name or a list of names"),
         ({"systems": [1]}, "systems must be a name or a list of names"),
         ({"systems": ""}, "Choose from"),
-        ({"text_columns": 0}, "text_columns must be a name or a list of names"),
+        ({"text_columns": 0}, "text_columns must be a name or a list of names, as text: '0'."),
         ({"text_columns": [0]}, "text_columns must be a name or a list of names"),
         ({"text_columns": b"text"}, "text_columns must be a name or a list of names"),
         ({"column_prefix": None}, "column_prefix must be text"),
