@@ -70,9 +70,16 @@ PROTECTIONS = (
     ),
     Protection(
         "responses that cannot be read are not bought without end",
-        'understood = judgement.settlement.state in ("answered", "refused")',
-        'understood = judgement.settlement.state in ("answered", "refused", "unreadable")',
+        'return self.settlement.state in ("answered", "refused")',
+        'return self.settlement.state in ("answered", "refused", "unreadable")',
         "tests/paid/test_pool.py::test_answers_that_nobody_can_read_are_not_bought_without_end",
+    ),
+    Protection(
+        "a wrong base URL does not use up the texts of the table",
+        "self._understood or not judgement.is_of_the_address",
+        "True",
+        "tests/paid/test_pool_refusals.py::"
+        "test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_own_form",
     ),
     Protection(
         "amounts do not depend on the caller's decimal context",
