@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from pipeline.answers import System
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
 from pipeline.interruption import Interruption
@@ -17,7 +16,6 @@ from pipeline.paid.bought import Order
 from pipeline.paid.budget import TYPICAL_LOW, dearest, over
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.ledger import (
-    Call,
     Job,
     Journal,
     Ledger,
@@ -27,10 +25,10 @@ from pipeline.paid.ledger import (
     job_lock,
     ledger_lock,
     reserved,
-    text_digest,
 )
 from pipeline.paid.matcher import LedgerMatcher
 from pipeline.paid.noting import Noting
+from pipeline.paid.orders import Orders
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.result import Paid, Parked
@@ -106,6 +104,7 @@ class Purchase:
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
+        self._orders = Orders(self._job, settings.systems, service.most_lost)
         self._noting = Noting(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems, service.most_lost)
 
@@ -152,6 +151,7 @@ class Purchase:
             LedgerError: something is, and an earlier output was bought with another ledger.
         """
         counts = self._job.calls(self._service.most_lost).values()
+        self._orders.expect(counts)
         to_buy = sum(count.to_buy for count in counts)
         for mark in self._marks if to_buy else ():
             self._ledger.check_mark(mark)
@@ -205,7 +205,7 @@ class Purchase:
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
                 return DECLINED
-            orders = self._orders(batches)
+            orders = self._orders.of(batches)
             with self._progress(estimate.to_buy, "calls") as advance:
                 buying = partial(self._bought, orders, estimate.to_buy, advance, reserve)
                 try:
@@ -271,29 +271,3 @@ class Purchase:
                 async with shown_while(pool, throttle, budget, self._noting.rows, advance):
                     await pool.run(orders, service.workers)
         return pool.parked
-
-    def _orders(self, batches: Iterable[Batch]) -> Iterator[Order]:
-        """Yield the calls to buy, row by row, each at its first row."""
-        first = 0
-        for batch in batches:
-            digests = {text: text_digest(text) for text in batch.texts if text}
-            wanted = {
-                system: self._wanted(system, [*digests.values()])
-                for system in self._settings.systems
-            }
-            for row, text in enumerate(batch.texts, start=first):
-                for system, losses in wanted.items():
-                    if (call := (digests.get(text, b""), row)) in losses:
-                        yield Order(Call(system, text), losses[call], row)
-            first += len(batch.texts)
-
-    def _wanted(self, system: System, digests: Sequence[bytes]) -> dict[tuple[bytes, int], int]:
-        """Return which calls to buy, by first row, with the lost answers that each may have."""
-        answered = self._job.answered(system, digests)
-        lost = self._job.unconfirmed(system, digests)
-        most = self._service.most_lost
-        return {
-            (digest, row): most - lost.get(digest, 0)
-            for digest, row in self._job.first_rows(system, digests).items()
-            if digest not in answered and lost.get(digest, 0) < most
-        }

@@ -12,7 +12,8 @@ from pipeline.paid.ledger.calls import (
     text_digest,
     text_digests,
 )
-from pipeline.paid.ledger.job import CallCount, Counting, Job
+from pipeline.paid.ledger.counting import CallCount, Counting
+from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal, Restraint
 from pipeline.paid.ledger.ledger import Ledger, Prices
 from pipeline.paid.ledger.limits import Lesson, Limits, PastAttempt

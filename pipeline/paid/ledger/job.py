@@ -10,24 +10,11 @@ from operator import itemgetter
 from pipeline.answers import SYSTEMS, System
 from pipeline.money import ZERO, known_total, total
 from pipeline.paid.ledger.calls import INTERRUPTED, LASTING, Cost, Found, Owned, unpacked
+from pipeline.paid.ledger.counting import COUNTS, LOST, CallCount, Counting, count_calls
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.totals import Tally, amount, job_tally
 
-__all__ = ["CallCount", "Counting", "Job"]
-
-COUNTS = """
-    endpoint = ? AND state IN ('answered', 'refused', 'unreadable') AND (
-        attempts.job_id = ? OR settled_at >= ? AND (state = 'answered' OR settled_at > ?)
-    )
-"""
-"""Whether an attempt, joined with its job, answers a call; see `Job._counting`."""
-
-LOST = """
-    endpoint = ? AND (state IN ('sent', 'unconfirmed') OR state = 'billed' AND resolved_at IS NULL)
-    AND (attempts.job_id = ? OR coalesce(settled_at, sent_at) > ?)
-"""
-"""Whether an attempt, joined with its job, counts as a lost answer: it was billed, perhaps, and
-nobody has settled it by hand. See `Job._lost`."""
+__all__ = ["Job"]
 
 ROWS_AT_ONCE = 20_000
 """Rows deleted in one transaction, for which other processes' writes wait."""
@@ -66,25 +53,6 @@ ANSWERED = f"""
     WHERE {COUNTS} AND system = ? AND digest IN (:digests)
 """  # noqa: S608 - a constant
 
-CALLS = f"""
-    SELECT count(*), total(kind = 'to buy'), total(kind = 'held') FROM (SELECT CASE
-        WHEN EXISTS (
-            SELECT 1 FROM attempts INDEXED BY attempts_of_call
-            JOIN jobs ON jobs.job_id = attempts.job_id
-            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
-            AND {COUNTS}
-        ) THEN 'owned'
-        WHEN (
-            SELECT count(*) FROM attempts INDEXED BY attempts_of_call
-            JOIN jobs ON jobs.job_id = attempts.job_id
-            WHERE attempts.digest = first_rows.digest AND attempts.system = first_rows.system
-            AND {LOST}
-        ) >= ? THEN 'held'
-        ELSE 'to buy'
-    END AS kind FROM first_rows WHERE job_id = ? AND system = ? LIMIT -1)
-"""  # noqa: S608 - a constant
-"""Without a limit SQLite would compute each kind twice; with a GROUP BY it would sort in memory."""
-
 UNATTRIBUTED = """
     SELECT cost_usd FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
     AND NOT EXISTS (
@@ -110,37 +78,6 @@ PRICES = """
     SELECT DISTINCT cost_usd FROM attempts
     WHERE job_id = ? AND cost_usd IS NOT NULL AND resolved_at IS NULL
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Counting:
-    """Which responses answer a job's calls. Its own always do, so that it never pays twice.
-
-    Ages are measured from when the job opened, so that they are the same for all its runs.
-
-    Attributes:
-        max_age: the maximum age of a response then, seconds; None for any age.
-        retry_failed: whether to ignore failures and lost answers from before that.
-    """
-
-    max_age: float | None = None
-    retry_failed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CallCount:
-    """How many distinct calls a job's table has in one system.
-
-    Attributes:
-        distinct: all of them.
-        to_buy: those that the ledger cannot answer yet.
-        held: those that it cannot answer, and that are not bought again because their answers were
-            lost too often.
-    """
-
-    distinct: int
-    to_buy: int
-    held: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,11 +187,10 @@ class Job:
 
     def calls(self, most_lost: int) -> dict[System, CallCount]:
         """Count the distinct calls noted so far; ``most_lost`` lost answers hold a call."""
-        values = (*self._counting(), *self._lost(), most_lost, self.rows_of)
-        counts: dict[System, CallCount] = {}
-        for system in SYSTEMS:
-            [figures] = self.database.rows(CALLS, *values, system)
-            counts[system] = CallCount(*map(int, figures))
+        values = (*self._counting(), *self._lost(), most_lost)
+        counts = {
+            system: count_calls(self.database, values, self.rows_of, system) for system in SYSTEMS
+        }
         return {system: count for system, count in counts.items() if count.distinct}
 
     def unattributed(self) -> Decimal:

@@ -17,7 +17,7 @@ from pipeline.paid.ledger import (
     text_digest,
 )
 from pipeline.paid.ledger import job as job_module
-from pipeline.paid.ledger.job import Counting
+from pipeline.paid.ledger.counting import OPEN_CALLS, Counting
 from tests.paid.ledger.buying import (
     ANSWERED,
     FINGERPRINT,
@@ -202,7 +202,7 @@ def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal)
 
 
 def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
-    for query in (job_module.FOUND.replace(":digests", "?"), job_module.CALLS):
+    for query in (job_module.FOUND.replace(":digests", "?"), OPEN_CALLS):
         values = [0] * query.count("?")
         plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
         assert [step for step in plan if "SCAN" in step and "subquery" not in step] == []
@@ -212,10 +212,8 @@ def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:
 
 
 def test_counting_the_calls_does_not_sort_them_in_memory(job: Job) -> None:
-    values = [0] * job_module.CALLS.count("?")
-    plan = [
-        step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {job_module.CALLS}", *values)
-    ]
+    values = [0] * OPEN_CALLS.count("?")
+    plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {OPEN_CALLS}", *values)]
     assert [step for step in plan if "TEMP B-TREE" in step] == []
     assert sum("CORRELATED" in step for step in plan) == 2, "each call's kind is found once"
 

@@ -1,0 +1,107 @@
+"""What is to be bought is found row by row, and what is owned is not looked up for it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipeline.answers import System
+from pipeline.paid.bought import Order
+from pipeline.paid.ledger import Call, Job, Journal, counting, text_digest
+from pipeline.paid.orders import Orders
+from tests.paid.ledger.buying import FINGERPRINT, LOST, buy, note
+
+ROWS = ["road", "", "bridge", "road", "tunnel", "quay", "bridge", "lock", "dam"]
+FIRST = {text: ROWS.index(text) for text in ROWS if text}
+
+
+@pytest.fixture
+def journal(job: Job) -> Journal:
+    return Journal(job, FINGERPRINT)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The calls whose answers were looked for."""
+    digests: list[bytes] = []
+    answered = Job.answered
+
+    def noted(job: Job, system: System, some: Sequence[bytes]) -> set[bytes]:
+        digests.extend(some)
+        return answered(job, system, some)
+
+    monkeypatch.setattr(Job, "answered", noted)
+    return digests
+
+
+def batches(rows: Sequence[str] = ROWS) -> Iterable[Any]:
+    return [SimpleNamespace(texts=rows[at : at + 4]) for at in range(0, len(rows), 4)]
+
+
+def ordered(orders: Orders) -> list[tuple[str, int, int]]:
+    return [(each.call.text, each.row, each.losses) for each in orders.of(batches())]
+
+
+def noted(job: Job, journal: Journal) -> None:
+    """Note the table's calls; two of them are owned, and one was lost once."""
+    job.note_rows(("cpv", text_digest(text), row) for text, row in FIRST.items())
+    for text in ("road", "quay"):
+        buy(journal, call=Call("cpv", text))
+    buy(journal, LOST, Call("cpv", "dam"))
+
+
+TO_BUY = [("bridge", 2, 2), ("tunnel", 4, 2), ("lock", 7, 2), ("dam", 8, 1)]
+
+
+def test_only_what_is_missing_is_looked_up_again(
+    job: Job, journal: Journal, asked: list[bytes]
+) -> None:
+    noted(job, journal)
+    orders = Orders(job, ("cpv",), 2)
+    orders.expect(job.calls(2).values())
+    assert ordered(orders) == TO_BUY
+    assert {*asked} == {text_digest(text) for text, _, _ in TO_BUY}
+
+
+@pytest.mark.parametrize("most", [0, 3, 4])
+def test_it_is_the_same_with_more_calls_than_are_listed(
+    job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(counting, "MOST_LISTED", most)
+    noted(job, journal)
+    counts = job.calls(2)
+    assert (counts["cpv"].rows is None) == (most < len(TO_BUY))
+    orders = Orders(job, ("cpv",), 2)
+    assert ordered(orders) == TO_BUY, "before it knows where they are"
+    orders.expect(counts.values())
+    assert ordered(orders) == TO_BUY
+
+
+def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journal: Journal) -> None:
+    noted(job, journal)
+    orders = Orders(job, ("cpv",), 2)
+    orders.expect(job.calls(2).values())
+    buy(journal, call=Call("cpv", "tunnel"))
+    buy(journal, LOST, Call("cpv", "dam"))
+    assert ordered(orders) == [("bridge", 2, 2), ("lock", 7, 2)]
+
+
+def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
+    job: Job, journal: Journal
+) -> None:
+    noted(job, journal)
+    job.note_rows([("psc", text_digest("road"), 0)])
+    orders = Orders(job, ("cpv", "psc"), 2)
+    orders.expect(job.calls(2).values())
+    found = [(each.call.system, each.row) for each in orders.of(batches())]
+    assert found == [("psc", 0), *[("cpv", row) for _, row, _ in TO_BUY]]
+
+
+def test_a_table_that_has_changed_since_orders_nothing_else(job: Job) -> None:
+    note(job, "road", "bridge")
+    orders = Orders(job, ("cpv",), 2)
+    orders.expect(job.calls(2).values())
+    assert [*orders.of(batches(["canal", "bridge"]))] == [Order(Call("cpv", "bridge"), 2, 1)]
