@@ -182,6 +182,12 @@ PROTECTIONS = (
         "tests/paid/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
     ),
     Protection(
+        "what was bought since the estimate is not bought again",
+        "if digest not in answered and lost",
+        "if lost",
+        "tests/paid/test_orders.py::test_what_was_bought_since_the_estimate_is_not_bought_again",
+    ),
+    Protection(
         "money in the ledger is an amount or an error",
         "            self._ledger.check_usable()\n",
         "",
