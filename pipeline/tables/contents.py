@@ -87,15 +87,15 @@ KNOWN = (
     *(
         Contents(
             "other compression",
-            magic,
             "",
             f"data compressed with {name}",
             "Decompress it first, or compress it with gzip or zstd.",
+            magics,
         )
-        for name, magic in (
-            *(("bzip2", b"BZh%d1AY&SY" % level) for level in range(1, 10)),
-            ("xz", b"\xfd7zXZ\x00"),
-            ("7-Zip", b"7z\xbc\xaf\x27\x1c"),
+        for name, magics in (
+            ("bzip2", tuple(b"BZh%d1AY&SY" % level for level in range(1, 10))),
+            ("xz", (b"\xfd7zXZ\x00",)),
+            ("7-Zip", (b"7z\xbc\xaf\x27\x1c",)),
         )
     ),
     Contents(
