@@ -5,34 +5,16 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.errors import InputError
 from pipeline.quoting import readable
 from pipeline.tables.contents import SAMPLE_BYTES, is_json_list
-from pipeline.tables.json_records import TOKEN
+from pipeline.tables.json_records import TOKEN, RawRecord, raw_records
 from pipeline.tables.streams import open_input
 
-__all__ = ["ListItem", "has_list", "list_items"]
-
-CHUNK_BYTES = 1 << 20
-
-ITEM_BYTES = 1 << 28
-"""The longest item; without a limit, one could fill the memory."""
+__all__ = ["has_list", "list_items"]
 
 HINT = "Check that the file is complete, and that it is one list of JSON objects."
-
-
-class ListItem(NamedTuple):
-    """An object or list in the list.
-
-    Attributes:
-        before: the bytes between the item before and this one.
-        raw: its bytes; b"" at the end of the file, where only bytes follow.
-    """
-
-    before: bytes
-    raw: bytes
 
 
 def has_list(path: Path) -> bool:
@@ -41,22 +23,13 @@ def has_list(path: Path) -> bool:
         return is_json_list(stream.read(SAMPLE_BYTES))
 
 
-def list_items(path: Path) -> Iterator[ListItem]:
-    """Yield each item of the list in a file; last, the bytes after them.
+def list_items(path: Path) -> Iterator[RawRecord]:
+    """Return each object or list in the list of a file; last, the bytes after them.
 
     Raises:
         InputError: the file is not one list of objects, or is cut off.
     """
-    scan = _Scan(path)
-    size = CHUNK_BYTES
-    with open_input(path) as stream:
-        while chunk := stream.read(size):
-            size *= 2  # unless an item ends: long strings would be scanned again and again
-            for item in scan.feed(chunk):
-                size = CHUNK_BYTES
-                yield item
-            scan.check_size()
-    yield scan.rest()
+    return raw_records(path, _Scan(path), "item", HINT)
 
 
 class _Scan:
@@ -71,7 +44,12 @@ class _Scan:
         self._depth = 0
         self._items = 0
 
-    def feed(self, chunk: bytes) -> Iterator[ListItem]:
+    @property
+    def held(self) -> int:
+        """How many bytes wait for the end of their item."""
+        return len(self._buffer) - self._yielded
+
+    def feed(self, chunk: bytes) -> Iterator[RawRecord]:
         """Scan more bytes, and yield the items that they complete."""
         dropped, self._yielded = self._yielded, 0
         self._buffer = self._buffer[dropped:] + chunk
@@ -92,19 +70,7 @@ class _Scan:
                     yield self._item()
         self._scanned = len(self._buffer)
 
-    def check_size(self) -> None:
-        """Refuse an item that is too long to be held.
-
-        Raises:
-            InputError: it is too long.
-        """
-        if len(self._buffer) - self._yielded > ITEM_BYTES:
-            raise InputError(
-                f"{self._path}, item {self._items + 1}: it has more than {ITEM_BYTES:,} bytes.",
-                HINT,
-            )
-
-    def rest(self) -> ListItem:
+    def rest(self) -> RawRecord:
         """Return the bytes after the last item.
 
         Raises:
@@ -114,15 +80,15 @@ class _Scan:
         end = b"]" if self._items else b"[]"
         if b"".join(rest.removeprefix(codecs.BOM_UTF8).split()) != end:
             raise self._malformed("the list is cut off, or something follows it", rest)
-        return ListItem(rest, b"")
+        return RawRecord(rest, b"")
 
-    def _item(self) -> ListItem:
+    def _item(self) -> RawRecord:
         self._items += 1
         before = self._buffer[self._yielded : self._start]
         expected = b"[" if self._items == 1 else b","
         if before.removeprefix(codecs.BOM_UTF8).strip() != expected:
             raise self._malformed("there is something else before it", before)
-        item = ListItem(before, self._buffer[self._start : self._scanned])
+        item = RawRecord(before, self._buffer[self._start : self._scanned])
         self._yielded = self._scanned
         return item
 

@@ -6,18 +6,11 @@ import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.errors import InputError
-from pipeline.tables.json_records import TOKEN, parsed
-from pipeline.tables.streams import open_input
+from pipeline.tables.json_records import TOKEN, RawRecord, parsed, raw_records
 
-__all__ = ["Element", "elements"]
-
-CHUNK_BYTES = 1 << 20
-
-ELEMENT_BYTES = 1 << 28
-"""The longest release or record; without a limit, one could fill the memory."""
+__all__ = ["elements"]
 
 LISTS = (b'"releases"', b'"records"')
 
@@ -25,45 +18,15 @@ HINT = "Check that the file is complete, and that it holds OCDS packages, releas
 HINT_LIST = "Write each release on a line: jq -c '.[]' FILE > FILE.jsonl."
 
 
-class Element(NamedTuple):
-    """A release or record.
-
-    Attributes:
-        before: the bytes between the one before and this one.
-        raw: its bytes; b"" at the end of the file, where only bytes follow.
-    """
-
-    before: bytes
-    raw: bytes
-
-
-def elements(path: Path) -> Iterator[Element]:
-    """Yield each release or record of a file; last, the bytes after them.
+def elements(path: Path) -> Iterator[RawRecord]:
+    """Return each release and record of a file; last, the bytes after them.
 
     The file holds packages, releases or records, one after the other.
 
     Raises:
         InputError: the file is not JSON, is cut off, or holds something else.
     """
-    scan = _Scan(path)
-    size = CHUNK_BYTES
-    number = 1
-    empty = True
-    with open_input(path) as stream:
-        while chunk := stream.read(size):
-            size *= 2  # unless an element ends: long strings would be scanned again and again
-            empty = empty and not chunk.strip()
-            for element in scan.feed(chunk):
-                size = CHUNK_BYTES
-                number += 1
-                yield element
-            if scan.held > ELEMENT_BYTES:
-                raise InputError(
-                    f"{path}, release {number}: it has more than {ELEMENT_BYTES:,} bytes.", HINT
-                )
-    if empty:
-        raise InputError(f"{path} is empty.", HINT)
-    yield scan.rest()
+    return raw_records(path, _Scan(path), "release", HINT)
 
 
 @dataclass(slots=True)
@@ -93,6 +56,7 @@ class _Scan:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._empty = True
         self._buffer = b""
         self._scanned = 0  # the end of the last token
         self._yielded = 0  # the end of the last element
@@ -107,8 +71,9 @@ class _Scan:
         """How many bytes wait for the end of their element."""
         return len(self._buffer) - self._yielded
 
-    def feed(self, chunk: bytes) -> Iterator[Element]:
+    def feed(self, chunk: bytes) -> Iterator[RawRecord]:
         """Scan more bytes, and yield the elements that they complete."""
+        self._empty = self._empty and not chunk.strip()
         self._forget()
         self._buffer += chunk
         for found in TOKEN.finditer(self._buffer, self._scanned):
@@ -128,16 +93,18 @@ class _Scan:
                     self._outermost.is_record = True
         self._scanned = len(self._buffer)
 
-    def rest(self) -> Element:
+    def rest(self) -> RawRecord:
         """Return the bytes after the last element.
 
         Raises:
-            InputError: an object is not complete.
+            InputError: an object is not complete, or there is none.
         """
+        if self._empty:
+            raise InputError(f"{self._path} is empty.", HINT)
         if self._depth or self._scanned < len(self._buffer):
             raise self._malformed("it is cut off")
         self._check_outside(len(self._buffer))
-        return Element(self._buffer[self._yielded :], b"")
+        return RawRecord(self._buffer[self._yielded :], b"")
 
     def _forget(self) -> None:
         """Drop the bytes that were yielded."""
@@ -163,7 +130,7 @@ class _Scan:
             self._element_start = start
         self._depth += 1
 
-    def _close(self, end: int) -> Element | None:
+    def _close(self, end: int) -> RawRecord | None:
         """Close a bracket; return the element that it completes, if any."""
         outermost = self._outermost
         self._depth -= 1
@@ -180,9 +147,9 @@ class _Scan:
                 raise self._malformed("it has a bracket too many")
         return None
 
-    def _element(self, end: int) -> Element:
+    def _element(self, end: int) -> RawRecord:
         start = self._element_start
-        element = Element(self._buffer[self._yielded : start], self._buffer[start:end])
+        element = RawRecord(self._buffer[self._yielded : start], self._buffer[start:end])
         self._outermost.add_element(self._buffer[self._assigned : start])
         self._yielded = self._assigned = end
         return element
