@@ -180,8 +180,8 @@ class CloudSink:
             log.warning("%s is out of date and cannot be removed: %s", self.path, error.message)
 
 
-def manifests_at(sink: Sink) -> list[dict[str, Any]]:
-    """Return the manifests of what a job would replace: its output, and the incomplete one."""
+def manifests_at(sink: Sink) -> list[tuple[AnyPath, dict[str, Any]]]:
+    """Return what a job would replace, its output and the incomplete one, with their manifests."""
     storage = Storage()
     if isinstance(sink, CloudSink):
         if not sink.path.key:  # a bucket, which `CloudSink.check` refuses
@@ -189,7 +189,7 @@ def manifests_at(sink: Sink) -> list[dict[str, Any]]:
         storage = sink.storage
     places = (sink.path, sink.partial.path)
     with _as_output_errors():
-        return [existing(place, storage).manifest for place in places if place is not None]
+        return [(place, existing(place, storage).manifest) for place in places if place is not None]
 
 
 def sink_at(

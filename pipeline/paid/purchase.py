@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError
+from pipeline.files.paths import AnyPath
 from pipeline.interruption import Interruption
 from pipeline.money import times
 from pipeline.paid.bought import Order
@@ -20,6 +21,7 @@ from pipeline.paid.ledger import (
     Journal,
     Ledger,
     Mark,
+    OutputMark,
     Reserve,
     buyer_lock,
     job_lock,
@@ -62,7 +64,7 @@ class Purchase:
         interruption: stops the purchase from another thread, as a signal does from this one.
         plan_only: whether to leave the job and its rows as they are.
         decisions: what people decided; answers that it replaces are not bought.
-        earlier: the manifests of outputs that the job will replace.
+        earlier: the outputs that the job will replace, with their manifests.
 
     Raises:
         LedgerError: the ledger cannot be used, an earlier output was bought with another one, or
@@ -79,7 +81,7 @@ class Purchase:
         interruption: Interruption | None = None,
         plan_only: bool = False,
         decisions: Decisions = NO_DECISIONS,
-        earlier: Iterable[Mapping[str, Any]] = (),
+        earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
     ) -> None:
         self.decisions = decisions
         self._service = service
@@ -88,8 +90,7 @@ class Purchase:
         self._interruption = interruption or Interruption()
         self._settings = settings
         self.base_url = service.base_url
-        marks = (Mark.in_manifest(manifest, service.base_url) for manifest in earlier)
-        self._marks = [mark for mark in marks if mark is not None]
+        self._marks = OutputMark.in_manifests(earlier, service.base_url)
         for mark in self._marks:
             mark.check_there(service.ledger)
         with ExitStack() as opened:
@@ -116,7 +117,7 @@ class Purchase:
         settings: Settings,
         identity: str,
         decisions: Decisions = NO_DECISIONS,
-        earlier: Iterable[Mapping[str, Any]] = (),
+        earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
     ) -> Iterator[Purchase]:
         """Open a purchase that only plans a job; nothing of it stays in the ledger.
 

@@ -9,6 +9,7 @@ import click
 
 from pipeline.cli.output.console import notice, on_terminal, progress_display
 from pipeline.decisions import NO_DECISIONS, Decisions
+from pipeline.files.paths import AnyPath
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
@@ -23,7 +24,7 @@ def open_purchase(
     identity: str,
     sure: bool,
     decisions: Decisions = NO_DECISIONS,
-    earlier: Iterable[Mapping[str, Any]] = (),
+    earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
 ) -> Purchase:
     """Open the purchase of a job.
 

@@ -18,7 +18,7 @@ from pipeline.paid.ledger.journal import Journal, Restraint
 from pipeline.paid.ledger.ledger import Ledger, Prices
 from pipeline.paid.ledger.limits import Lesson, Limits, PastAttempt
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
-from pipeline.paid.ledger.mark import Mark
+from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import Reserve, reserved
 from pipeline.paid.ledger.settling import Verdict
 from pipeline.paid.ledger.totals import Tally
@@ -37,6 +37,7 @@ __all__ = [
     "Lesson",
     "Limits",
     "Mark",
+    "OutputMark",
     "Owned",
     "PassingState",
     "PastAttempt",

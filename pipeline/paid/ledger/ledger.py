@@ -16,7 +16,7 @@ from pipeline.paid.ledger.counting import Counting
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, PastAttempt
-from pipeline.paid.ledger.mark import Mark
+from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import check_room
 from pipeline.paid.ledger.settling import Verdict, settle
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
@@ -115,8 +115,8 @@ class Ledger:
         """Return the ledger's mark for the manifest of an output; None if it has no attempts."""
         return Mark.of(self._database)
 
-    def check_mark(self, mark: Mark) -> None:
-        """Check that this is the ledger with a mark; see `Mark.check_in`."""
+    def check_mark(self, mark: OutputMark) -> None:
+        """Check that this is the ledger with a mark; see `OutputMark.check_in`."""
         mark.check_in(self._database)
 
     def check_usable(self) -> None:

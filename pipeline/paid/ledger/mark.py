@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import LedgerError
+from pipeline.files.paths import AnyPath
 from pipeline.paid.ledger.database import Database
 from pipeline.quoting import readable
 
-__all__ = ["Mark"]
+__all__ = ["Mark", "OutputMark"]
 
 LONGEST_PATH = 4096
 """Characters of a path that a message shows: a manifest may have been changed."""
@@ -43,18 +44,26 @@ class Mark:
             return cls(str(database.path.resolve()), number, sent_at)
         return None
 
+
+@dataclass(frozen=True, slots=True)
+class OutputMark:
+    """A mark in the manifest of an output.
+
+    Attributes:
+        mark: the mark.
+        output: the output.
+    """
+
+    mark: Mark
+    output: AnyPath
+
     @classmethod
-    def in_manifest(cls, manifest: Mapping[str, Any], base_url: str) -> Mark | None:
-        """Return the mark in the manifest of an output; None if it was not bought from there."""
-        match manifest:
-            case {
-                "service": str(service),
-                "ledger": {
-                    "path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)
-                },
-            } if service == base_url:  # fmt: skip
-                return cls(path, number, sent_at)
-        return None
+    def in_manifests(
+        cls, manifests: Iterable[tuple[AnyPath, Mapping[str, Any]]], base_url: str
+    ) -> list[OutputMark]:
+        """Return the marks in the manifests of outputs that were bought from a service."""
+        found = ((path, _mark_in(manifest, base_url)) for path, manifest in manifests)
+        return [cls(mark, path) for path, mark in found if mark is not None]
 
     def check_there(self, ledger: Path) -> None:
         """Check, before a new one is begun, that there is a ledger.
@@ -72,16 +81,27 @@ class Mark:
         Raises:
             LedgerError: it is another one, or an older copy.
         """
-        number = str(self.last_attempt)  # as a text: a damaged manifest may have any integer
-        ((found,),) = database.rows(HAS, number, self.sent_at)
+        number = str(self.mark.last_attempt)  # as a text: a damaged manifest may have any integer
+        ((found,),) = database.rows(HAS, number, self.mark.sent_at)
         if not found:
             raise self._error(f"{database.path} is another ledger, or an older copy", "answers")
 
     def _error(self, found: str, bought_again: str) -> LedgerError:
         return LedgerError(
-            f"{found}: the output that is there now was bought with the ledger "
-            f"{readable(self.path, LONGEST_PATH)}. This run would buy {bought_again} again.",
+            f"{found}: answers for {readable(str(self.output), LONGEST_PATH)} were bought with the "
+            f"ledger {readable(self.mark.path, LONGEST_PATH)}. This run would buy {bought_again} "
+            "again.",
             "Mount its disk, move it back, or name the place where it is now: --ledger PATH. To "
             "buy with another ledger nevertheless, write elsewhere (--output PATH), or move that "
             "output and its manifest away.",
         )
+
+
+def _mark_in(manifest: Mapping[str, Any], base_url: str) -> Mark | None:
+    match manifest:
+        case {
+            "service": str(service),
+            "ledger": {"path": str(path), "last_attempt": int(number), "sent_at": float(sent_at)},
+        } if service == base_url:
+            return Mark(path, number, sent_at)
+    return None

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Journal, Ledger, Mark
+from pipeline.paid.ledger import Journal, Ledger, OutputMark
 from tests.paid.ledger.buying import BASE_URL, buy
 
 
-def marked(**changes: Any) -> Mark:
+def marked(**changes: Any) -> OutputMark:
     values = {"path": "/ledgers/l.db", "last_attempt": 1, "sent_at": 1_000.0} | changes
-    mark = Mark.in_manifest({"service": BASE_URL, "ledger": values}, BASE_URL)
-    assert mark is not None
+    manifest = {"service": BASE_URL, "ledger": values}
+    (mark,) = OutputMark.in_manifests([(Path("out.csv"), manifest)], BASE_URL)
     return mark
 
 
@@ -30,7 +30,7 @@ def test_an_attempt_that_no_ledger_can_have_is_of_another_one(
 
 
 def test_the_path_in_a_manifest_does_not_control_the_terminal(ledger: Ledger) -> None:
-    with pytest.raises(LedgerError, match=r"with the ledger /old l\.db\. This") as caught:
+    with pytest.raises(LedgerError, match=r"the ledger /old l\.db\. This") as caught:
         ledger.check_mark(marked(path="/old\x1b\n\ud800l.db"))
     assert caught.value.message.isprintable()
 
