@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.provenance import (
-    TOOL,
+    STARTED,
     ExistingFile,
     check_replaceable,
     is_full_table,
@@ -24,7 +24,7 @@ from pipeline.classification.provenance import (
     parsed_manifest,
     part_of,
 )
-from pipeline.classification.sink import Draft, Sink, partial_path
+from pipeline.classification.sink import Draft, Manifest, Sink, partial_path
 from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
@@ -132,7 +132,7 @@ class CloudSink:
         with _as_output_errors():
             found = ExistingObject(self.path, self.storage)
             self._check(found)
-            started = json.dumps({"tool": TOOL, "exit_state": "started"}).encode()
+            started = json.dumps(STARTED).encode()
             mine = found.manifest_text if found.manifest else started
             self.storage.write(mine, manifest_path(self.path))
 
@@ -165,6 +165,13 @@ class CloudSink:
         name, table = self.path.name, self.output_format
         with temporary_writer(name, table, reader, new_fields) as (writer, temporary):
             yield _CloudDraft(writer, temporary, found)
+
+    def note(self, parked: Manifest) -> None:
+        """See `pipeline.classification.sink.Sink.note`."""
+        with _as_output_errors():
+            found = ExistingObject(self.path, self.storage)
+            text = json.dumps({**STARTED, **found.manifest, **parked}, indent=2) + "\n"
+            self.storage.write(text.encode(), manifest_path(self.path))
 
     def discard(self) -> None:
         """See `pipeline.classification.sink.Sink.discard`."""

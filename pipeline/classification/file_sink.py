@@ -14,10 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.classification.provenance import (
+    STARTED,
     check_replaceable,
     has_manifest,
     holds_full_table,
     manifest_path,
+    read_manifest,
     written_by_us,
 )
 from pipeline.classification.sink import Draft, Manifest, partial_path
@@ -112,6 +114,12 @@ class FileSink:
                 with suppress(Exception):
                     writer.abort()
                 raise
+
+    def note(self, parked: Manifest) -> None:
+        """See `Sink.note`."""
+        with translated(self.path), only_writer(place := self.path.resolve()):
+            record = {**STARTED, **read_manifest(place), **parked}
+            replace_text(manifest_path(place), json.dumps(record, indent=2) + "\n")
 
     def discard(self) -> None:
         """See `Sink.discard`; a sample does not make a full table outdated."""

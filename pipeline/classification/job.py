@@ -19,7 +19,7 @@ from pipeline.classification.summary import Summary
 from pipeline.classification.text_columns import few_words
 from pipeline.classification.write import Observe, Tally, write
 from pipeline.decisions import decided
-from pipeline.errors import InputChangedError, LedgerError
+from pipeline.errors import InputChangedError, LedgerError, PipelineError
 from pipeline.files.paths import AnyPath, resolved
 from pipeline.money import plain
 from pipeline.paid.estimate import Estimate
@@ -107,6 +107,7 @@ def run(
             return summary
         if sink.keeps_partial:
             return this.write(sink.partial, planned, parked)
+        this.note_parked()
         return this.summary(Tally.of(settings.systems), parked)
 
 
@@ -216,6 +217,15 @@ class _Run:
             draft.commit(record)
         self.reporter.record(record)
         return summary
+
+    def note_parked(self) -> None:
+        """Name the ledger beside the output, by which a later run misses it."""
+        purchase = self.purchase
+        try:
+            if (paid := purchase.paid()) and paid.attempts and (mark := purchase.mark):
+                self.sink.note(mark.while_parked(purchase.base_url))
+        except PipelineError as error:  # why the run parked is more important
+            log.warning("The manifest does not name the ledger: %s", error.message)
 
     def close(self) -> None:
         """Note that the complete table is in place, which makes an incomplete one outdated."""

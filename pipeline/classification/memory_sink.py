@@ -44,6 +44,9 @@ class MemorySink:
         """Open a table in memory."""
         yield _MemoryDraft(self, ArrowWriter(reader.schema, new_fields))
 
+    def note(self, parked: Manifest) -> None:
+        """Do nothing: a table in memory has no manifest."""
+
     def discard(self) -> None:
         """Do nothing: the caller may use the table."""
 

@@ -15,6 +15,7 @@ from pipeline.tables import sha256_of
 
 __all__ = [
     "MANIFEST",
+    "STARTED",
     "TOOL",
     "ExistingFile",
     "PathType",
@@ -36,6 +37,9 @@ TOOL = "tender-pipeline"
 
 MANIFEST = ".manifest.json"
 """What a manifest's name has after the name of its output."""
+
+STARTED = {"tool": TOOL, "exit_state": "started"}
+"""The manifest of an output that is not written yet."""
 
 OCDS_TEXT = "text"
 """The column with the texts of releases in other formats than OCDS."""

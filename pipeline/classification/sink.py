@@ -93,6 +93,14 @@ class Sink(Protocol):
         """Open an output; unless it is committed, nothing of it remains."""
         ...
 
+    def note(self, parked: Manifest) -> None:
+        """Add to the manifest what is bought for the output, if a run parks before it is written.
+
+        Raises:
+            OutputError: the manifest cannot be written.
+        """
+        ...
+
     def discard(self) -> None:
         """Remove an outdated output, if this tool wrote it and nobody has changed it."""
         ...

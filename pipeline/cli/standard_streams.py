@@ -100,6 +100,9 @@ class StandardOutput:
         with temporary_writer(name, self.output_format, reader, new_fields) as opened:
             yield _Draft(*opened)
 
+    def note(self, parked: Mapping[str, Any]) -> None:
+        """Do nothing: there is no manifest."""
+
     def discard(self) -> None:
         """Do nothing: what was sent cannot be removed."""
 

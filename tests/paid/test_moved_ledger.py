@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline.errors import LedgerError
+from pipeline.errors import LedgerError, ParkedError
 from pipeline.paid.ledger import Ledger
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import Purchase
@@ -169,6 +170,62 @@ def test_an_output_tells_the_next_run_with_which_ledger_it_was_bought(
     assert len(service.asked) > bought
 
 
+@pytest.mark.parametrize("is_free_before", [False, True], ids=["at first", "after a free run"])
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (rename_folder, "There is no ledger"),
+        (rename_folder_and_begin_another, "is another ledger"),
+        (restore_older_copy, "or an older copy"),
+    ],
+)
+def test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too(
+    tmp_path: Path,
+    service: Service,
+    spoil: Callable[[Path], None],
+    said: str,
+    is_free_before: bool,
+) -> None:
+    ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out/o.csv"))
+    table.write_text("\n".join(["description", *TEXTS]))
+    buy = partial(pipeline.classify, table, systems="cpv", output=output)
+    if is_free_before:
+        buy()
+    with serving(service.app()) as address:
+        terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
+        with pytest.raises(ParkedError):
+            buy(service=dataclasses.replace(terms, max_cost=Decimal("0.0005")))
+        bought = len(service.asked)
+        assert bought
+        kept = output.read_bytes() if is_free_before else None
+        spoil(ledger)
+        with pytest.raises(LedgerError, match=said) as caught:
+            buy(service=terms)
+        assert f"answers for {output} were bought with the ledger {ledger}." in caught.value.message
+        assert len(service.asked) == bought
+        assert (output.read_bytes() if output.exists() else None) == kept
+        elsewhere = output.with_name("elsewhere.csv")
+        buy(service=terms, output=elsewhere)
+    assert len(service.asked) > bought
+
+
+def test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output(
+    tmp_path: Path, service: Service
+) -> None:
+    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    table.write_text("\n".join(["description", *TEXTS]))
+    buy = partial(pipeline.classify, table, systems="cpv", output=output)
+    manifest = output.with_name("out.csv.manifest.json")
+    with serving(service.app()) as address:
+        terms = PaidService(address, service.account.key, ledger=tmp_path / "l.db", rate="none")
+        with pytest.raises(ParkedError):
+            buy(service=dataclasses.replace(terms, max_cost=Decimal("0.0005")))
+        assert json.loads(manifest.read_text())["exit_state"] == "started"
+        buy(service=terms)
+    assert len(service.asked) == len(TEXTS)
+    assert "parked" not in json.loads(manifest.read_text())
+
+
 def test_nothing_is_asked_of_another_ledger_that_has_all_answers(
     tmp_path: Path, service: Service
 ) -> None:
@@ -241,3 +298,19 @@ def test_where_no_copy_can_be_made_it_says_that_all_is_lost(
         )
         with pytest.raises(LedgerError, match=r"is lost: .*No such file"):
             ledger.check_place()
+
+
+def test_a_run_that_sent_nothing_names_no_ledger(tmp_path: Path, service: Service) -> None:
+    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    table.write_text("\n".join(["description", *TEXTS]))
+    buy = partial(pipeline.classify, table, systems="cpv")
+    with serving(service.app()) as address:
+        terms = PaidService(address, service.account.key, ledger=tmp_path / "l.db", rate="none")
+        with pytest.raises(ParkedError):
+            buy(
+                output=tmp_path / "other.csv",
+                service=dataclasses.replace(terms, max_cost=Decimal("0.0005")),
+            )
+        with pytest.raises(ParkedError):
+            buy(output=output, service=dataclasses.replace(terms, max_cost=Decimal("0")))
+    assert not list(tmp_path.glob("out.csv*"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ LONGEST_PATH = 4096
 """Characters of a path that a message shows: a manifest may have been changed."""
 
 LAST = "SELECT attempt_id, sent_at FROM attempts ORDER BY attempt_id DESC LIMIT 1"
+
+PARKED = "parked"
+"""The key in a manifest for what was bought for an output that is not written yet."""
 
 HAS = "SELECT count(*) FROM attempts WHERE attempt_id = ? AND sent_at = ?"
 
@@ -36,6 +39,10 @@ class Mark:
     path: str
     last_attempt: int
     sent_at: float
+
+    def while_parked(self, base_url: str) -> dict[str, Any]:
+        """Return what is added to a manifest if a run parks before it writes the output."""
+        return {PARKED: {"service": base_url, "ledger": asdict(self)}}
 
     @classmethod
     def of(cls, database: Database) -> Mark | None:
@@ -62,8 +69,12 @@ class OutputMark:
         cls, manifests: Iterable[tuple[AnyPath, Mapping[str, Any]]], base_url: str
     ) -> list[OutputMark]:
         """Return the marks in the manifests of outputs that were bought from a service."""
-        found = ((path, _mark_in(manifest, base_url)) for path, manifest in manifests)
-        return [cls(mark, path) for path, mark in found if mark is not None]
+        return [
+            cls(mark, path)
+            for path, manifest in manifests
+            for part in (manifest, manifest.get(PARKED))
+            if (mark := _mark_in(part, base_url)) is not None
+        ]
 
     def check_there(self, ledger: Path) -> None:
         """Check, before a new one is begun, that there is a ledger.
@@ -97,7 +108,7 @@ class OutputMark:
         )
 
 
-def _mark_in(manifest: Mapping[str, Any], base_url: str) -> Mark | None:
+def _mark_in(manifest: object, base_url: str) -> Mark | None:
     match manifest:
         case {
             "service": str(service),

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 import pipeline
-from pipeline.classification.cloud_sink import CloudSink
+from pipeline.classification.cloud_sink import CloudSink, manifests_at
 from pipeline.errors import InputError, OutputError
 from pipeline.files.cloud import Storage
 from pipeline.tables import open_reader
@@ -185,6 +185,17 @@ def test_an_outdated_partial_output_is_deleted(store: ObjectStore, storage: Stor
     storage.write(b"mine", sink.path)
     sink.discard()
     assert storage.read(sink.path) == b"mine"
+
+
+def test_what_a_parked_run_bought_is_noted_beside_an_object(
+    store: ObjectStore, storage: Storage
+) -> None:
+    sink = CloudSink(OUTPUT, "csv", storage)
+    sink.note({"parked": {"ledger": "l.db"}})
+    ((path, manifest), _) = manifests_at(sink)
+    assert path == OUTPUT
+    assert manifest["parked"] == {"ledger": "l.db"}
+    sink.check()
 
 
 @pytest.mark.parametrize("option", ["--report", "--ledger"])
