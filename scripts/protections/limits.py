@@ -148,6 +148,13 @@ PROTECTIONS = (
         "test_an_answer_that_is_whole_counts_although_its_server_never_ends_it",
     ),
     Protection(
+        "a refusal that is cut off is at risk if its body may state a price",
+        'return status in REFUSALS and b"{" not in body',
+        "return status in REFUSALS",
+        "tests/paid/client/test_lost_answers.py::"
+        "test_a_refusal_without_an_end_is_free_unless_its_body_may_say_otherwise",
+    ),
+    Protection(
         "an absurd price parks",
         "if price is not None and price > self._max_price:",
         "if False and price:",

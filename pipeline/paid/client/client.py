@@ -23,7 +23,7 @@ from pipeline.paid.client.exchanges import (
 )
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
-from pipeline.paid.client.responses import MAX_BODY, is_whole
+from pipeline.paid.client.responses import MAX_BODY, is_surely_free, is_whole
 from pipeline.paid.client.transport import OverHttpx, Transport
 from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
@@ -154,14 +154,18 @@ class Client:
         return self._received(response, bytes(arriving.content))
 
     def _whole(self, arriving: _Arriving) -> Received | None:
-        """Return a response whose body is whole although its connection broke or never ended.
+        """Return a response that says enough although its connection broke or never ended.
 
-        Otherwise a paid answer would be lost with the last chunk, which is empty.
+        Otherwise a paid answer would be lost with the last chunk, which is empty, and a refusal
+        that only has a status would count as billed.
         """
         if arriving.response is None:
             return None
         received = self._received(arriving.response, bytes(arriving.content))
-        return received if is_whole(received.body) else None
+        if is_whole(received.body):
+            return received
+        is_read = not (arriving.content and is_compressed(arriving.response.headers))
+        return received if is_read and is_surely_free(received.status, received.body) else None
 
     def _received(self, response: Response, content: bytes) -> Received:
         if len(content) <= self._max_body and is_compressed(response.headers):

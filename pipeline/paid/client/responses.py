@@ -34,7 +34,7 @@ from pipeline.paid.client.prices import Price, read_price
 from pipeline.paid.client.usual import MAX_BODY, UsualAnswer, read_usual
 from pipeline.paid.client.values import NUMBER, decoded, number, printable
 
-__all__ = ["MAX_BODY", "is_whole", "read_response"]
+__all__ = ["MAX_BODY", "is_surely_free", "is_whole", "read_response"]
 
 KNOWN_PRICES, KNOWN_BYTES = 1_000, 1_000
 """How many prices are cached, and the longest metadata, in bytes, whose price is. Most answers of a
@@ -49,6 +49,9 @@ KNOWN_ERRORS = {
     "INTERNAL_ERROR",
 }
 CHARGEABLE = RateLimited | Passing | Unconfirmed | Stray
+REFUSALS = (401, 402, 429)
+"""The statuses of refusals that are recognised without a body, and not billed."""
+
 DIGITS = 38
 """The maximum length of a code that is sent as a number."""
 
@@ -100,6 +103,15 @@ def _price_in(metadata: bytes) -> Price | None:
 def is_whole(body: bytes) -> bool:
     """Return whether a body is a JSON object to its end; a part of one never is."""
     return not isinstance(_parsed(body), str)
+
+
+def is_surely_free(status: int, body: bytes) -> bool:
+    """Return whether a response was not billed, whatever the rest of its body says.
+
+    It was refused for its account or for the rate limit. The rest of a JSON object might state
+    another error, or a price.
+    """
+    return status in REFUSALS and b"{" not in body
 
 
 def _parsed(body: bytes) -> dict[str, Any] | str:

@@ -12,6 +12,7 @@ import pytest
 from pipeline.paid.client.client import Client
 from pipeline.paid.client.replies import Lost, Received
 from pipeline.paid.client.urls import BaseUrl
+from pipeline.paid.policy import judge
 from tests.paid.client.scripted_server import (
     KEY,
     OK,
@@ -120,6 +121,44 @@ async def test_an_answer_that_is_whole_counts_although_its_server_never_ends_it(
         reply = await attempt(base, timeout=0.2, transport=transport)
     assert isinstance(reply, Received)
     assert (reply.status, reply.body) == (200, OK)
+
+
+@pytest.mark.parametrize("end", ["open", "broken"])
+@pytest.mark.parametrize(
+    ("head", "body", "is_free"),
+    [
+        (b"429 Too Many Requests\r\nRetry-After: 7", b"", True),
+        (b"429 Too Many Requests\r\nRetry-After: 7", b"<html>Too many", True),
+        (b"402 Payment Required", b"", True),
+        (b"401 Unauthorized\r\nContent-Length: 99", b"No", True),
+        (b"429 Too Many Requests\r\nContent-Encoding: gzip", b"", True),
+        (b"429 Too Many Requests", b'{"success": false, "metadata": ', False),
+        (b"429 Too Many Requests\r\nContent-Encoding: gzip", gzip.compress(b"{}")[:9], False),
+        (b"403 Forbidden", b"", False),
+        (b"503 Service Unavailable", b"", False),
+        (b"200 OK", b"", False),
+    ],
+)
+async def test_a_refusal_without_an_end_is_free_unless_its_body_may_say_otherwise(
+    head: bytes, body: bytes, is_free: bool, end: str
+) -> None:
+    async def never_ends(exchange: Exchange) -> None:
+        await exchange.read_request()
+        length = b"" if b"Length" in head else b"\r\nTransfer-Encoding: chunked"
+        chunk = b"%x\r\n%b\r\n" % (len(body), body) if length and body else body
+        await exchange.raw(b"HTTP/1.1 %b%b\r\n\r\n%b" % (head, length, chunk))
+        if end == "open":
+            await exchange.reader.read()
+
+    async with serving(never_ends) as server:
+        reply = await attempt(server.base, timeout=0.2)
+    if not is_free:
+        assert isinstance(reply, Lost)
+        return
+    assert isinstance(reply, Received)
+    assert reply.status == int(head[:3])
+    assert reply.headers.get("retry-after") == ("7" if b"Retry" in head else None)
+    assert not judge(reply).is_at_risk
 
 
 async def drips(exchange: Exchange) -> None:
