@@ -18,7 +18,7 @@ from pipeline.remembered import Remembered
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import Records, read_records
-from pipeline.tables.json_cells import CellText, find_cell_texts
+from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.texts import check_names, collapsed, encodable, join_texts
 
@@ -123,6 +123,7 @@ class CsvReader:
         for batch in records:
             self._check_widths(batch)
             yield self._batch(batch)
+        check_found(self._text_in, self._names, self._path)
 
     def _batch(self, records: Records) -> CsvBatch:
         rows = records.fields

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.quoting import quoted
-from pipeline.tables.json_records import parsed, texts_at
-from pipeline.tables.texts import encodable, find_columns, join_texts
+from pipeline.tables.json_records import NESTED_NAMES, nested_names, parsed, texts_at
+from pipeline.tables.texts import encodable, find_column, find_columns, join_texts
 
-__all__ = ["CellText", "find_cell_texts"]
+__all__ = ["CellText", "check_found", "find_cell_texts"]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the cells of a column had, as far as they were read.
+
+    Attributes:
+        is_found: whether one had the field.
+        fields: the fields that they had, until one had it.
+    """
+
+    is_found: bool = False
+    fields: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +37,18 @@ class CellText:
         place: the position of the column.
         column: its name.
         path: the field in the JSON of its cells, such as ``title``; "" for the cell itself.
+        seen: what its cells had.
     """
 
     place: int
     column: str
     path: str = ""
+    seen: _Seen = field(default_factory=_Seen, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the text column, such as ``tender.title``."""
+        return f"{self.column}.{self.path}" if self.path else self.column
 
     def of(self, cell: str | None) -> str | None:
         """Return the text in a cell of the column; the items of a list are joined.
@@ -37,18 +58,41 @@ class CellText:
         """
         if not self.path or not cell or cell.isspace():
             return cell
-        name = f"{self.column}.{self.path}"
         try:
             record = parsed(f"{{{json.dumps(self.column)}:{cell}}}")
             if isinstance(record[self.column], str | bool):
                 raise ValueError(f"{quoted(cell)} is a single value")
-            return encodable([join_texts(texts_at(record, name) or ())])[0]
+            texts = texts_at(record, self.name)
+            self._note(record, texts is not None)
+            return encodable([join_texts(texts or ())])[0]
         except ValueError as error:
             raise InputError(
-                f"{quoted(name)} cannot be read from the JSON in column {quoted(self.column)}: "
-                f"{error}.",
+                f"{quoted(self.name)} cannot be read from the JSON in column "
+                f"{quoted(self.column)}: {error}.",
                 f"If the column itself is the text, name it: --text-column {self.column!r}.",
             ) from error
+
+    def _note(self, record: dict[str, Any], is_found: bool) -> None:
+        if self.seen.is_found or is_found:
+            self.seen.is_found = True
+        elif len(self.seen.fields) < NESTED_NAMES:
+            self.seen.fields |= dict.fromkeys(nested_names(record))
+
+
+def check_found(cells: Iterable[CellText], names: Sequence[str], table: Path | str) -> None:
+    """Refuse a field that no row of a table had, once all of it is read.
+
+    Args:
+        cells: where the texts are.
+        names: the names of all columns.
+        table: the table's name in errors.
+
+    Raises:
+        InputError: there are other fields, but not this one.
+    """
+    for cell in cells:
+        if cell.seen.fields and not cell.seen.is_found:
+            find_column([*names, *cell.seen.fields], cell.name, table, "--text-column")
 
 
 def find_cell_texts(

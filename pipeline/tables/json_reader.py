@@ -13,7 +13,16 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_list import has_list, list_items
-from pipeline.tables.json_records import Kind, kind_of, merged, parsed, raw_members, texts_at
+from pipeline.tables.json_records import (
+    NESTED_NAMES,
+    Kind,
+    kind_of,
+    merged,
+    nested_names,
+    parsed,
+    raw_members,
+    texts_at,
+)
 from pipeline.tables.streams import fingerprint_of, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import check_names, encodable, find_column, join_texts
@@ -24,9 +33,6 @@ CHUNK_BYTES = 1 << 20
 
 RECORD_BYTES = 1 << 28
 """The longest record; without a limit, one could fill the memory."""
-
-NESTED_NAMES = 1_000
-"""How many nested names an error about a missing column may choose its suggestion from."""
 
 TYPES: dict[Kind, pa.DataType] = {
     "bool": pa.bool_(),
@@ -172,7 +178,7 @@ class JsonReader:
                 texts = zip(self._wanted, self._texts(line, members), strict=True)
                 found |= {name for name, values in texts if values is not None}
                 if len(nested) < NESTED_NAMES:
-                    nested |= dict.fromkeys(_nested_names(members))
+                    nested |= dict.fromkeys(nested_names(members))
         if empty:
             raise InputError(f"{self._path} is empty.", "It needs at least one record.")
         for name in self._wanted:
@@ -275,13 +281,3 @@ def _word(value: bool) -> str:
 def _nested_array(name: str, members: Sequence[dict[str, str]]) -> pa.Array:
     values = [record.get(name) for record in members]
     return pa.array([None if value == "null" else value for value in values], pa.string())
-
-
-def _nested_names(record: dict[str, Any], prefix: str = "", depth: int = 4) -> Iterator[str]:
-    """Yield the dotted names of values within a record's objects."""
-    for key, value in record.items():
-        inner = value[0] if isinstance(value, list) and value else value
-        if isinstance(inner, dict) and depth:
-            yield from _nested_names(inner, f"{prefix}{key}.", depth - 1)
-        elif prefix:
-            yield prefix + key

@@ -14,6 +14,7 @@ from pipeline.quoting import quoted
 from pipeline.tables.streams import open_input
 
 __all__ = [
+    "NESTED_NAMES",
     "TOKEN",
     "Kind",
     "Number",
@@ -22,6 +23,7 @@ __all__ = [
     "kind_of",
     "member_spans",
     "merged",
+    "nested_names",
     "parsed",
     "raw_members",
     "raw_records",
@@ -33,6 +35,9 @@ Kind: TypeAlias = Literal["null", "bool", "int", "large int", "float", "text", "
 
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}\[\]]', re.DOTALL)
 """A string, a bracket, or the quote of a string that the buffer cuts off."""
+
+NESTED_NAMES = 1_000
+"""How many nested names an error about a missing column may choose its suggestion from."""
 
 CHUNK_BYTES = 1 << 20
 
@@ -158,6 +163,16 @@ def texts_at(record: Mapping[str, Any], path: str) -> list[str] | None:
     """
     found = list(_values(record, path))
     return [text for value in found for text in _texts(value, path)] if found else None
+
+
+def nested_names(record: dict[str, Any], prefix: str = "", depth: int = 4) -> Iterator[str]:
+    """Yield the dotted names of values within a record's objects."""
+    for key, value in record.items():
+        inner = value[0] if isinstance(value, list) and value else value
+        if isinstance(inner, dict) and depth:
+            yield from nested_names(inner, f"{prefix}{key}.", depth - 1)
+        elif prefix:
+            yield prefix + key
 
 
 def kind_of(value: Any) -> Kind:

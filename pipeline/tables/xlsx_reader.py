@@ -15,7 +15,7 @@ from pipeline.files.workbook import UNREADABLE, Limits, Row, Workbook
 from pipeline.quoting import listed, quoted
 from pipeline.settings import ExcelOptions
 from pipeline.tables.contents import refuse_other_contents
-from pipeline.tables.json_cells import CellText, find_cell_texts
+from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 from pipeline.tables.texts import encodable, join_texts
@@ -92,10 +92,10 @@ class XlsxReader:
         self.schema = pa.schema(
             [(name, TYPES.get(kind, pa.string())) for name, kind in zip(names, kinds, strict=True)]
         )
-        where = f"{path}, sheet {quoted(self.sheet)}"
+        self._where = f"{path}, sheet {quoted(self.sheet)}"
         columns = list(self._kinds)
         with _naming_other(layout.others):
-            found = find_cell_texts(names, text_columns, where)
+            found = find_cell_texts(names, text_columns, self._where)
             self._text_in = [replace(each, place=columns[each.place]) for each in found]
 
     def fingerprint(self) -> str:
@@ -117,6 +117,7 @@ class XlsxReader:
                     texts, rows, chars = [], [], 0
         if rows:
             yield self._batch(texts, rows)
+        check_found(self._text_in, self.schema.names, self._where)
 
     def _batch(self, texts: list[str], rows: list[Row]) -> XlsxBatch:
         return XlsxBatch(encodable(texts), rows, self._kinds, self.schema, self.values)
