@@ -149,10 +149,11 @@ def open_writer(
             _check_ocds(reader)
             return OcdsWriter(path, name)
         case "jsonl":
+            from pipeline.tables.json_reader import JsonReader
             from pipeline.tables.json_writer import JsonWriter
 
             _refuse_duplicate_names(reader.schema.names, "JSON")
-            return JsonWriter(path, name)
+            return JsonWriter(path, name, isinstance(reader, JsonReader) and reader.in_list)
         case "xlsx":
             from pipeline.tables.xlsx_writer import XlsxWriter
 

@@ -123,13 +123,14 @@ class JsonReader:
     Attributes:
         opened_fingerprint: see `Reader.opened_fingerprint`.
         schema: the keys of all records, in the order in which they first occur.
+        in_list: whether the file is a list.
     """
 
     def __init__(self, path: Path, text_columns: Sequence[str]) -> None:
         self._path = path
         self._wanted = text_columns
         self.opened_fingerprint = fingerprint_of(path)
-        self._in_list = has_list(path)
+        self.in_list = has_list(path)
         self._kinds: dict[str, Kind] = {}
         self._scan()
         check_names(self._kinds, path)
@@ -154,10 +155,10 @@ class JsonReader:
             raws.append(raw)
             size += len(raw)
             if len(raws) == BATCH_ROWS or size >= BATCH_CHARS:
-                yield JsonBatch(encodable(texts), raws, self._kinds, in_list=self._in_list)
+                yield JsonBatch(encodable(texts), raws, self._kinds, in_list=self.in_list)
                 texts, raws, size = [], [], 0
         if raws or trailing:
-            yield JsonBatch(encodable(texts), raws, self._kinds, trailing, self._in_list)
+            yield JsonBatch(encodable(texts), raws, self._kinds, trailing, self.in_list)
 
     def _scan(self) -> None:
         """Find the keys of all records and what their values are.
@@ -196,10 +197,10 @@ class JsonReader:
             ) from error
 
     def _place(self, line: int) -> str:
-        return f"{self._path}, {'item' if self._in_list else 'line'} {line}"
+        return f"{self._path}, {'item' if self.in_list else 'line'} {line}"
 
     def _records(self) -> Iterator[_Record]:
-        return self._listed() if self._in_list else self._on_lines()
+        return self._listed() if self.in_list else self._on_lines()
 
     def _listed(self) -> Iterator[_Record]:
         for number, (before, raw) in enumerate(list_items(self._path), 1):
@@ -224,10 +225,10 @@ class JsonReader:
         except UnicodeDecodeError as error:
             reason = f"byte 0x{content[error.start]:02X} is not UTF-8"
         except ValueError as error:
-            if line == 1 and not self._in_list:
+            if line == 1 and not self.in_list:
                 refuse_other_contents(self._path, "JSON Lines", content)
             reason = f"the record is not JSON: {error}"
-        hint = HINT_ITEM if self._in_list else HINT_RECORD
+        hint = HINT_ITEM if self.in_list else HINT_RECORD
         raise InputError(f"{self._place(line)}: {reason}.", hint)
 
 

@@ -35,13 +35,14 @@ class JsonWriter:
         path: the file to write.
         name: its final name, whose suffix may ask for compression. The items of a list stay in a
             list if it is that of a file for JSON.
+        in_list: whether the table is such a list.
     """
 
     replaced_characters = 0
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, in_list: bool = False) -> None:
         self._may_list = split_suffixes(Path(name))[1].lower() == ".json"
-        self._end = b""
+        self._end = b"[]\n" if in_list and self._may_list else b""  # without rows
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._closing = stack.pop_all()

@@ -88,3 +88,13 @@ def test_the_name_of_a_sample_says_how_many_rows_were_asked_for(limit: int) -> N
     assert place == Path(f"outputs/t.classified.sample-{limit}.tsv.gz")
     assert default_output(Path("a/t.csv"), "csv", "parquet", limit).suffix == ".parquet"
     assert default_output(Path("a/t.csv"), "csv", "csv", None) == Path("outputs/t.classified.csv")
+
+
+@pytest.mark.parametrize(("output", "content"), [("o.json", "[]\n"), ("o.jsonl", "")])
+def test_a_sample_of_no_rows_of_a_list_is_an_empty_list(
+    command: Command, output: str, content: str
+) -> None:
+    Path("t.json").write_text('[{"description": "Desks"}]')
+    arguments = ("--systems", "psc", "--engine", "lexical", "--limit-rows", 0)
+    assert command("run", "t.json", *arguments, "--output", output) == 0
+    assert Path(output).read_text() == content
