@@ -64,8 +64,8 @@ BUYING = (
 )
 
 CLASSES = {
-    "csv": ("CsvOptions", ("header", *CSV)),
     "excel": ("ExcelOptions", EXCEL),
+    "csv": ("CsvOptions", ("header", "header_row", *CSV)),
     "service": ("PaidService", BUYING),
     "subject": ("PaidService", BUYING),
 }
@@ -91,6 +91,8 @@ PHRASES = (
     (r"use --input-format (\w+)", r"rename it to end in .\1"),
     (r"--output-format (\w+)", r'output="NAME.\1"'),
     (r"Write --endpoint-url (\S+), or the same in (\w+)", r"Set the variable \2 to \1"),
+    (r"name it: --header-row (\d+)", r"name it: csv=pipeline.CsvOptions(header_row=\1)"),
+    (r"of their line: --header-row 1", "of their line: csv=pipeline.CsvOptions(header_row=1)"),
     (r"--endpoint-url", "the variable AWS_ENDPOINT_URL"),
 )
 """Sentences that Python words differently: there, a file's format is in its name."""

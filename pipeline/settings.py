@@ -60,6 +60,7 @@ class CsvOptions:
         quote_escape: how a quote inside a quoted field is written: ``double`` for two quotes,
             ``backslash`` for a backslash before it.
         header: whether the first record names the columns; else they are ``1``, ``2``, ...
+        header_row: the number of the line with the column names, from 1; the lines above it stay.
     """
 
     delimiter: str | None = None
@@ -67,6 +68,7 @@ class CsvOptions:
     line_end: Literal["lf", "crlf", "cr"] | None = None
     quote_escape: Literal["double", "backslash"] = "double"
     header: bool = True
+    header_row: int | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter in ("tab", "\\t"):
@@ -79,6 +81,14 @@ class CsvOptions:
             _check_choice("line_end", self.line_end, ("lf", "crlf", "cr"))
         _check_choice("quote_escape", self.quote_escape, ("double", "backslash"))
         check_flag("header", self.header)
+        if self.header_row is not None:
+            row = whole_number("header_row", self.header_row, 1)
+            object.__setattr__(self, "header_row", row)
+            _check(
+                self.header,
+                "There is no header (--no-header), and header_row says where it is (--header-row).",
+                "Leave out one of them.",
+            )
 
 
 @answering_names

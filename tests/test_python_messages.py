@@ -182,6 +182,11 @@ async def test_classify_async_answers_the_same() -> None:
         await pipeline.classify_async(["Office chairs"], encoding="cp1252")  # type: ignore[call-arg]
 
 
+def test_the_header_row_of_a_csv_file_is_an_option_of_csv() -> None:
+    hint = "The column names are in line 3. If that is the header, name it: --header-row 3."
+    assert python_words(hint).endswith("name it: csv=pipeline.CsvOptions(header_row=3).")
+
+
 def test_the_arguments_of_the_classes_are_known() -> None:
     for kind, names in CLASSES.values():
         missing = {field.name for field in fields(getattr(pipeline, kind))} - {*names}

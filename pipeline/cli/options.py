@@ -210,7 +210,8 @@ DIALECT: Mapping[str, Mapping[str, Any]] = {
     "--sheet": {"help": "Excel: the sheet's name or number.  [default: the first with the table]"},
     "--header-row": {
         "type": int,
-        "help": "Excel: the number of the row with the column names.  [default: detected]",
+        "help": "CSV, Excel: the number of the line or row with the column names.  "
+        "[default: detected]",
     },
 }
 
@@ -223,7 +224,8 @@ class DialectOptions:
         input_format: the format, if the name does not show it.
         delimiter, encoding, line_end, quote_escape: see `CsvOptions`.
         no_header: the opposite of ``header`` there.
-        sheet, header_row: see `ExcelOptions`.
+        sheet: see `ExcelOptions`.
+        header_row: see there, and `CsvOptions`.
     """
 
     input_format: Format | None
@@ -248,6 +250,7 @@ class DialectOptions:
             line_end=self.line_end,
             quote_escape=self.quote_escape,
             header=not self.no_header,
+            header_row=self.header_row,
         )
 
     @property

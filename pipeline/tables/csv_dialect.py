@@ -93,8 +93,8 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         above: how many lines are above the column names.
 
     Raises:
-        InputError: the file cannot be opened or is not text, or records in its encoding cannot be
-            copied byte for byte.
+        InputError: the file cannot be opened, is not text or is too short, or records in its
+            encoding cannot be copied byte for byte.
         SettingsError: the stated encoding does not have the stated delimiter, or the delimiter
             that the file states for Excel cannot be one.
     """
@@ -112,7 +112,13 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
     line_end, terminator = _line_end(text, options)
     lines = 1 if excel else 0
     if above > lines:
-        title = "".join(f"{line}{line_end}" for line in text.split(line_end)[: above - lines])
+        split = text.split(line_end)
+        if len(split) <= above - lines:
+            raise InputError(
+                f"{path} has no line {above + 1} with column names.",
+                "Give the number of their line: --header-row 1.",
+            )
+        title = "".join(f"{line}{line_end}" for line in split[: above - lines])
         mark, text, lines = mark + title.encode(encoding), text[len(title) :], above
         if not sample.startswith(mark):
             raise InputError(

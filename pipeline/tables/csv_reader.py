@@ -85,10 +85,12 @@ class CsvReader:
     def __init__(self, path: Path, text_columns: Sequence[str], options: CsvOptions) -> None:
         self._path = path
         self.opened_fingerprint = fingerprint_of(path)
-        self.dialect: Dialect = detect(path, options, text_columns)
+        above = (options.header_row or 1) - 1
+        self.dialect: Dialect = detect(path, options, text_columns, above)
         names, self.header = self._first()
         wanted = {*text_columns}
-        is_missing = self.dialect.header and not wanted <= {*names}
+        may_be_below = self.dialect.header and options.header_row is None
+        is_missing = may_be_below and not wanted <= {*names}
         below = self._header_below(options, wanted) if is_missing else None
         if below and below.under_titles:
             self.dialect = detect(path, options, text_columns, below.line - 1)
@@ -100,7 +102,7 @@ class CsvReader:
         except InputError as error:
             if below:
                 where = f"The column names are in line {below.line}"
-                error.hint = f"{where}: delete the lines above it."
+                error.hint = f"{where}. If that is the header, name it: --header-row {below.line}."
             elif self.dialect.header and _is_row(names):
                 error.hint = f"{error.hint} {NO_HEADER}"
             raise
@@ -155,7 +157,8 @@ class CsvReader:
                 for raw, names, end in zip(below.raws, below.fields, below.ends, strict=True):
                     if wanted <= {*names}:
                         is_line = self.dialect.line_end not in raw.strip()
-                        return _HeaderBelow(end, is_line and 2 * most <= _filled(names))
+                        line = end - raw.strip().count(self.dialect.line_end)
+                        return _HeaderBelow(line, is_line and 2 * most <= _filled(names))
                     most = max(most, _filled(names))
         return None
 

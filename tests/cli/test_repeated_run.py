@@ -54,6 +54,14 @@ def test_it_reads_the_table_with_the_same_options() -> None:
     )
 
 
+def test_it_names_the_header_row_of_either_format() -> None:
+    for files in (
+        {"csv": {"header_row": 2}, "excel": {"header_row": None}},
+        {"excel": {"header_row": 2}},
+    ):
+        assert "--header-row 2" in repeated_run({"files": files}, Path("o.csv"))
+
+
 def test_a_run_of_a_service_names_the_service_and_not_the_threshold_that_it_has_always() -> None:
     settings = {"systems": ["cpv"], "text_columns": ["description"], "min_confidence": 0.0}
     manifest = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.errors import InputError
+from pipeline.errors import InputError, SettingsError
 from pipeline.settings import CsvOptions
 from pipeline.tables.csv_reader import CsvReader
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
@@ -176,9 +176,30 @@ def test_rows_above_the_column_names_are_no_titles(path: Path, above: str) -> No
     with pytest.raises(InputError) as caught:
         opened(path, data, "Gegenstand")
     line = above.count("\n") + 1
-    assert caught.value.hint == f"The column names are in line {line}: delete the lines above it."
+    assert f"The column names are in line {line}." in caught.value.hint
+    assert caught.value.hint.endswith(f"name it: --header-row {line}.")
+    reader = CsvReader(path, ["Gegenstand"], CsvOptions(header_row=line))
+    assert csv_rows(reader) == [["1", "Bau", "2"]]
+    rewrite(reader, path.with_name("o.csv"), [("c", "t")])
+    new = 'Wert;cpv_code;"the ""title"", in full"'
+    written = data.decode().replace("Wert", new).replace("Bau;2", "Bau;2;c;t")
+    assert path.with_name("o.csv").read_text() == written
     with pytest.raises(InputError, match="Choose one of them"):
         opened(path, b"a,b\n1,x\n", "zzz")
+
+
+def test_a_stated_header_row_is_taken_whatever_is_above_or_below_it(path: Path) -> None:
+    path.write_text('sep=;\n"x\ny;z"\n"what\never";b\n1;2\n')
+    reader = CsvReader(path, ["b"], CsvOptions(header_row=4))
+    assert reader.schema.names == ["what\never", "b"]
+    assert csv_rows(reader) == [["1", "2"]]
+    with pytest.raises(InputError, match="no column 'b'"):
+        CsvReader(path, ["b"], CsvOptions(header_row=6))
+    path.write_text("b\n1\n")
+    with pytest.raises(InputError, match="has no line 4 with column names"):
+        CsvReader(path, ["b"], CsvOptions(header_row=4))
+    with pytest.raises(SettingsError, match="There is no header"):
+        CsvOptions(header=False, header_row=1)
 
 
 def test_a_text_column_that_occurs_twice_is_refused(path: Path) -> None:

@@ -48,7 +48,8 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
 
 def _reading(files: Mapping[str, Any]) -> Iterator[str]:
     """Yield the options with which the run read its table."""
-    options = {**part_of(files, "csv"), **part_of(files, "excel")}
+    csv, excel = part_of(files, "csv"), part_of(files, "excel")
+    options = {**csv, **{name: value for name, value in excel.items() if value is not None}}
     for name, usual in DIALECT.items():
         value = options.get(name)
         if value is not None and value != usual:
