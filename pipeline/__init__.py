@@ -98,4 +98,6 @@ if not TYPE_CHECKING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, "__version__"})
+        """Return the public names, for who presses Tab; of the modules, only one that is public."""
+        public = {*__all__, "__version__", *{"spark"}.intersection(globals())}
+        return sorted(public.union(name for name in globals() if name.startswith("__")))
