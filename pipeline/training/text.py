@@ -15,13 +15,19 @@ __all__ = ["model_summary", "skipped_rows"]
 SHOWN = 10
 """The most unknown codes, and the most retired codes, in one line."""
 
+FLATTERED = (
+    "If the package's models learned the rows that a recipe holds back, as they did those of their "
+    "own recipe, they look better in this comparison than on new rows."
+)
+"""What to say below a comparison with the package's models on the held-out rows of a recipe."""
+
 
 def model_summary(about: Mapping[str, Any], output: Path) -> str:
     """Return the figures of `pipeline.training.figures` as lines."""
-    systems = [about] if "held_back" in about else list(about.values())
-    return "\n".join(
-        [*(line for each in systems for line in _summary_lines(each)), f"model: {output}"]
-    )
+    of_recipe = "held_back" not in about
+    systems = list(about.values()) if of_recipe else [about]
+    lines = [line for each in systems for line in _summary_lines(each)]
+    return "\n".join([*lines, *([FLATTERED] if of_recipe else []), f"model: {output}"])
 
 
 def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:

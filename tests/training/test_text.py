@@ -1,0 +1,29 @@
+"""What is said of a model that was trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.training.text import model_summary
+
+FIGURES = {
+    "system": "psc",
+    "learned_rows": 10,
+    "codes_from_examples": 3,
+    "codes": 4,
+    "weight_of_the_history": 1.0,
+    "held_back": {
+        "rows": 5,
+        "repeats": 0,
+        "right": {"1": 0.5, "5": 0.6, "10": 0.7},
+        "calibration_error": 0.01,
+        "flips": {"changed": 0.1, "better": 0.02, "worse": 0.05},
+    },
+}
+
+
+def test_a_recipe_may_hold_back_rows_that_the_package_learned() -> None:
+    of_history = model_summary(FIGURES, Path("m")).splitlines()
+    *lines, warning, last = model_summary({"psc": FIGURES}, Path("m")).splitlines()
+    assert [*lines, last] == of_history
+    assert "they look better in this comparison" in warning
