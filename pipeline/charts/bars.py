@@ -12,8 +12,31 @@ from pipeline.charts.templates import draw
 
 __all__ = ["Bar", "bars"]
 
-LENGTH = 508.0
-"""The length of the scale, in the drawing's units."""
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the parts of a drawing are, in its units.
+
+    Attributes:
+        name: begins the identifiers of its elements.
+        width: its width.
+        left: where the scale begins.
+        length: the length of the scale.
+        right: where the columns of figures end.
+        above: the height of a group's label above its bars; 0 for one beside them.
+    """
+
+    name: str
+    width: float
+    left: float
+    length: float
+    right: tuple[float, float, float]
+    above: float = 0.0
+
+
+WIDE = _Layout("bars", 880, 132, 508, (716, 796, 878))
+NARROW = _Layout("bars-narrow", 324, 0, 132, (187, 252, 323), above=20)
+"""As wide as a phone, so that its letters can be read there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +58,12 @@ class Bar:
 
 
 def bars(
-    groups: Mapping[str, Sequence[Bar]], columns: Sequence[str], *, title: str, description: str
+    groups: Mapping[str, Sequence[Bar]],
+    columns: Sequence[str],
+    *,
+    title: str,
+    description: str,
+    narrow: bool = False,
 ) -> Markup:
     """Draw groups of horizontal bars on a scale from 0 to 100 %.
 
@@ -44,20 +72,23 @@ def bars(
         columns: the headings of three columns of figures, one for each share of a bar.
         title: the title of the chart, for screen readers.
         description: the figures in words, for screen readers.
+        narrow: whether to draw it for a phone.
     """
+    layout = NARROW if narrow else WIDE
     each = max(map(len, groups.values()))
     thick, gap = (20, 20) if each == 1 else (14, 18)
     used = each * (thick + 4) - 4
+    step = layout.above + used + gap
     return draw(
         "bars.svg.j2",
         groups=groups,
         columns=columns,
         thick=thick,
         used=used,
-        step=used + gap,
-        bottom=36 + len(groups) * (used + gap) - gap,
-        length=LENGTH,
-        ticks=percent_ticks(LENGTH),
+        step=step,
+        bottom=36 + len(groups) * step - gap,
+        layout=layout,
+        ticks=percent_ticks(layout.length),
         title=title,
         description=description,
     )

@@ -58,6 +58,7 @@ def page(found: Findings) -> str:
             names={key: subject.name for key, subject in named},
             drawn=_drawn(found),
             levels=accuracy_by_level(named),
+            narrow_levels=accuracy_by_level(named, narrow=True),
             reliability={key: confidence_and_accuracy(key, each) for key, each in named},
             surest=surest_rows(named),
             through={key: rows_without_a_look(key, each) for key, each in named},

@@ -35,8 +35,13 @@ QUARTERS = (25, 50, 75, 100)
 Named = Sequence[tuple[str, Evaluated]]
 
 
-def accuracy_by_level(named: Named) -> Markup:
-    """Draw how often the right code is found, by level, for subjects with their CSS classes."""
+def accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
+    """Draw how often the right code is found, by level, for subjects with their CSS classes.
+
+    Args:
+        named: the subjects.
+        narrow: whether to draw it for a phone.
+    """
     depths = {found.depth: None for _, each in named for found in shown_depths(each.figures)}
     groups = {}
     texts = []
@@ -51,6 +56,7 @@ def accuracy_by_level(named: Named) -> Markup:
         ("first", "among 5", "among 10"),
         title="How often the right code is found, by level",
         description=" ".join(texts),
+        narrow=narrow,
     )
 
 
