@@ -50,5 +50,49 @@ def test_what_both_find_comes_first_and_what_the_model_only_guesses_is_not_found
     assert searched("cpv", "words", 1) == found[:1]
 
 
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        ("laptop", ["30237270", "15511000"]),  # milk is lapte in Romanian
+        ("laptops", ["30237270", "15511000"]),
+        ("bags for laptops", ["30237270", "15511000"]),
+        ("lapte", ["15511000", "30237270"]),
+        ("laptup", ["15511000", "30237270"]),  # it is in neither
+    ],
+)
+def test_a_title_with_the_word_comes_before_one_that_shares_its_letters(
+    monkeypatch: pytest.MonkeyPatch, words: str, codes: list[str]
+) -> None:
+    by_title = Fixed(Match("15511000", "Milk", 0.3), Match("30237270", "Cases", 0.2))
+    rankers = {"lexical": by_title, "learned": Fixed()}
+    monkeypatch.setattr(
+        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
+    )
+    assert [match.code for match in searched("cpv", words, 5)] == codes
+
+
+def test_a_code_above_or_below_one_with_the_word_has_it_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [Match(code, code, 0.3) for code in ("15511000", "03450000", "03452000")]
+    rankers = {"lexical": Fixed(*found), "learned": Fixed()}
+    monkeypatch.setattr(
+        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
+    )
+    confidences = {match.code: match.confidence for match in searched("cpv", "shrubs tree", 5)}
+    assert confidences == {"03450000": 0.3, "03452000": 0.3, "15511000": 0.15}
+
+
+@pytest.mark.parametrize("words", ["zz", "ab", "zz ab"])
+@pytest.mark.parametrize("system", ["cpv", "unspsc"])
+def test_short_words_that_no_title_has_find_nothing(words: str, system: System) -> None:
+    assert searched(system, words, 5) == []
+
+
+def test_short_words_of_a_title_find_codes_in_every_system() -> None:
+    assert searched("unspsc", "IT", 5)
+    assert searched("cpv", "TV", 5)
+
+
 def test_nothing_is_found_for_unknown_words() -> None:
     assert searched("cpv", "qqxyzzy", 5) == []
