@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
-from yarl import URL
 
 from pipeline.errors import SettingsError
 from pipeline.paid.client.exchanges import Body, Field, ProxyError, Response
@@ -17,6 +16,7 @@ from pipeline.paid.client.urls import is_this_machine
 
 if TYPE_CHECKING:  # most users have no proxy, and aiohttp takes a fifth of a second to import
     import aiohttp
+    from yarl import URL
 
 __all__ = ["Proxied", "proxy_of"]
 
@@ -50,6 +50,8 @@ class Proxied:
         """Send a request; see `Transport.exchange`."""
         if self._session is None:
             self._session = self._opened()
+        from yarl import URL
+
         with _translated():
             response = await self._session.request(
                 method,
@@ -117,6 +119,8 @@ def proxy_of(url: httpx.URL) -> URL | None:
     named = proxies.get(url.scheme) or proxies.get("all")
     if not named:
         return None
+    from yarl import URL
+
     with suppress(ValueError):
         proxy = URL(named if "://" in named else f"http://{named}")
         if proxy.scheme in ("http", "https") and proxy.host:

@@ -11,8 +11,6 @@ from heapq import heapify, heappop, heappush, heapreplace
 from math import ceil
 from typing import Literal
 
-from aiolimiter import AsyncLimiter
-
 from pipeline.rate import AUTHENTICATED, Rate
 
 __all__ = ["Slot", "Throttle"]
@@ -255,6 +253,8 @@ class Throttle:
     def _use(self, slots: int) -> None:
         self._slots = slots
         if self._rate is not None:
+            from aiolimiter import AsyncLimiter  # it reads its own metadata to know its version
+
             self._gap = self._rate.hold / slots
             portion = max(1, int(PORTION / self._gap))
             self._pacer = AsyncLimiter(portion, portion * self._gap)
