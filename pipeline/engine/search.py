@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load, titles_by_language
 from pipeline.engine.evidence import SHORT
-from pipeline.engine.lexical.features import words as words_of
 from pipeline.engine.rankers import ranker
+from pipeline.engine.text.words import words as words_of
 
 __all__ = ["searched"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.engine.lexical.features import words
+from pipeline.engine.text.words import words
 
 __all__ = ["BUYING_WORDS"]
 

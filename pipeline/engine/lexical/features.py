@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Sequence
 from functools import lru_cache
 from zlib import crc32
@@ -11,16 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import cleaned, readable
+from pipeline.engine.text.cleaning import cleaned
+from pipeline.engine.text.words import split_words
 
 __all__ = [
     "FEATURES",
     "GRAM_LENGTHS",
     "HALF_AT_WORD",
     "parts",
-    "split_words",
     "term_counts",
-    "words",
 ]
 
 Columns = np.ndarray[tuple[int], np.dtype[np.int32]]
@@ -30,9 +28,6 @@ FEATURES = 1 << 20
 
 GRAM_LENGTHS = (4, 5)
 
-MAX_WORDS = 400
-"""Words of a text that are read: a long notice begins with what is bought, the rest is terms."""
-
 HALF_AT_WORD = 20
 """The position of the word that counts half as much as the first."""
 
@@ -41,18 +36,6 @@ LIGHTER = 0.25
 
 WORDS_KEPT = 1 << 15
 """Words whose columns are cached: about 10 MB, and 18 MB if all of them have 40 letters."""
-
-WORD = re.compile(r"[^\W\d_]{2,60}")
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text: letters only, without case, accents, HTML and addresses."""
-    return split_words(readable(text))
-
-
-def split_words(text: str) -> list[str]:
-    """Return the words of a text that `readable` or `cleaned` returned."""
-    return WORD.findall(text)[:MAX_WORDS]
 
 
 def term_counts(texts: Sequence[str], lighter: Container[str] = ()) -> sparse.csr_matrix:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS, HALF_AT_WORD, split_words
+from pipeline.engine.lexical.features import FEATURES, GRAM_LENGTHS, HALF_AT_WORD
 from pipeline.engine.text.cleaning import meaning, readable
 from pipeline.engine.text.ngrams import gram_hashes, word_hashes
+from pipeline.engine.text.words import split_words
 
 __all__ = ["Counted", "counted"]
 
