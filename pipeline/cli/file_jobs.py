@@ -83,6 +83,7 @@ class Outcome:
             "output": str(self.file.output),
             "state": self.state,
             "exit_code": self.exit_code,
+            "cost_usd": plain(self.cost_usd),
             **(failed or {}),
             "summary": self.summary and self.summary.to_dict(),
         }

@@ -13,6 +13,7 @@ import xlsxwriter
 
 from pipeline.tables import read_table
 from tests.paid.command_line import CommandLine, folder_of, success
+from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Instead, Service
 
 
@@ -124,6 +125,17 @@ def test_the_cost_limit_is_for_all_files_together(line: CommandLine, service: Se
         assert app.requests == 2
         assert line("run", "--json", "--max-cost", "0.0005") == 0
     assert app.requests == 4
+
+
+def test_what_a_file_cost_before_it_failed_is_stated(line: CommandLine, service: Service) -> None:
+    folder_of(line, {"a": ["one text", "two text"], "b": ["three text"]})
+    place = line.output / "a.csv"
+    with line.at(Meanwhile(service.app(), 1, lambda: place.mkdir(parents=True))):
+        assert line("run", "--json", "--yes") == 2
+    failed, done = line.summary["files"]
+    assert (failed["state"], failed["summary"], done["state"]) == ("failed", None, "done")
+    assert Decimal(failed["cost_usd"]) > 0
+    assert Decimal(failed["cost_usd"]) + Decimal(done["cost_usd"]) == service.charged
 
 
 def test_another_service_does_the_files_again(line: CommandLine, service: Service) -> None:
