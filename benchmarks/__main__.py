@@ -1,20 +1,22 @@
 """Compares buying a table with this tool and with five scripts, on this machine.
 
     python -m benchmarks [--calls 4000] [--rounds 5] [--output outputs/benchmarks]
+    python -m benchmarks --calls 10000 100000 --against "aiohttp, 50 tasks"
 
 Every contender is a process of its own, measured from its start to its end: it reads a CSV file of
 distinct texts, asks an unlimited service on this machine, and writes the table with codes and
 prices. This tool also plans, and syncs every attempt and answer to its ledger, which is new each
 time; the scripts have no protection at all. The contenders take turns, each round in another order.
-Prints medians, and writes ``FOLDER.json``, a page with a chart, ``FOLDER.html``, and the chart
-alone, ``FOLDER.svg``. Seconds depend on what else the machine does; the processor time of a row
-hardly does. `benchmarks.engine_peers` compares the embedded engine in the same way.
+Prints medians for each number of calls, and writes ``FOLDER-CALLS`` as JSON, as a page and as a
+picture. Seconds depend on what else the machine does; the processor time of a row hardly does.
+`benchmarks.engine_peers` compares the embedded engine in the same way.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.comparison import OURS, Turn, installed, machine, results, rounds_of, show, turn
@@ -34,7 +36,7 @@ def _command(name: str, base: str, source: Path, output: Path) -> list[str]:
     return ["pipeline", "run", str(source), *options, *files]
 
 
-def _rounds(calls: int, rounds: int) -> list[dict[str, Turn]]:
+def _rounds(calls: int, rounds: int, against: Sequence[str]) -> list[dict[str, Turn]]:
     with tempfile.TemporaryDirectory(dir=DISK) as folder, server() as base:
         source = Path(folder) / "in.csv"
         write_texts(source, made_texts(calls))
@@ -44,7 +46,7 @@ def _rounds(calls: int, rounds: int) -> list[dict[str, Turn]]:
             command = _command(name, base, source, output)
             return turn(command, HOME=folder, TENDER_PIPELINE_API_KEY=KEY)
 
-        needed = {name: peer.library for name, peer in PEERS.items()}
+        needed = {name: PEERS[name].library for name in against}
         return rounds_of(installed(needed), rounds, take)
 
 
@@ -55,16 +57,18 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--calls", type=int, default=4000)
+    parser.add_argument("--calls", type=int, nargs="+", default=[4000])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=Path("outputs/benchmarks"))
+    parser.add_argument("--against", nargs="*", choices=[*PEERS], default=[*PEERS], metavar="NAME")
     arguments = parser.parse_args()
-    found = results(_rounds(arguments.calls, arguments.rounds), arguments.calls)
-    heading = (
-        f"{arguments.calls:,} calls to a local service, medians of {arguments.rounds} rounds, "
-        f"{machine()}"
-    )
-    show(found, "Rows bought a second", heading, arguments.output)
+    for calls in arguments.calls:
+        found = results(_rounds(calls, arguments.rounds, arguments.against), calls)
+        heading = (
+            f"{calls:,} calls to a local service, medians of {arguments.rounds} rounds, {machine()}"
+        )
+        output = arguments.output.with_name(f"{arguments.output.name}-{calls}")
+        show(found, "Rows bought a second", heading, output)
 
 
 if __name__ == "__main__":
