@@ -20,7 +20,7 @@ wake it, and a notebook's interrupt does not wake the event loop whose task it c
 
 
 class Work(Generic[T]):
-    """A function running in a new thread, from the moment this is made.
+    """A function that runs in a new thread, once it is begun.
 
     Waiting for it takes no lock that is written in Python. A signal handler's exception can come
     between taking a `threading.Condition` and entering the block that releases it; the futures,
@@ -35,7 +35,18 @@ class Work(Generic[T]):
         self._results: list[T] = []
         self._error: BaseException | None = None
         self._end: queue.SimpleQueue[None] = queue.SimpleQueue()
-        _thread.start_new_thread(self._run, (do,))
+        self._do = do
+        self._runs: list[bool] = []  # the first decides: a signal may come between any two lines
+
+    def begin(self) -> None:
+        """Start the thread. A signal handler's exception may come when it has started."""
+        _thread.start_new_thread(self._run, ())
+
+    def forestall(self) -> None:
+        """End the work before it begins; if it has begun, it goes on."""
+        self._runs.append(False)
+        if not self._runs[0]:
+            self.ended = True
 
     def wake(self) -> None:
         """End one call of `wait` now."""
@@ -62,9 +73,12 @@ class Work(Generic[T]):
             raise self._error
         return self._results[0]
 
-    def _run(self, do: Callable[[], T]) -> None:
+    def _run(self) -> None:
+        self._runs.append(True)
+        if not self._runs[0]:
+            return
         try:
-            self._results.append(do())
+            self._results.append(self._do())
         except BaseException as error:  # raised by `result`
             self._error = error
         finally:

@@ -15,6 +15,7 @@ def test_without_one_the_work_is_waited_for() -> None:
     interruption, go = Interruption(), threading.Event()
     interruption.check()
     work = Work(lambda: go.wait() and "done")
+    work.begin()
     threading.Timer(0.01, go.set).start()
     interruption.wait(work)
     assert work.ended
@@ -30,6 +31,7 @@ def test_each_time_it_is_asked_for_interrupts_one_wait() -> None:
         raise ValueError("no")
 
     work = Work(fail)
+    work.begin()
     for _ in range(2):
         threading.Thread(target=interruption.ask).start()
         with pytest.raises(asyncio.CancelledError):
@@ -47,9 +49,23 @@ def test_one_that_was_asked_for_before_the_wait_is_not_lost() -> None:
     interruption, go = Interruption(), threading.Event()
     interruption.ask()
     work = Work(go.wait)
+    work.begin()
     with pytest.raises(asyncio.CancelledError):
         interruption.wait(work)
     go.set()
+
+
+def test_work_that_was_forestalled_never_begins() -> None:
+    done: list[int] = []
+    work = Work(lambda: done.append(1))
+    work.forestall()
+    work.begin()
+    Interruption().wait(work)
+    later = Work(lambda: done.append(2))
+    later.begin()
+    later.forestall()  # too late, or just in time
+    Interruption().wait(later)
+    assert 1 not in done
 
 
 STORM = """
@@ -70,16 +86,17 @@ signal.signal(signal.SIGUSR1, strike)
 print("ready", flush=True)
 struck = 0
 for _ in range(300):
-    work = None
+    work = Work(lambda: 1)
     try:
         armed = True
-        work = Work(lambda: 1)
+        work.begin()
         for _ in range(50):
             Interruption().wait(work)
         armed = False
     except Struck:
         struck += 1
-    while work is not None and not work.ended:
+    work.forestall()
+    while not work.ended:
         work.wait(0.01)
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 print(struck, flush=True)

@@ -90,6 +90,7 @@ def buy_in_thread(buying: Buying, interruption: Interruption) -> Parked | None:
         stopped = _stopped(work, brake, interruption)
     finally:
         brake.press(_parked(INTERRUPTED))  # if it is not done yet
+        work.forestall()  # if a signal came before its thread had started
         while not work.ended:
             work.wait(LONGEST_WAIT)
     return stopped or work.result()
@@ -111,12 +112,14 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _stopped(work: Work[Parked | None], brake: Brake, interruption: Interruption) -> Parked | None:
-    """Wait for a purchase; return why it was interrupted, if it was."""
+    """Begin a purchase and wait for it; return why it was interrupted, if it was."""
     try:
+        work.begin()
         interruption.wait(work)
     except BaseException as stop:
         code = _signal(stop)
         brake.press(_parked(code or INTERRUPTED))
+        work.forestall()
         try:
             log.info("Stopping after the requests under way. Interrupt again to stop at once.")
             interruption.wait(work)

@@ -125,6 +125,12 @@ PROTECTIONS = (
         "tests/paid/test_moved_ledger.py",
     ),
     Protection(
+        "a signal stops a purchase even while its thread starts",
+        "    work = Work(lambda: context.run(_run, buying(brake)))\n",
+        "    work = Work(lambda: context.run(_run, buying(brake)))\n    work.begin()\n",
+        "tests/paid/test_runner.py::test_a_signal_while_the_thread_starts_stops_the_purchase",
+    ),
+    Protection(
         "no new ledger is begun if an earlier output was bought with one",
         "            mark.check_there(service.ledger)\n",
         "            pass\n",
