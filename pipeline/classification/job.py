@@ -35,6 +35,9 @@ __all__ = ["Reporter", "plan", "run"]
 
 log = logging.getLogger(__name__)
 
+KEPT = " What was bought is kept and is not paid for again."
+"""What a job that ends without a summary says of its answers."""
+
 
 def _ignore(*_: object) -> None:
     """Report to nobody."""
@@ -172,13 +175,19 @@ class _Run:
 
     @contextmanager
     def accounting(self) -> Iterator[None]:
-        """Log what the job has paid if an error or an interrupt ends it: it has no summary then."""
+        """Log what the job has paid if an error or an interrupt ends it: it has no summary then.
+
+        After an error, the ledger is also named beside the output, which may not be written.
+        """
         try:
             yield
-        except BaseException:
+        except BaseException as error:
+            is_kept = not isinstance(error, LedgerError)  # which says what became of the answers
             with suppress(LedgerError):  # the error that ends the job is more important
                 if (paid := self.purchase.paid()) and paid.attempts:
-                    log.warning("%s", paid.kept)
+                    log.warning("%s%s", paid.so_far, KEPT if is_kept else "")
+            if is_kept and isinstance(error, PipelineError):
+                self.note_parked()
             raise
 
     def buy(self, estimate: Estimate) -> Parked | None:

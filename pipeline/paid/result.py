@@ -62,13 +62,10 @@ class Paid:
         )
 
     @property
-    def kept(self) -> str:
+    def so_far(self) -> str:
         """What a job has paid, for one that ends without a summary."""
         more = f", and perhaps {plain(self.at_risk_usd)} USD more" if self.at_risk_usd else ""
-        return (
-            f"This job has paid {plain(self.confirmed_usd)} USD so far{more}. What was bought is "
-            "kept and is not paid for again."
-        )
+        return f"This job has paid {plain(self.confirmed_usd)} USD so far{more}."
 
     def __str__(self) -> str:
         attempts, unconfirmed = (

@@ -19,6 +19,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import LedgerError, ParkedError
+from pipeline.money import plain
 from pipeline.paid.ledger import Ledger
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.purchase import Purchase
@@ -70,7 +71,12 @@ def delete_folder(ledger: Path) -> None:
     ],
 )
 def test_it_is_noticed_and_what_was_bought_is_kept(
-    tmp_path: Path, service: Service, spoil: Callable[[Path], None], said: str, number: int
+    tmp_path: Path,
+    service: Service,
+    spoil: Callable[[Path], None],
+    said: str,
+    number: int,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     ledger = tmp_path / "ledgers" / "ledger.db"
     with serving(Meanwhile(service.app(), number, lambda: spoil(ledger))) as address:
@@ -79,6 +85,8 @@ def test_it_is_noticed_and_what_was_bought_is_kept(
         with pytest.raises(LedgerError, match=said) as caught:
             user.run()
         assert caught.value.exit_code == 8
+        assert f"This job has paid {plain(service.charged)} USD so far." in caplog.text
+        assert "is kept" not in caplog.text, "only the error knows that"
         assert not user.output.exists()
         assert number < len(service.asked) <= number + 1 + user.service.workers
         hint = re.search(r"ove (/\S+) to (/\S+), then run the same command", caught.value.hint)

@@ -14,6 +14,7 @@ import pytest
 from pipeline.answers import SYSTEMS, Matched
 from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
+from pipeline.classification.provenance import manifest_path
 from pipeline.classification.source import Source
 from pipeline.engine import Engine
 from pipeline.errors import InputChangedError, InputError, LedgerError, OutputError
@@ -199,6 +200,7 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
             with pytest.raises(InputChangedError):
                 job.run(Source(reader), sink, user.settings, purchase)
         assert not user.output.exists()
+        assert str(user.service.ledger) in manifest_path(user.output).read_text()
         summary = user.run()
     assert summary.paid is not None
     assert summary.paid.unattributed_usd > 0
