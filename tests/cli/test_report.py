@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.classification.provenance import STARTED
 from tests.cli.conftest import Command
 
 
@@ -30,6 +31,14 @@ def test_a_report_is_written_and_compares_with_the_run_before(
     Path("t.csv").write_text("description\nroad works\n")
     assert command(*options, "--overwrite") == 0
     assert "The rows are not compared" in Path("r.html").read_text("utf-8")
+
+
+def test_a_report_does_not_compare_with_a_run_that_wrote_no_output(command: Command) -> None:
+    Path("t.csv").write_text("description\nroad works\n")
+    Path("o.csv.manifest.json").write_text(json.dumps(STARTED))
+    options = ("run", "t.csv", "--systems", "cpv", "--output", "o.csv", "--report", "r.html")
+    assert command(*options) == 0
+    assert "Since the last run" not in Path("r.html").read_text("utf-8")
 
 
 def test_a_report_compares_the_tables_of_ocds_releases(command: Command) -> None:

@@ -45,7 +45,8 @@ class RunReport:
     ) -> None:
         self._file = page_file(path)
         self._file.check(files.overwrite)
-        self._previous = before.manifest if before else {}
+        found = before.manifest if before else {}
+        self._previous = found if "finished" in found else {}  # it may only name a ledger
         self._manifest: Mapping[str, Any] | None = None
         self._collected = Collected(settings)
         self._open_changes = partial(_changes, before, files, settings)
