@@ -155,7 +155,7 @@ class Summary:
 
     @property
     def failures(self) -> Counter[str]:
-        """The failed calls of all systems by their error type."""
+        """How many rows of all systems have a failed call, by its error type."""
         statuses = sum((Counter(each.statuses) for each in self.systems.values()), Counter[str]())
         return Counter({kind: n for kind, n in statuses.items() if kind not in NOT_FAILED})
 

@@ -112,7 +112,7 @@ def _next(summary: Summary, page: Path | None) -> Iterator[str]:
     if summary.parked:
         return
     if kinds := summary.failures.most_common():
-        counted = ", ".join(f"{calls:,} {kind}" for kind, calls in kinds)
+        counted = ", ".join(f"{rows:,} {kind}" for kind, rows in kinds)
         yield f"failed: {counted}; to try them once more, run again with --retry-failed"
         yield OWNED
     if summary.to_check:
