@@ -170,6 +170,7 @@ class CloudSink:
         """See `pipeline.classification.sink.Sink.note`."""
         with _as_output_errors():
             found = ExistingObject(self.path, self.storage)
+            self._check(found)
             text = json.dumps({**STARTED, **found.manifest, **parked}, indent=2) + "\n"
             self.storage.write(text.encode(), manifest_path(self.path))
 

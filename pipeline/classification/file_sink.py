@@ -118,6 +118,7 @@ class FileSink:
     def note(self, parked: Manifest) -> None:
         """See `Sink.note`."""
         with translated(self.path), only_writer(place := self.path.resolve()):
+            self.check()  # somebody may have put a file there while the job ran
             record = {**STARTED, **read_manifest(place), **parked}
             replace_text(manifest_path(place), json.dumps(record, indent=2) + "\n")
 

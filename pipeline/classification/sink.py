@@ -97,7 +97,7 @@ class Sink(Protocol):
         """Add to the manifest what is bought for the output, if a run parks before it is written.
 
         Raises:
-            OutputError: the manifest cannot be written.
+            OutputError: the manifest cannot be written, or is beside what this tool did not write.
         """
         ...
 

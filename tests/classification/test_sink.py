@@ -70,3 +70,15 @@ def test_a_draft_that_a_full_disk_will_not_even_end_is_an_error_of_the_output(
     ):
         draft.writer.abort()
     assert not sink.path.exists()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.manifest.json"])
+def test_what_a_parked_run_bought_is_not_noted_over_or_beside_the_users_own_file(
+    tmp_path: Path, name: str
+) -> None:
+    own = tmp_path / name
+    own.write_text("mine")
+    with pytest.raises(OutputError, match="exists, and"):
+        FileSink(tmp_path / "out.csv", "csv").note({"parked": {}})
+    assert [*tmp_path.iterdir()] == [own]
+    assert own.read_text() == "mine"

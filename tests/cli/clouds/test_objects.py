@@ -196,6 +196,10 @@ def test_what_a_parked_run_bought_is_noted_beside_an_object(
     assert path == OUTPUT
     assert manifest["parked"] == {"ledger": "l.db"}
     sink.check()
+    storage.write(b"mine", MANIFEST)
+    with pytest.raises(OutputError, match="this tool did not write it"):
+        sink.note({"parked": {}})
+    assert storage.read(MANIFEST) == b"mine"
 
 
 @pytest.mark.parametrize("option", ["--report", "--ledger"])
