@@ -94,7 +94,7 @@ class Sink(Protocol):
         ...
 
     def note(self, parked: Manifest) -> None:
-        """Add to the manifest what is bought for the output, if a run parks before it is written.
+        """Add to the manifest what is bought for the output, if a run ends before it is written.
 
         Raises:
             OutputError: the manifest cannot be written, or is beside what this tool did not write.

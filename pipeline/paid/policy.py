@@ -86,7 +86,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
     @property
     def is_of_the_address(self) -> bool:
-        """Whether the status is about the address rather than the text, as of a wrong base URL."""
+        """Whether the status is about the address, as with a wrong base URL, and not the text."""
         return self.settlement.status in NO_SUCH_ADDRESS
 
     def is_answered_for(self, most: Decimal) -> bool:

@@ -41,7 +41,7 @@ class Mark:
     sent_at: float
 
     def while_parked(self, base_url: str) -> dict[str, Any]:
-        """Return what is added to a manifest if a run parks before it writes the output."""
+        """Return what is added to a manifest if a run ends before it writes the output."""
         return {PARKED: {"service": base_url, "ledger": asdict(self)}}
 
     @classmethod
