@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import _thread
 import asyncio
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pipeline import interruption
-from pipeline.interruption import Interruption
+from pipeline.interruption import Interruption, Work
 from pipeline.paid.result import Parked
 from pipeline.paid.runner import Brake, buy_in_thread
 
@@ -35,12 +32,14 @@ def test_a_signal_while_the_thread_starts_stops_the_purchase(
             await stopping.wait()
         return None
 
-    def interrupted(run: Callable[[], object], given: tuple[()]) -> None:
+    begin = Work.begin
+
+    def interrupted(work: Work[Any]) -> None:
         if started:
-            _thread.start_new_thread(run, given)
+            begin(work)
         raise stop
 
-    monkeypatch.setattr(interruption, "_thread", SimpleNamespace(start_new_thread=interrupted))
+    monkeypatch.setattr(Work, "begin", interrupted)
     try:
         parked = buy_in_thread(buying, Interruption())
     except (KeyboardInterrupt, SystemExit):
