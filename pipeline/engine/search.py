@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from difflib import SequenceMatcher
+from functools import cache
 
 from pipeline.answers import Match, System
 from pipeline.codes import CodeTable, load, titles_by_language
@@ -20,10 +20,6 @@ GUESSED = 0.15
 RANKED = 50
 """The matches of the titles and of the model that are added up, however few are wanted: else the
 best code of one would not always be the first of five."""
-
-ALIKE = 0.85
-"""The similarity from which two words count as one, from 0 to 1: a plural or a typing error, but
-not "laptop" and the Romanian "lapte" (milk), though they share letters."""
 
 LONG = 4
 """Letters that a title's word has in a longer one by more than chance: "top" is in "laptop"."""
@@ -46,8 +42,6 @@ def searched(system: System, words: str, top: int) -> list[Match]:
     Returns:
         Matches, best first. Their confidence is the sum of both; it only serves to compare them.
     """
-    if _is_noise(words):
-        return []
     (by_title,) = ranker(system, "lexical").rank([words], RANKED)
     (learned,) = ranker(system).rank([words], RANKED)
     sure = [match for match in learned if match.confidence >= GUESSED]
@@ -63,34 +57,19 @@ def searched(system: System, words: str, top: int) -> list[Match]:
     return [Match(code, titles[code], sums[code]) for code in best]
 
 
-def _is_noise(words: str) -> bool:
-    """Return whether all words are so short that the model knows them by accident, as it does "zz".
-
-    Those that mean something, such as "IT", are in CPV titles, in one of their languages.
-    """
-    found = words_of(words)
-    if not found or any(len(word) > SHORT for word in found):
-        return False
-    return not ranker("cpv", "lexical").rank([words], 1)[0]
-
-
 def _with_words(table: CodeTable, codes: Iterable[str], wanted: Collection[str]) -> set[str]:
-    """Return the codes with one of the words in a title of their own or of their relatives."""
+    """Return the codes with one of the words in a title, of their own or above them."""
     place = {code: number for number, code in enumerate(table.titles)}
     languages = titles_by_language(table)
-    known: dict[str, bool] = {}
-    lines = {code: [code, *table.ancestors(code)] for code in codes if code in place}
-    for each in {each for line in lines.values() for each in line}:
-        title = " ".join(titles[place[each]] for titles in languages)
-        known[each] = any(_alike(word, one) for word in {*words_of(title)} for one in wanted)
-    named = {code for code, line in lines.items() if any(known[each] for each in line)}
-    above = {each for code in named if known[code] for each in lines[code]}
-    return named | above.intersection(lines)
 
+    @cache
+    def has_word(code: str) -> bool:
+        title = " ".join(titles[place[code]] for titles in languages)
+        return any(
+            (len(one) > SHORT and one in word) or (len(word) >= LONG and word in one)
+            for word in {*words_of(title)}
+            for one in wanted
+        )
 
-def _alike(word: str, wanted: str) -> bool:
-    """Return whether a title's word has the wanted one in it, is in it, or is much like it."""
-    if (len(wanted) > SHORT and wanted in word) or (len(word) >= LONG and word in wanted):
-        return True
-    matcher = SequenceMatcher(None, word, wanted, autojunk=False)
-    return matcher.real_quick_ratio() >= ALIKE <= matcher.ratio()
+    known = (code for code in codes if code in place)
+    return {code for code in known if any(map(has_word, [code, *table.ancestors(code)]))}

@@ -71,27 +71,25 @@ def test_a_title_with_the_word_comes_before_one_that_shares_its_letters(
     assert [match.code for match in searched("cpv", words, 5)] == codes
 
 
-def test_a_code_above_or_below_one_with_the_word_has_it_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_code_below_one_with_the_word_has_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Match(code, code, 0.3) for code in ("15511000", "03450000", "03452000")]
     rankers = {"lexical": Fixed(*found), "learned": Fixed()}
     monkeypatch.setattr(
         "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
     )
-    confidences = {match.code: match.confidence for match in searched("cpv", "shrubs tree", 5)}
+    confidences = {match.code: match.confidence for match in searched("cpv", "nursery", 5)}
     assert confidences == {"03450000": 0.3, "03452000": 0.3, "15511000": 0.15}
 
 
-@pytest.mark.parametrize("words", ["zz", "ab", "zz ab"])
-@pytest.mark.parametrize("system", ["cpv", "unspsc"])
-def test_short_words_that_no_title_has_find_nothing(words: str, system: System) -> None:
-    assert searched(system, words, 5) == []
-
-
-def test_short_words_of_a_title_find_codes_in_every_system() -> None:
-    assert searched("unspsc", "IT", 5)
-    assert searched("cpv", "TV", 5)
+def test_an_abbreviation_that_only_the_model_knows_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = Match("541611", "Management consulting", 0.3)
+    rankers = {"lexical": Fixed(), "learned": Fixed(known)}
+    monkeypatch.setattr(
+        "pipeline.engine.search.ranker", lambda _, engine="learned": rankers[engine]
+    )
+    assert searched("naics", "HR", 5) == [known]
 
 
 def test_nothing_is_found_for_unknown_words() -> None:
