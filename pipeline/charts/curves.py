@@ -13,7 +13,9 @@ from pipeline.charts.templates import draw
 
 __all__ = ["Curve", "CurvePoint", "curves"]
 
-WIDTH, HEIGHT = 820.0, 270.0
+WIDE = (820.0, 270.0)
+NARROW = (276.0, 190.0)
+"""As wide as a phone with the labels, so that its letters can be read there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ def curves(
     description: str,
     axes: tuple[str, str],
     name: str = "curves",
+    narrow: bool = False,
 ) -> Markup:
     """Draw one or two curves; the upward scale ends at the next 25 % above them.
 
@@ -66,32 +69,38 @@ def curves(
         description: the figures in words, for screen readers.
         axes: what the axis across and the axis upward show.
         name: prefix of the identifiers in the drawing, for a page with several.
+        narrow: whether to draw it for a phone.
     """
+    width, height = NARROW if narrow else WIDE
     highest = max(point.share for curve in drawn for point in curve.points)
     quarters = max(1, ceil(4 * highest))
-    scale = HEIGHT / quarters * 4
+    scale = height / quarters * 4
     ends = [curve.points[-1].share for curve in drawn]
     return draw(
         "curves.svg.j2",
         curves=[
             # The labels of the lower curve are below it, so that they do not meet the other's.
-            _scaled(curve, scale, below=place == ends.index(min(ends)) and len(drawn) > 1)
+            _scaled(
+                curve, (width, height), scale, place == ends.index(min(ends)) and len(drawn) > 1
+            )
             for place, curve in enumerate(drawn)
         ],
-        name=name,
-        across=percent_ticks(WIDTH),
-        upward=[Tick(HEIGHT - tick.at, tick.text) for tick in percent_ticks(scale, quarters)],
-        width=WIDTH,
-        height=HEIGHT,
+        name=f"{name}-narrow" if narrow else name,
+        across=percent_ticks(width),
+        upward=[Tick(height - tick.at, tick.text) for tick in percent_ticks(scale, quarters)],
+        width=width,
+        height=height,
         title=title,
         description=description,
         axes=axes,
     )
 
 
-def _scaled(curve: Curve, scale: float, below: bool) -> _Drawn:
+def _scaled(curve: Curve, size: tuple[float, float], scale: float, below: bool) -> _Drawn:
+    width, height = size
+
     def place(part: float, share: float) -> tuple[float, float]:
-        return round(WIDTH * part, 1), round(max(0.0, HEIGHT - scale * share), 1)
+        return round(width * part, 1), round(max(0.0, height - scale * share), 1)
 
     def path(places: Sequence[tuple[float, float]]) -> str:
         return "M" + " L".join(f"{x},{y}" for x, y in places)

@@ -61,6 +61,7 @@ def page(found: Findings) -> str:
             narrow_levels=accuracy_by_level(named, narrow=True),
             reliability={key: confidence_and_accuracy(key, each) for key, each in named},
             surest=surest_rows(named),
+            narrow_surest=surest_rows(named, narrow=True),
             through={key: rows_without_a_look(key, each) for key, each in named},
             broad=broad(found.settings.system).name,
             broadest=subjects[0].depths[-1].depth.name,

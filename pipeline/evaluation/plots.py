@@ -82,8 +82,8 @@ def confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
     )
 
 
-def surest_rows(named: Named) -> Markup:
-    """Draw the accuracy of the most confident rows."""
+def surest_rows(named: Named, narrow: bool = False) -> Markup:
+    """Draw the accuracy of the most confident rows; for a phone, if it should be narrow."""
     drawn = [Curve(style, _points(each.figures)) for style, each in named]
     texts = [
         f"{each.name}: the most confident quarter, half, three quarters and all of the rows are "
@@ -95,6 +95,7 @@ def surest_rows(named: Named) -> Markup:
         title="Accuracy of the most confident rows",
         description=" ".join(texts),
         axes=("share of the rows taken, the most confident first, %", "right first, %"),
+        narrow=narrow,
     )
 
 

@@ -66,6 +66,7 @@ class _System:
     fields: Markup | None
     field_name: str
     surest: Markup | None
+    narrow_surest: Markup | None
     through: Markup | None
 
 
@@ -123,6 +124,7 @@ def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
         fields=_fields(name, figures) if answered else None,
         field_name=levels_above(name)[FIELD_DIGITS],
         surest=_surest(points, answered, name) if points else None,
+        narrow_surest=_surest(points, answered, name, narrow=True) if points else None,
         through=coverage(points, answered) if points else None,
     )
 
@@ -150,7 +152,7 @@ def _points(figures: SystemFigures) -> list[Taken]:
     return points
 
 
-def _surest(points: Sequence[Taken], total: int, system: System) -> Markup:
+def _surest(points: Sequence[Taken], total: int, system: System, narrow: bool = False) -> Markup:
     drawn = [CurvePoint(each.rows / total, each.share, (each.share,) * 2) for each in points]
     half = next(point for point in drawn if point.part >= 0.5)
     return curves(
@@ -160,6 +162,7 @@ def _surest(points: Sequence[Taken], total: int, system: System) -> Markup:
         f"all rows, {drawn[-1].share:.0%}.",
         axes=("share of the rows taken, the most confident first, %", "expected right, %"),
         name=f"surest-{system}",
+        narrow=narrow,
     )
 
 

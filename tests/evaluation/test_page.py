@@ -54,7 +54,7 @@ def test_the_sign_of_an_interval_stays_on_its_line() -> None:
 
 def test_every_drawing_has_a_title_and_its_figures_in_words() -> None:
     found = drawings(page(evaluation(ONE)))
-    assert len(found) == 4  # the levels once more, for a phone
+    assert len(found) == 5  # the levels and the curve once more, for a phone
     for drawing in found:
         title, words = (drawing.find(name) for name in ("title", "desc"))
         assert title is not None and title.text
@@ -79,7 +79,9 @@ def test_two_subjects_are_side_by_side_with_the_verdict() -> None:
     assert "is not significant" in found.verdict
     assert "is not significant" in text
     assert "Side by side" in text
-    assert len(drawings(text)) == 5  # the levels twice, and a plot of reliability each
+    assert (
+        len(drawings(text)) == 6
+    )  # the levels and the curves twice, and a plot of reliability each
     assert text.count("Most frequent confusions") == 2
     assert "Flip rate: 80.0\N{NO-BREAK SPACE}% of the best codes change from A to B" in text
 

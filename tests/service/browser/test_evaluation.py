@@ -16,7 +16,7 @@ from tests.service.browser.conftest import watched
 
 @pytest.mark.parametrize("subjects", [[ONE], [ONE, TWO]])
 @pytest.mark.parametrize("width", [320, 390])
-def test_no_table_scrolls_sideways_on_a_phone(
+def test_nothing_scrolls_sideways_on_a_phone(
     browser: Browser, tmp_path: Path, width: int, subjects: list[tuple[str, object]]
 ) -> None:
     file = tmp_path / "evaluation.html"
@@ -25,20 +25,20 @@ def test_no_table_scrolls_sideways_on_a_phone(
     page = watched(context)
     page.goto(file.as_uri())
     page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
-    wide = page.locator(".scroll:has(table)").evaluate_all(
+    wide = page.locator(".scroll").evaluate_all(
         "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
     )
     assert not wide
-    levels = page.locator("section[aria-labelledby=levels]")
-    assert levels.locator("svg").filter(visible=True).count() == 1
-    assert not levels.locator(".scroll").count()
-    texts = levels.locator("svg text").filter(visible=True)
-    boxes = texts.evaluate_all("all => all.map(one => one.getBoundingClientRect().toJSON())")
-    assert all(box["left"] >= 0 and box["right"] <= width for box in boxes)
-    rows = [(box["top"], box["left"], box["right"]) for box in boxes if box["width"]]
-    for top, left, right in rows:
-        beside = [each for each in rows if abs(each[0] - top) < 1 and each[1] > left]
-        assert all(each[1] >= right for each in beside)
+    for section in ("levels", "coverage"):
+        charts = page.locator(f"section[aria-labelledby={section}] svg").filter(visible=True)
+        assert charts.count() == 1
+        texts = charts.locator("text")
+        boxes = texts.evaluate_all("all => all.map(one => one.getBoundingClientRect().toJSON())")
+        assert all(box["left"] >= 0 and box["right"] <= width for box in boxes)
+        rows = [(box["top"], box["left"], box["right"]) for box in boxes if box["width"]]
+        for top, left, right in rows:
+            beside = [each for each in rows if abs(each[0] - top) < 1 and each[1] > left]
+            assert all(each[1] >= right for each in beside)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert not [*complaints(page)]
     for name in ("right", "answered", "off by"):  # what the hidden header row says on wide screens

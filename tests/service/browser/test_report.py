@@ -50,11 +50,17 @@ def test_the_counts_of_a_usual_run_fit_on_a_phone(context: BrowserContext, tmp_p
         "doubtful": matched(0.1),
         "unknown": Matched(()),
         "": None,
+        **{f"road {number}": matched(number / 10) for number in range(10)},
     }
     file.write_text(reported(answers).replace(">CPV<", ">UNSPSC<"), "utf-8")  # the longest name
     page = watched(context)
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(file.as_uri())
+    curve = page.locator("h3[id^=surest] ~ div svg").filter(visible=True)
+    assert curve.count() == 1
+    texts = curve.locator("text")
+    boxes = texts.evaluate_all("all => all.map(one => one.getBoundingClientRect().toJSON())")
+    assert all(box["left"] >= 0 and box["right"] <= 390 for box in boxes)
     table = page.locator("section[aria-labelledby=worth] .scroll")
     assert "none\nempty" in table.inner_text().replace("\t", "\n")
     assert table.evaluate("one => one.scrollWidth <= one.clientWidth")
