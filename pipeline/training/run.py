@@ -26,6 +26,7 @@ from pipeline.engine.training.train import train
 from pipeline.errors import InputError, SettingsError
 from pipeline.files.atomic import check_place
 from pipeline.progress import Display
+from pipeline.quoting import how_many
 from pipeline.settings import parse_system
 from pipeline.tables import Reader, find_column, labels
 from pipeline.training.figures import about_model, by_level, by_source
@@ -214,12 +215,13 @@ def _check_enough(dataset: Dataset, name: str, only_decisions: bool) -> None:
     kept, system = len(dataset.examples().codes), dataset.table.system
     if kept < FEWEST and only_decisions:
         raise InputError(
-            f"{name} has codes for {kept} {system} texts, and {FEWEST} are needed.",
+            f"{name} has codes for {how_many(kept, f'{system} text')}, and {FEWEST} are needed.",
             f"Check --system, decide more {system} texts, or give a history as well.",
         )
     if kept < FEWEST:
         raise InputError(
-            f"{name} has {kept} rows of {dataset.rows:,} to learn from, and {FEWEST} are needed.",
+            f"{name} has {how_many(kept, 'row')} of {dataset.rows:,} to learn from, and {FEWEST} "
+            "are needed.",
             "Check --text-column, --code-column and --system, or give a longer history.",
         )
 
@@ -227,7 +229,7 @@ def _check_enough(dataset: Dataset, name: str, only_decisions: bool) -> None:
 def _trained(tasks: Sequence[Task], recipe: Recipe, jobs: int, shown: Display) -> list[Trained]:
     rows = sum(len(each.taught) + len(each.held_back) for each in tasks)
     phrases = sum(len(each.phrases) for each in tasks)
-    named = f"{rows:,} rows" + (f" and {phrases:,} titles and phrases" if phrases else "")
+    named = how_many(rows, "row") + (f" and {phrases:,} titles and phrases" if phrases else "")
     log.info("learning from %s, each read several times", named)
     with shown(work(tasks, recipe), "reads") as advance:
         return train(tasks, recipe, advance, jobs)

@@ -34,15 +34,18 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     held = about["held_back"]
     right = held["right"]
     yield (
-        f"{about['system']}: learned {about['learned_rows']:,} rows with "
-        f"{about['codes_from_examples']:,} codes, can answer with {about['codes']:,}"
+        f"{about['system']}: learned {how_many(about['learned_rows'], 'row')} with "
+        f"{how_many(about['codes_from_examples'], 'code')}, can answer with {about['codes']:,}"
     )
     if about["weight_of_the_history"] < 1:
         yield (
             f"  answers: {about['weight_of_the_history']:.0%} the history, the rest the model that "
             "comes with this tool"
         )
-    yield f"  held back {held['rows']:,} rows; {held['repeats']:,} of their texts were learned, too"
+    yield (
+        f"  held back {how_many(held['rows'], 'row')}; {held['repeats']:,} of their texts were "
+        "learned, too"
+    )
     yield (
         f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
         f"among 10: {right['10']:.0%}; mean confidence error {held['calibration_error']:.3f}"

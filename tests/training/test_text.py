@@ -22,6 +22,14 @@ FIGURES = {
 }
 
 
+def test_one_row_is_not_called_rows() -> None:
+    figures = {**FIGURES, "learned_rows": 1, "codes_from_examples": 1}
+    figures["held_back"] = {**FIGURES["held_back"], "rows": 1}  # type: ignore[dict-item]
+    first, held_back, *_ = model_summary(figures, Path("m")).splitlines()
+    assert first == "psc: learned 1 row with 1 code, can answer with 4"
+    assert held_back.startswith("  held back 1 row;")
+
+
 def test_a_recipe_may_hold_back_rows_that_the_package_learned() -> None:
     of_history = model_summary(FIGURES, Path("m")).splitlines()
     *lines, warning, last = model_summary({"psc": FIGURES}, Path("m")).splitlines()
