@@ -44,6 +44,21 @@ def test_it_repeats_the_run_with_its_settings(
         assert read_manifest(output)[part] == manifest[part]
 
 
+def test_it_can_be_repeated_in_another_folder(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "t.csv").write_text(TABLE)
+    assert command("run", "in/t.csv", "--text-column", "name", "--systems", "naics") == 0
+    output = Path("outputs/t.classified.csv").resolve()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    manifest = read_manifest(output)
+    _, *arguments = shlex.split(repeated_run(manifest, output))
+    assert command(*arguments) == 0
+    assert read_manifest(output)["input"]["path"] == str(tmp_path / "in" / "t.csv")
+
+
 def test_it_reads_the_table_with_the_same_options() -> None:
     csv = {"delimiter": "\t", "encoding": "cp1252", "line_end": "crlf", "quote_escape": "backslash"}
     excel = {"sheet": "Lots", "header_row": 3}

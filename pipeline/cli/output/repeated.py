@@ -38,12 +38,23 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
         manifest: the manifest, which anybody may have changed.
         output: the output.
     """
-    source = str(part_of(manifest, "input").get("path") or "INPUT")
+    source = _source(manifest, output)
     reading = _reading(part_of(manifest, "files"))
     words = ["tender-pipeline", "run", source, *reading, *_options(manifest)]
     if not _is_default(manifest, source, output):
         words += ["--output", str(output)]
     return join(words)
+
+
+def _source(manifest: Mapping[str, Any], output: Path) -> str:
+    """Return the path of the table, from here if the run was in the folder of a relative path."""
+    path = str(part_of(manifest, "input").get("path") or "INPUT")
+    named, written = str(part_of(manifest, "summary").get("output")), output.resolve()
+    if not Path(path).exists():
+        for folder in written.parents:
+            if (folder / named).resolve() == written and (folder / path).exists():
+                return str(folder / path)
+    return path
 
 
 def _reading(files: Mapping[str, Any]) -> Iterator[str]:
