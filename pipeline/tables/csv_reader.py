@@ -192,5 +192,5 @@ def _filled(cells: Sequence[str]) -> int:
 
 
 def _is_row(names: Sequence[str]) -> bool:
-    """Return whether column names look like the values of a row: one is a number or a long text."""
-    return any(len(name) > LONGEST or NUMBER.fullmatch(name) for name in names)
+    """Return whether column names may be the values of a row: one alone, a number, a long text."""
+    return len(names) == 1 or any(len(name) > LONGEST or NUMBER.fullmatch(name) for name in names)

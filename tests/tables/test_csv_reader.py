@@ -108,6 +108,7 @@ def test_a_missing_text_column_lists_the_columns_and_names_the_likeliest(path: P
         (b"T-1,Road works,1200.50\n", True),
         (b"T-1,2024-01-31\n", True),
         (b"T-1," + b"Resurfacing of a road " * 3 + b"\n", True),
+        (b"Road works\n", True),
         (b"id,title,year\n1,Road works,2024\n", False),
     ],
 )
