@@ -55,6 +55,15 @@ def test_codes_show_places_a_code_in_its_tree(
     assert "  like naics 237310  Highway, Street, and Bridge Construction" in lines
 
 
+def test_codes_show_says_how_to_write_a_code_with_its_system(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("codes", "show", "cpv", "45233140") == 2
+    error = capsys.readouterr().err
+    assert "codes show takes one code, without its system: 'cpv 45233140' is not one." in error
+    assert "Write: tender-pipeline codes show 45233140" in error
+
+
 def test_titles_are_in_the_language_that_is_asked_for(
     command: Command,
     table: Path,

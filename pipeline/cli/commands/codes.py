@@ -21,7 +21,7 @@ from pipeline.codes import (
     retired,
     titles_in,
 )
-from pipeline.errors import CodeTableError
+from pipeline.errors import CodeTableError, SettingsError
 from pipeline.languages import checked_language
 from pipeline.quoting import quoted
 from pipeline.settings import parse_systems
@@ -51,14 +51,20 @@ def codes(context: click.Context) -> None:
 
 
 @codes.command(short_help="Show a CODE, the codes around it, or its replacement.")
-@click.argument("code")
+@click.argument("words", nargs=-1, required=True, metavar="CODE")
 @click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
 @of_titles
-def show(code: str, languages: bool, language: str) -> None:
+def show(words: tuple[str, ...], languages: bool, language: str) -> None:
     """Show a CODE: its title, the codes above and right below it, or its replacement.
 
     For a CPV code, the codes of the other systems that fit it best are shown, too.
     """
+    code, *more = words
+    if more:
+        raise SettingsError(
+            f"codes show takes one code, without its system: {' '.join(words)!r} is not one.",
+            f"Write: tender-pipeline codes show {more[0] if code in SYSTEMS else code}",
+        )
     tables = list(_tables())
     found = [(table, name) for table in tables if (name := find_code(table, code)) is not None]
     ended = list(_ended(code))
