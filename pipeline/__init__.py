@@ -99,5 +99,4 @@ if not TYPE_CHECKING:
 
     def __dir__() -> list[str]:
         """Return the public names, for who presses Tab; of the modules, only one that is public."""
-        public = {*__all__, "__version__", *{"spark"}.intersection(globals())}
-        return sorted(public.union(name for name in globals() if name.startswith("__")))
+        return sorted({*__all__, "__version__", *{"spark"}.intersection(globals())})

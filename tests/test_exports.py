@@ -73,9 +73,7 @@ def test_the_names_are_there_before_what_they_need_is_imported() -> None:
 
 def test_who_presses_tab_sees_the_public_names() -> None:
     importlib.import_module("pipeline.api")
-    named = {name for name in dir(pipeline) if not name.startswith("__")}
-    assert named - {"spark"} == set(pipeline.__all__)
-    assert "__version__" in dir(pipeline)
+    assert {*dir(pipeline)} - {"spark"} == {*pipeline.__all__, "__version__"}
 
 
 def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:
