@@ -177,7 +177,7 @@ class Classifier:
     def _classified(self, data: Any) -> Any:
         table = _table(data)
         text_columns_of(table.schema, self.settings)
-        reader = ArrowReader(table, self.settings.text_columns)
+        reader = ArrowReader(table, self.settings.text_columns, part=True)
         fields, made = pa.schema(new_fields(self.settings)), Columns(self.settings)
         new = pa.Table.from_batches(
             [

@@ -260,7 +260,7 @@ class Result:
             table = self._frame.rows(rows.start, rows.stop).texts(self._settings)
         else:
             table = self._read().slice(rows.start, rows.stop - rows.start)
-        (*batches,) = ArrowReader(table, self._settings.text_columns).batches()
+        (*batches,) = ArrowReader(table, self._settings.text_columns, part=True).batches()
         return [text for batch in batches for text in batch.texts]
 
     def _table(self) -> pa.Table:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pipeline.tables.arrow_batches import ArrowBatch, bounded
 from pipeline.tables.arrow_texts import find_text_columns
+from pipeline.tables.json_cells import check_found
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn
 
 __all__ = ["ArrowReader", "ArrowWriter", "appended", "with_columns", "with_metadata"]
@@ -18,12 +19,20 @@ PANDAS = b"pandas"
 
 
 class ArrowReader:
-    """A table in memory."""
+    """A table in memory.
+
+    Args:
+        table: the table.
+        text_columns: its text columns.
+        part: whether it is a part of a table, whose other rows may have the fields of text columns
+            that these lack.
+    """
 
     opened_fingerprint = ""
 
-    def __init__(self, table: pa.Table, text_columns: Sequence[str]) -> None:
+    def __init__(self, table: pa.Table, text_columns: Sequence[str], part: bool = False) -> None:
         self._table = table
+        self._part = part
         self._text_columns = find_text_columns(table.schema, text_columns, "The table")
 
     @property
@@ -33,7 +42,10 @@ class ArrowReader:
 
     def batches(self) -> Iterator[ArrowBatch]:
         """Read the table from its beginning; see `Reader.batches`."""
-        return bounded(self._chunks(), self.schema, self._text_columns)
+        yield from bounded(self._chunks(), self.schema, self._text_columns)
+        if not self._part:
+            cells = [column.json for column in self._text_columns if column.json]
+            check_found(cells, self.schema.names, "The table")
 
     def fingerprint(self) -> str:
         """Return "": a table in memory does not change."""

@@ -189,3 +189,9 @@ def test_what_offers_an_arrow_stream_comes_back_as_a_table(table: pa.Table) -> N
 
     classifier = pipeline.Classifier(systems="psc", engine="lexical")
     assert classifier(Stream()).equals(classifier(table))
+
+
+def test_a_part_of_a_table_whose_cells_lack_a_field_has_empty_rows() -> None:
+    classifier = pipeline.Classifier(systems=["cpv"], text_columns="buyer.city")
+    found = classifier(pa.table({"buyer": ['{"name": "Town"}']}))
+    assert found.column("cpv_status").to_pylist() == ["empty"]

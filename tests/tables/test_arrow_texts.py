@@ -171,3 +171,15 @@ def test_a_field_that_some_cell_has_or_that_none_can_tell_is_none(
         texts = [text for batch in reader.batches() for text in batch.texts]
         assert len(texts) == len(cells)
         assert texts[-1] == last
+
+
+def test_a_field_that_no_cell_of_a_table_in_memory_has_is_an_error() -> None:
+    table = pa.table({"buyer": ['{"name": "Town"}', ""]})
+    with pytest.raises(InputError, match=r"^The table has no column 'buyer\.nmae'"):
+        list(ArrowReader(table, ["buyer.nmae"]).batches())
+
+
+def test_a_part_of_a_table_may_lack_a_field() -> None:
+    table = pa.table({"buyer": ['{"name": "Town"}', ""]})
+    reader = ArrowReader(table, ["buyer.city"], part=True)
+    assert [text for batch in reader.batches() for text in batch.texts] == ["", ""]
