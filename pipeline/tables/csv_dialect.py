@@ -112,17 +112,16 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
     line_end, terminator = _line_end(text, options)
     lines = 1 if excel else 0
     if above > lines:
-        split = text.split(line_end)
-        if len(split) <= above - lines:
+        title = "".join(f"{line}{line_end}" for line in text.split(line_end)[: above - lines])
+        if not text[len(title) :].strip():
             raise InputError(
                 f"{path} has no line {above + 1} with column names.",
                 "Give the number of their line: --header-row 1.",
             )
-        title = "".join(f"{line}{line_end}" for line in split[: above - lines])
         mark, text, lines = mark + title.encode(encoding), text[len(title) :], above
         if not sample.startswith(mark):
             raise InputError(
-                f"{path}: the {above} lines above the column names are not {encoding}.",
+                f"{path}: what is above the column names is not {encoding}.",
                 "State the encoding: --encoding cp1252, for example.",
             )
     dialect = Dialect(

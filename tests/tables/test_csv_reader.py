@@ -197,8 +197,12 @@ def test_a_stated_header_row_is_taken_whatever_is_above_or_below_it(path: Path) 
     with pytest.raises(InputError, match="no column 'b'"):
         CsvReader(path, ["b"], CsvOptions(header_row=6))
     path.write_text("b\n1\n")
-    with pytest.raises(InputError, match="has no line 4 with column names"):
-        CsvReader(path, ["b"], CsvOptions(header_row=4))
+    for line in (3, 4):
+        with pytest.raises(InputError, match=f"has no line {line} with column names"):
+            CsvReader(path, ["b"], CsvOptions(header_row=line))
+    path.write_bytes(b"R\xe9sum\xe9\nb\n1\n")
+    with pytest.raises(InputError, match="what is above the column names is not utf-8"):
+        CsvReader(path, ["b"], CsvOptions(header_row=2))
     with pytest.raises(SettingsError, match="There is no header"):
         CsvOptions(header=False, header_row=1)
 
