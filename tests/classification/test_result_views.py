@@ -299,11 +299,3 @@ def test_the_most_frequent_codes_are_drawn() -> None:
 def test_other_libraries_read_the_result_as_an_arrow_stream() -> None:
     result = of_texts()
     assert pa.table(result).equals(result.table)
-
-
-def test_rows_that_lack_a_field_which_others_have_can_be_explained() -> None:
-    cells = ['{"name": "Town"}', '{"city": "X"}']
-    table = pa.table({"title": ["Road salt for winter", "Chairs"], "buyer": cells})
-    columns = ["title", "buyer.city"]
-    result = pipeline.classify(table, systems=["cpv"], text_columns=columns, limit_rows=1)
-    assert len(result.explain()) == 1

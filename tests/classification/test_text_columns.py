@@ -129,3 +129,11 @@ def test_a_column_that_is_suggested_for_its_name_is_not_suggested_again_for_its_
         pipeline.classify(frame, systems="psc", text_columns=("a", "description"))
     name = "\"('a', 'description')\""
     assert caught.value.hint == f"Did you mean {name}? Use text_columns=[{name}]."
+
+
+def test_rows_that_lack_a_field_which_others_have_can_be_explained() -> None:
+    cells = ['{"name": "Town"}', '{"city": "X"}']
+    table = pa.table({"title": ["Road salt for winter", "Chairs"], "buyer": cells})
+    columns = ["title", "buyer.city"]
+    result = pipeline.classify(table, systems=["cpv"], text_columns=columns, limit_rows=1)
+    assert len(result.explain()) == 1

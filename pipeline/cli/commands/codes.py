@@ -41,6 +41,17 @@ of_titles = click.option(
 )
 
 
+def _one_code(_context: click.Context, _argument: click.Parameter, words: Sequence[str]) -> str:
+    """Return the code; say how to write it if more was given, such as its system."""
+    first, *more = words
+    if more:
+        raise SettingsError(
+            f"codes show takes one code, without its system: {' '.join(words)!r} is not one.",
+            f"Write: tender-pipeline codes show {more[0] if first in SYSTEMS else first}",
+        )
+    return first
+
+
 @click.group(invoke_without_command=True, short_help="Show, search and add code tables.")
 @click.pass_context
 def codes(context: click.Context) -> None:
@@ -51,20 +62,14 @@ def codes(context: click.Context) -> None:
 
 
 @codes.command(short_help="Show a CODE, the codes around it, or its replacement.")
-@click.argument("words", nargs=-1, required=True, metavar="CODE")
+@click.argument("code", nargs=-1, required=True, metavar="CODE", callback=_one_code)
 @click.option("--languages", is_flag=True, help="Print the CPV titles in every language, too.")
 @of_titles
-def show(words: tuple[str, ...], languages: bool, language: str) -> None:
+def show(code: str, languages: bool, language: str) -> None:
     """Show a CODE: its title, the codes above and right below it, or its replacement.
 
     For a CPV code, the codes of the other systems that fit it best are shown, too.
     """
-    code, *more = words
-    if more:
-        raise SettingsError(
-            f"codes show takes one code, without its system: {' '.join(words)!r} is not one.",
-            f"Write: tender-pipeline codes show {more[0] if code in SYSTEMS else code}",
-        )
     tables = list(_tables())
     found = [(table, name) for table in tables if (name := find_code(table, code)) is not None]
     ended = list(_ended(code))
