@@ -154,7 +154,7 @@ def test_too_few_decisions_are_a_clear_error(
 ) -> None:
     few = write(tmp_path / "d.jsonl", [chose("road", "45233140")])
     assert command(*TRAIN, "--decisions", few) == 2
-    complaint = f"{few} has codes for 1 cpv texts, and 20 are needed."
+    complaint = f"{few} has codes for 1 cpv text, and 20 are needed."
     assert complaint in capsys.readouterr().err
     with pytest.raises(InputError) as refused:
         pipeline.train(decisions=few, system="cpv", output="model")
