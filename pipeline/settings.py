@@ -84,11 +84,8 @@ class CsvOptions:
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)
             object.__setattr__(self, "header_row", row)
-            _check(
-                self.header,
-                "There is no header (--no-header), and header_row says where it is (--header-row).",
-                "Leave out one of them.",
-            )
+            message = "There is no header (--no-header), but a row of it (--header-row)."
+            _check(self.header, message, "Leave out one of them.")
 
 
 @answering_names
@@ -250,11 +247,8 @@ def _text_columns(given: Any) -> tuple[str, ...]:
     names = _names("text_columns", given)
     hint = "text_columns must name the columns that hold the text (--text-column NAME)."
     _check(bool(names), "No text column is named.", hint)
-    _check(
-        len(set(names)) == len(names),
-        "A text column is named twice.",
-        "text_columns must name each column once (--text-column).",
-    )
+    hint = "text_columns must name each column once (--text-column)."
+    _check(len(set(names)) == len(names), "A text column is named twice.", hint)
     return names
 
 

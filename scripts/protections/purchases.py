@@ -134,21 +134,21 @@ PROTECTIONS = (
         "no new ledger is begun if an earlier output was bought with one",
         "            mark.check_there(service.ledger)\n",
         "            pass\n",
-        "tests/paid/test_moved_ledger.py"
+        "tests/paid/test_ledger_of_an_output.py"
         "::test_an_output_tells_the_next_run_with_which_ledger_it_was_bought",
     ),
     Protection(
         "no new ledger is begun if a run parked before it wrote its output",
-        "    this.note_parked()\n",
+        "        this.note_parked()\n",
         "",
-        "tests/paid/test_moved_ledger.py"
+        "tests/paid/test_ledger_of_an_output.py"
         "::test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too",
     ),
     Protection(
         "nothing is bought with another ledger than that of an earlier output",
         "            self._ledger.check_mark(mark)\n",
         "            pass\n",
-        "tests/paid/test_moved_ledger.py"
+        "tests/paid/test_ledger_of_an_output.py"
         "::test_an_output_tells_the_next_run_with_which_ledger_it_was_bought",
     ),
     Protection(

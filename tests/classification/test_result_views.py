@@ -297,5 +297,4 @@ def test_the_most_frequent_codes_are_drawn() -> None:
 
 
 def test_other_libraries_read_the_result_as_an_arrow_stream() -> None:
-    result = of_texts()
-    assert pa.table(result).equals(result.table)
+    assert pa.table(result := of_texts()).equals(result.table)
