@@ -30,7 +30,7 @@ import pipeline
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import find_code, load
 from pipeline.decisions import Decision, DecisionLog
-from pipeline.evaluation.labels import EXACT, STATED, Depth
+from pipeline.evaluation.depths import EXACT, STATED, Depth
 from pipeline.evaluation.metrics import Share
 from pipeline.evaluation.significance import Difference
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
-from pipeline.evaluation.labels import Depth
+from pipeline.evaluation.depths import Depth
 from pipeline.evaluation.metrics import Figures, GroupFigures, Share
 from pipeline.evaluation.significance import Comparison
 from pipeline.money import plain

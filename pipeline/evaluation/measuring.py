@@ -13,7 +13,7 @@ from pipeline.bands import BANDS, Band
 from pipeline.codes import CodeTable, normalized
 from pipeline.codes.levels import LEVELS, cut, full_code, level
 from pipeline.engine.model.calibration import BINS, calibration_error
-from pipeline.evaluation.labels import EXACT, STATED, Depth, broad, is_bare
+from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, is_bare
 from pipeline.evaluation.metrics import (
     TOPS,
     Bin,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from pipeline.bands import Band
-from pipeline.evaluation.labels import STATED, Depth
+from pipeline.evaluation.depths import STATED, Depth
 
 __all__ = [
     "SOURCE_ROWS",

@@ -10,8 +10,8 @@ from pathlib import Path
 from jinja2 import Environment
 
 from pipeline.charts import environment
+from pipeline.evaluation.depths import broad
 from pipeline.evaluation.findings import Evaluated, Findings
-from pipeline.evaluation.labels import broad
 from pipeline.evaluation.metrics import SOURCE_ROWS, GroupFigures, Share, shown_pairs
 from pipeline.evaluation.phrases import (
     difference_cells,

@@ -13,7 +13,7 @@ from pipeline.answers import Answer, Matched, System
 from pipeline.bands import Band, band
 from pipeline.classification.columns import status
 from pipeline.codes import normalized
-from pipeline.evaluation.labels import Depth, depths
+from pipeline.evaluation.depths import Depth, depths
 from pipeline.settings import MAX_TOP
 
 __all__ = ["Scores"]

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.evaluation.labels import EXACT, STATED, Depth
+from pipeline.evaluation.depths import EXACT, STATED, Depth
 from pipeline.evaluation.metrics import TOPS, Share, Z
 from pipeline.evaluation.scores import Scores
 

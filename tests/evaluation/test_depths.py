@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.answers import System
-from pipeline.evaluation.labels import EXACT, STATED, Depth, broad, depths
+from pipeline.evaluation.depths import EXACT, STATED, Depth, broad, depths
 
 
 @pytest.mark.parametrize(
