@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.answers import System
 from pipeline.codes.levels import cut, levels_above, stem
@@ -17,18 +18,17 @@ class Depth:
 
     Attributes:
         name: its name in reports and in the JSON.
-        digits: how many leading digits count; 0 for the whole code, -1 for as many as the label
-            states.
+        digits: how many leading digits count: a number, ``all``, or as many as the label states.
     """
 
     name: str
-    digits: int
+    digits: int | Literal["all", "stated"]
 
     def rank(self, system: System, truth: str, answers: Sequence[str]) -> int:
         """Return the rank of the first answer that is right to this depth, from 1; 0 if none is."""
-        if self.digits == 0:
+        if self.digits == "all":
             return answers.index(truth) + 1 if truth in answers else 0
-        digits = len(stem(system, truth)) if self.digits < 0 else self.digits
+        digits = len(stem(system, truth)) if self.digits == "stated" else self.digits
         wanted = cut(system, truth, digits)
         for place, answer in enumerate(answers, start=1):
             if cut(system, answer, digits) == wanted:
@@ -36,8 +36,8 @@ class Depth:
         return 0
 
 
-EXACT = Depth("full code", 0)
-STATED = Depth("as far as stated", -1)
+EXACT = Depth("full code", "all")
+STATED = Depth("as far as stated", "stated")
 """A label 45000000 states a division: any code of division 45 is right."""
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from pipeline.evaluation.depths import Depth
-from pipeline.evaluation.metrics import Figures, GroupFigures, Share
+from pipeline.evaluation.metrics import DepthFigures, Figures, GroupFigures, Share
 from pipeline.evaluation.significance import Comparison
 from pipeline.money import plain
 
@@ -42,10 +42,7 @@ def figures_dict(figures: Figures) -> dict[str, Any]:
     del found["depths"], found["bins"]
     return {
         **found,
-        "accuracy": {
-            each.depth.name: {"digits": max(0, each.depth.digits) or None, **encoded(each.top)}
-            for each in figures.depths
-        },
+        "accuracy": {each.depth.name: _accuracy(each) for each in figures.depths},
         "reliability": [
             {
                 "from": each.low,
@@ -86,6 +83,11 @@ def comparison_dict(comparison: Comparison) -> dict[str, Any]:
         "answers_usd": encoded(comparison.usd),
         "usd_per_right_code": encoded(comparison.usd_per_code),
     }
+
+
+def _accuracy(found: DepthFigures) -> dict[str, Any]:
+    digits = found.depth.digits
+    return {"digits": digits if isinstance(digits, int) else None, **encoded(found.top)}
 
 
 def _group(kind: str, group: GroupFigures) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def test_the_figures_are_those_of_the_other_scorer(system: System, tmp_path: Pat
     }
     for found in figures.depths:
         digits = found.depth.digits
-        name = f"prefix{digits}" if digits > 0 else "code" if digits == 0 else "stated"
+        name = "code" if digits == "all" else digits if digits == "stated" else f"prefix{digits}"
         ours |= {f"{name}@{top}": share.value for top, share in found.top.items()}
     assert {name: ours[name] for name in theirs} == pytest.approx(theirs)
     assert 0 < theirs["code@1"] < 1
