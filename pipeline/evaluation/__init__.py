@@ -1,10 +1,10 @@
 """Measures how good codes are: the engine, models and paid services on labelled tables."""
 
 from pipeline.evaluation.candidates import (
+    Candidate,
     Embedded,
     Paid,
-    Subject,
-    check_subjects,
+    check_candidates,
     is_address,
     model,
     offline,
@@ -20,15 +20,15 @@ from pipeline.evaluation.settings import EvaluationSettings, check_given
 from pipeline.evaluation.suspects import check_suspects, write_suspects
 
 __all__ = [
+    "Candidate",
     "Embedded",
     "Evaluation",
     "EvaluationSettings",
     "Labelled",
     "Paid",
     "Stopped",
-    "Subject",
+    "check_candidates",
     "check_given",
-    "check_subjects",
     "check_suspects",
     "evaluate",
     "evaluated",

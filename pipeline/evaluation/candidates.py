@@ -15,7 +15,7 @@ from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.settings import MAX_TOP, EngineName
 
-__all__ = ["Embedded", "Paid", "Subject", "check_subjects", "is_address", "model", "offline"]
+__all__ = ["Candidate", "Embedded", "Paid", "check_candidates", "is_address", "model", "offline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Paid:
         return str(self.service.base_url)
 
 
-Subject: TypeAlias = Embedded | Paid
+Candidate: TypeAlias = Embedded | Paid
 
 
 def offline(word: str, system: System) -> Embedded:
@@ -88,17 +88,17 @@ def model(folder: Path, system: System) -> Embedded:
     return Embedded(model=opened([str(folder)], [system])[system])
 
 
-def check_subjects(subjects: Sequence[Subject], suspects: bool) -> None:
+def check_candidates(candidates: Sequence[Candidate], suspects: bool) -> None:
     """Refuse to list the suspicious rows of two candidates.
 
     Args:
-        subjects: the candidates, one or two.
+        candidates: one or two.
         suspects: whether suspicious rows are asked for.
 
     Raises:
         SettingsError: they are, and there are two candidates.
     """
-    if suspects and len(subjects) > 1:
+    if suspects and len(candidates) > 1:
         raise SettingsError(
             "The suspicious rows of two candidates were asked for.",
             "Evaluate one of them with --suspects.",

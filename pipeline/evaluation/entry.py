@@ -19,7 +19,7 @@ from pipeline.classification.polars_frames import arrow_if_polars
 from pipeline.classification.source import Data, open_table
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
-from pipeline.evaluation.candidates import Paid, Subject, check_subjects, is_address, offline
+from pipeline.evaluation.candidates import Candidate, Paid, check_candidates, is_address, offline
 from pipeline.evaluation.dataset import SOURCE, check_columns, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
@@ -115,8 +115,8 @@ def evaluate(
         suspects=suspects,
         reference_columns=(references,) if isinstance(references, str) else tuple(references),
     )
-    subjects = _subjects(subject, against, settings.system)
-    check_subjects(subjects, suspects)
+    candidates = _candidates(subject, against, settings.system)
+    check_candidates(candidates, suspects)
     if data is None:
         data = label_table(reviewed, settings.system)
         settings = replace(settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN)
@@ -127,28 +127,28 @@ def evaluate(
 
     with _opened(data, settings, csv, excel) as reader:
         rows = labelled(reader, settings, name)
-        found = evaluated(rows, subjects, open_purchase, shown)
+        found = evaluated(rows, candidates, open_purchase, shown)
     if isinstance(found, Stopped):
         parked = found.parked.reworded(python_words)
         raise parked.as_exception(found.paid.confirmed_usd)
     return found
 
 
-def _subjects(subject: Named, against: Named | None, system: System) -> list[Subject]:
-    subjects = [_subject(each, system) for each in (subject, against) if each is not None]
-    if sum(isinstance(each, Paid) for each in subjects) > 1:
+def _candidates(subject: Named, against: Named | None, system: System) -> list[Candidate]:
+    candidates = [_candidate(each, system) for each in (subject, against) if each is not None]
+    if sum(isinstance(each, Paid) for each in candidates) > 1:
         raise SettingsError(
             "Both subjects are paid services.",
             "Evaluate each by itself, with the same sample and seed.",
         )
-    if len(set(subjects)) < len(subjects):
+    if len(set(candidates)) < len(candidates):
         raise SettingsError(
             "subject and against are the same.", "against must be another one, or None."
         )
-    return subjects
+    return candidates
 
 
-def _subject(named: Any, system: System) -> Subject:
+def _candidate(named: Any, system: System) -> Candidate:
     if isinstance(named, PaidService):
         return Paid(named)
     if not isinstance(named, str | PathLike) or is_address(fspath(named)):

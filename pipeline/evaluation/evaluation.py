@@ -59,14 +59,14 @@ class Evaluation(Findings):
         except PipelineError as error:
             raise in_python(error) from None
         found = []
-        for subject in self.subjects:
-            points, all_rows = surest(subject.figures), subject.figures.rows
+        for candidate in self.subjects:
+            points, all_rows = surest(candidate.figures), candidate.figures.rows
             for wanted in accuracies:
                 most = most_taken(points, wanted)
                 figures = (
                     (most.confidence, most.rows, most.rows / all_rows, most.share) if most else NONE
                 )
-                found.append((subject.name, wanted, *figures))
+                found.append((candidate.name, wanted, *figures))
         return pd.DataFrame(found, columns=COLUMNS)
 
     def _repr_html_(self) -> str:

@@ -106,15 +106,15 @@ class Findings:
     @property
     def verdict(self) -> str:
         """The outcome in one sentence, or two with a price."""
-        names = [subject.name for subject in self.subjects]
-        return verdict(names, [subject.figures for subject in self.subjects], self.comparison)
+        names = [candidate.name for candidate in self.subjects]
+        return verdict(names, [candidate.figures for candidate in self.subjects], self.comparison)
 
     def differences(self) -> Iterator[tuple[Difference, list[Share]]]:
         """Yield how two candidates differ in best codes, with the share of each that is right.
 
         Only the depths to show; nothing for one candidate.
         """
-        figures = [subject.figures for subject in self.subjects]
+        figures = [candidate.figures for candidate in self.subjects]
         shown = {found.depth for each in figures for found in shown_depths(each)}
         for difference in self.comparison.differences if self.comparison else ():
             if difference.top == 1 and difference.depth in shown:
@@ -139,7 +139,7 @@ class Findings:
             "seed": self.settings.seed,
             "rows": self.rows,
             "verdict": self.verdict,
-            "subjects": [subject.to_dict() for subject in self.subjects],
+            "subjects": [candidate.to_dict() for candidate in self.subjects],
             "comparison": self.comparison and comparison_dict(self.comparison),
             "suspects": None if self.suspects is None else len(self.suspects),
         }

@@ -47,7 +47,7 @@ class _Group:
 
 def page(found: Findings) -> str:
     """Return the page as text."""
-    subjects = [subject.figures for subject in found.subjects]
+    candidates = [candidate.figures for candidate in found.subjects]
     named = list(zip("ab", found.subjects, strict=False))
     return (
         _templates()
@@ -55,7 +55,7 @@ def page(found: Findings) -> str:
         .render(
             found=found,
             named=named,
-            names={key: subject.name for key, subject in named},
+            names={key: candidate.name for key, candidate in named},
             drawn=_drawn(found),
             levels=accuracy_by_level(named),
             narrow_levels=accuracy_by_level(named, narrow=True),
@@ -64,7 +64,7 @@ def page(found: Findings) -> str:
             narrow_surest=surest_rows(named, narrow=True),
             through={key: rows_without_a_look(key, each) for key, each in named},
             broad=broad(found.settings.system).name,
-            broadest=subjects[0].depths[-1].depth.name,
+            broadest=candidates[0].depths[-1].depth.name,
             differences=list(difference_cells(found.differences())),
             headlines=_headlines(found),
             flips=found.comparison and flip_line(found.comparison.flips),
@@ -109,15 +109,15 @@ def _drawn(found: Findings) -> str:
 
 def _headlines(found: Findings) -> list[tuple[str, Sequence[Share]]]:
     """Return the names of the figures that come first, each with those of all candidates."""
-    figures = [subject.figures.headline for subject in found.subjects]
+    figures = [candidate.figures.headline for candidate in found.subjects]
     shares = [headline_shares(each) for each in figures if each is not None]
     return [(name, [each[name] for each in shares]) for name in (shares[0] if shares else ())]
 
 
 def _groups(named: Sequence[tuple[str, Evaluated]]) -> Iterator[tuple[str, list[_Group]]]:
     """Yield the figures by language and by source, if there are any."""
-    languages = [(key, subject.figures.languages) for key, subject in named]
-    sources = [(key, subject.figures.sources) for key, subject in named]
+    languages = [(key, candidate.figures.languages) for key, candidate in named]
+    sources = [(key, candidate.figures.sources) for key, candidate in named]
     for kind, groups in (("language", languages), ("source", sources)):
         if found := _together(groups):
             yield kind, found
@@ -137,13 +137,13 @@ def _notes(found: Findings) -> Iterator[str]:
     left_out = found.left_out
     yield f"The table has {rows(left_out.rows)}; {left_out.usable:,} of them have text and code."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in left_out_lines(left_out))
-    for subject in found.subjects:
-        without = no_answers(subject.figures)
+    for candidate in found.subjects:
+        without = no_answers(candidate.figures)
         if without:
-            yield f"No answer from {subject.name}: {without}. It counts as wrong."
-        if subject.figures.odd_confidences:
-            odd = rows(subject.figures.odd_confidences)
-            yield f"Confidence of {subject.name} outside 0 to 1, clipped: {odd}."
+            yield f"No answer from {candidate.name}: {without}. It counts as wrong."
+        if candidate.figures.odd_confidences:
+            odd = rows(candidate.figures.odd_confidences)
+            yield f"Confidence of {candidate.name} outside 0 to 1, clipped: {odd}."
     yield (
         "Right as far as the label states: a label that ends with zeros states a division, a group "
         "or a class, and every code below it is right too. At a level, the leading digits are "

@@ -36,10 +36,10 @@ Named = Sequence[tuple[str, Evaluated]]
 
 
 def accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
-    """Draw how often the right code is found, by level, for subjects with their CSS classes.
+    """Draw how often the right code is found, by level, for candidates with their CSS classes.
 
     Args:
-        named: the subjects.
+        named: the candidates.
         narrow: whether to draw it for a phone.
     """
     depths = {found.depth: None for _, each in named for found in shown_depths(each.figures)}
@@ -60,8 +60,8 @@ def accuracy_by_level(named: Named, narrow: bool = False) -> Markup:
     )
 
 
-def confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
-    """Draw how often a subject's codes are right, by their confidence."""
+def confidence_and_accuracy(style: str, candidate: Evaluated) -> Markup:
+    """Draw how often a candidate's codes are right, by their confidence."""
     return reliability(
         style,
         [
@@ -74,10 +74,10 @@ def confidence_and_accuracy(style: str, subject: Evaluated) -> Markup:
                 text=f"confidence {each.low:.1f} to {each.high:.1f}: {each.right.rows:,} rows, "
                 f"{percent(each.right.value)} right, {within(each.right)}",
             )
-            for each in subject.figures.bins
+            for each in candidate.figures.bins
             if each.confidence is not None
         ],
-        title=f"Confidence and accuracy: {subject.name}",
+        title=f"Confidence and accuracy: {candidate.name}",
         axes=("confidence, % (below: how many rows)", "right first, %"),
     )
 
@@ -99,9 +99,9 @@ def surest_rows(named: Named, narrow: bool = False) -> Markup:
     )
 
 
-def rows_without_a_look(style: str, subject: Evaluated) -> Markup:
+def rows_without_a_look(style: str, candidate: Evaluated) -> Markup:
     """Draw how many rows can go through without a look, by the accuracy that is wanted."""
-    return coverage(surest(subject.figures), subject.figures.rows, style=style)
+    return coverage(surest(candidate.figures), candidate.figures.rows, style=style)
 
 
 def surest(figures: Figures) -> list[Taken]:

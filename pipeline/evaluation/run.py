@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pipeline.answers import Matcher, answered
 from pipeline.codes import CodeTable, load
-from pipeline.evaluation.candidates import Embedded, Paid, Subject
+from pipeline.evaluation.candidates import Candidate, Embedded, Paid
 from pipeline.evaluation.dataset import Labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.findings import Cost, Evaluated
@@ -54,13 +54,13 @@ class _Scored:
 
 
 def evaluated(
-    rows: Labelled, subjects: Sequence[Subject], open_purchase: OpenPurchase, progress: Progress
+    rows: Labelled, candidates: Sequence[Candidate], open_purchase: OpenPurchase, progress: Progress
 ) -> Evaluation | Stopped:
     """Evaluate one candidate, or two on the same rows.
 
     Args:
         rows: the rows.
-        subjects: the candidates; at most one of them is paid, and it is asked last.
+        candidates: the candidates; at most one of them is paid, and it is asked last.
         open_purchase: opens the purchase of the paid one.
         progress: shows the progress of the scoring.
 
@@ -73,17 +73,17 @@ def evaluated(
     settings, codes = rows.settings, load(rows.settings.system)
     suspects = Suspects(codes) if settings.suspects else None
     score = partial(_scores, rows, progress, suspects)
-    scored: dict[Subject, _Scored] = {}
-    for subject in sorted(subjects, key=lambda subject: isinstance(subject, Paid)):
-        match subject:
+    scored: dict[Candidate, _Scored] = {}
+    for candidate in sorted(candidates, key=lambda candidate: isinstance(candidate, Paid)):
+        match candidate:
             case Embedded():
-                matcher = subject.matcher(settings.system, settings.jobs, settings.suspects)
-                scored[subject] = _Scored(score(matcher))
+                matcher = candidate.matcher(settings.system, settings.jobs, settings.suspects)
+                scored[candidate] = _Scored(score(matcher))
             case Paid(service):
                 found = _bought(rows, service, open_purchase, score)
                 if isinstance(found, Stopped):
                     return found
-                scored[subject] = found
+                scored[candidate] = found
     rows.check_unchanged()
     return Evaluation(
         settings=settings,
@@ -91,8 +91,8 @@ def evaluated(
         table_sha256=rows.reader.opened_fingerprint,
         edition=codes.edition,
         left_out=rows.left_out,
-        subjects=[_evaluated(subject, scored[subject], codes) for subject in subjects],
-        comparison=_comparison(*(scored[subject] for subject in subjects)),
+        subjects=[_evaluated(candidate, scored[candidate], codes) for candidate in candidates],
+        comparison=_comparison(*(scored[candidate] for candidate in candidates)),
         suspects=None if suspects is None else suspects.table(rows.references),
     )
 
@@ -153,10 +153,10 @@ def _comparison(a: _Scored, b: _Scored | None = None) -> Comparison | None:
     return compare(a.scores, b.scores)
 
 
-def _evaluated(subject: Subject, found: _Scored, codes: CodeTable) -> Evaluated:
+def _evaluated(candidate: Candidate, found: _Scored, codes: CodeTable) -> Evaluated:
     known = figures(found.scores, codes)
-    if isinstance(subject, Paid):
-        return Evaluated(subject.name, "service", known, cost=found.cost)
-    if subject.model is None:
-        return Evaluated(subject.name, subject.engine, known)
-    return Evaluated(subject.name, "model", known, model_sha256=subject.model.sha256)
+    if isinstance(candidate, Paid):
+        return Evaluated(candidate.name, "service", known, cost=found.cost)
+    if candidate.model is None:
+        return Evaluated(candidate.name, candidate.engine, known)
+    return Evaluated(candidate.name, "model", known, model_sha256=candidate.model.sha256)

@@ -30,7 +30,7 @@ from pipeline.text_table import aligned
 
 __all__ = ["lines"]
 
-SUBJECTS = ("A", "B")
+LETTERS = ("A", "B")
 PAIRS = 6
 GROUPS = 12
 SURE = (10, 25, 50, 75, 100)
@@ -44,10 +44,10 @@ def lines(found: Findings) -> Iterator[str]:
     if found.comparison is not None:
         yield ""
         yield from _differences(found)
-    for key, subject in zip(SUBJECTS, found.subjects, strict=False):
+    for key, candidate in zip(LETTERS, found.subjects, strict=False):
         yield ""
-        yield subject.name if found.comparison is None else f"{key}: {subject.name}"
-        yield from _subject(subject)
+        yield candidate.name if found.comparison is None else f"{key}: {candidate.name}"
+        yield from _candidate(candidate)
     if found.suspects is not None:
         yield ""
         yield f"suspicious labels: {rows(len(found.suspects))}"
@@ -66,8 +66,8 @@ def _basis(found: Findings) -> str:
     return f"{found.settings.system}, {rows(found.rows)} of {found.table}{drawn}"
 
 
-def _subject(subject: Evaluated) -> Iterator[str]:
-    figures = subject.figures
+def _candidate(candidate: Evaluated) -> Iterator[str]:
+    figures = candidate.figures
     if figures.headline is not None:
         yield from _headline(figures.headline)
         yield ""
@@ -76,10 +76,10 @@ def _subject(subject: Evaluated) -> Iterator[str]:
     if answered:
         levels = [f"{name} {percent(n / answered)}" for name, n in figures.answer_levels.items()]
         yield f"levels of the best codes: {', '.join(levels)}"
-    yield from _answered(subject)
+    yield from _answered(candidate)
     yield ""
-    yield from _confidence(subject)
-    yield from _confused(subject)
+    yield from _confidence(candidate)
+    yield from _confused(candidate)
     yield from _groups("language", figures.languages)
     yield from _groups("source", figures.sources)
 
@@ -104,15 +104,15 @@ def _accuracy(figures: Figures) -> Iterator[str]:
     yield from aligned(header, cells, numbers=4)
 
 
-def _answered(subject: Evaluated) -> Iterator[str]:
-    without = no_answers(subject.figures)
+def _answered(candidate: Evaluated) -> Iterator[str]:
+    without = no_answers(candidate.figures)
     if without:
         yield f"no answer: {without}"
-    if subject.cost is not None:
-        usd = subject.cost.answers_usd
+    if candidate.cost is not None:
+        usd = candidate.cost.answers_usd
         prices = "at prices that are partly unknown" if usd is None else f"worth {plain(usd)} USD"
-        yield f"{subject.cost.answers:,} answers {prices}"
-        yield str(subject.cost.paid)
+        yield f"{candidate.cost.answers:,} answers {prices}"
+        yield str(candidate.cost.paid)
 
 
 def _cells(shares: Iterable[tuple[str, Share]]) -> list[list[str]]:
@@ -123,8 +123,8 @@ def _cells(shares: Iterable[tuple[str, Share]]) -> list[list[str]]:
     ]
 
 
-def _confidence(subject: Evaluated) -> Iterator[str]:
-    figures = subject.figures
+def _confidence(candidate: Evaluated) -> Iterator[str]:
+    figures = candidate.figures
     curve = {point.percent: point.right for point in figures.curve}
     header = ["of the most confident", *(f"{percent_} %" for percent_ in SURE)]
     right = ["right first", *(percent(curve[percent_].value) for percent_ in SURE)]
@@ -144,8 +144,8 @@ def _confidence(subject: Evaluated) -> Iterator[str]:
         yield f"confidence outside 0 to 1, clipped: {count}"
 
 
-def _confused(subject: Evaluated) -> Iterator[str]:
-    for level, pairs in subject.figures.confused.items():
+def _confused(candidate: Evaluated) -> Iterator[str]:
+    for level, pairs in candidate.figures.confused.items():
         if pairs:
             yield ""
             cells = [
@@ -181,9 +181,9 @@ def _groups(kind: str, groups: Sequence[GroupFigures]) -> Iterator[str]:
 
 
 def _differences(found: Findings) -> Iterator[str]:
-    yield from (f"{key}: {one.name}" for key, one in zip(SUBJECTS, found.subjects, strict=True))
+    yield from (f"{key}: {one.name}" for key, one in zip(LETTERS, found.subjects, strict=True))
     cells = list(difference_cells(found.differences()))
-    header = ["right code first", *SUBJECTS, "points", "95 % interval", "McNemar"]
+    header = ["right code first", *LETTERS, "points", "95 % interval", "McNemar"]
     yield from aligned(header, cells, numbers=5)
     if found.comparison is not None:
         yield flip_line(found.comparison.flips)
