@@ -15,7 +15,7 @@ from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
 
-__all__ = ["SOURCE", "Labelled", "LabelledBatch", "LeftOut", "check_columns", "labelled"]
+__all__ = ["SOURCE", "Labelled", "LabelledBatch", "LeftOut", "labelled"]
 
 SOURCE = "source"
 """The column that names the source of a row, if the settings name no other."""
@@ -164,7 +164,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """
     codes = load(settings.system)
-    check_columns(reader.schema.names, settings, name)
+    _check_columns(reader.schema.names, settings, name)
     if settings.source_column is None and _has_sources(reader.schema):
         settings = replace(settings, source_column=SOURCE)
     left_out = LeftOut()
@@ -181,7 +181,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
     return Labelled(settings, reader, name, left_out, _sample(left_out.usable, settings))
 
 
-def check_columns(names: Sequence[str], settings: EvaluationSettings, name: str) -> None:
+def _check_columns(names: Sequence[str], settings: EvaluationSettings, name: str) -> None:
     """Refuse columns that are missing or that exist twice.
 
     Raises:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any, Literal, TypeAlias
 
-import pandas as pd
-from pandas.api.types import infer_dtype
-
 from pipeline.answers import System
 from pipeline.checks import check_flag, same_argument
-from pipeline.classification.file_options import check_no_file
-from pipeline.classification.frames import frame_reader
-from pipeline.classification.polars_frames import arrow_if_polars
-from pipeline.classification.source import Data, open_table
+from pipeline.classification.labelled_source import open_labelled
+from pipeline.classification.source import Data
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.candidates import Candidate, Paid, check_candidates, is_address, offline
-from pipeline.evaluation.dataset import SOURCE, check_columns, labelled
+from pipeline.evaluation.dataset import SOURCE, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
@@ -30,8 +24,6 @@ from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, python_words, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
-from pipeline.tables import Reader, naming_all
-from pipeline.tables.texts import find_columns
 
 __all__ = ["evaluate"]
 
@@ -125,7 +117,9 @@ def evaluate(
     def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
         return Purchase(service, asked, identity, shown)
 
-    with _opened(data, settings, csv, excel) as reader:
+    asked, needed = settings.asked, settings.needed_columns
+    source = SOURCE if settings.source_column is None else None
+    with open_labelled(data, asked, needed, settings.system, csv, excel, source) as reader:
         rows = labelled(reader, settings, name)
         found = evaluated(rows, candidates, open_purchase, shown)
     if isinstance(found, Stopped):
@@ -158,31 +152,3 @@ def _candidate(named: Any, system: System) -> Candidate:
             'pipeline.PaidService("https://service.example").',
         )
     return offline(fspath(named), system)
-
-
-@contextmanager
-def _opened(
-    data: Data, settings: EvaluationSettings, csv: CsvOptions | None, excel: ExcelOptions | None
-) -> Iterator[Reader]:
-    data = arrow_if_polars(data, settings.text_columns[0])
-    with naming_all(settings.needed_columns, settings.system):
-        if isinstance(data, pd.DataFrame):
-            check_no_file(csv, excel)
-            yield _frame_reader(data, settings)
-            return
-        with open_table(data, settings.asked, csv=csv, excel=excel) as (source, _):
-            yield source.reader
-
-
-def _frame_reader(data: pd.DataFrame, settings: EvaluationSettings) -> Reader:
-    names = [str(label) for label in data.columns]
-    named = [*settings.label_columns.values(), *settings.reference_columns]
-    source = [SOURCE] if settings.source_column is None and _has_sources(data) else []
-    find_columns(names, settings.text_columns, "The frame")
-    check_columns(names, settings, "The frame")
-    return frame_reader(data, settings.text_columns, [*named, *source])
-
-
-def _has_sources(data: pd.DataFrame) -> bool:
-    sources = data.loc[:, [str(label) == SOURCE for label in data.columns]]
-    return sources.shape[1] == 1 and infer_dtype(sources.iloc[:, 0], skipna=True) == "string"

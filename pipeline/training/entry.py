@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-import pandas as pd
-
 from pipeline.answers import System
 from pipeline.checks import check_flag, same_argument, whole_number
-from pipeline.classification.file_options import check_no_file
-from pipeline.classification.frames import frame_reader
-from pipeline.classification.polars_frames import arrow_if_polars
-from pipeline.classification.source import Data, open_table
+from pipeline.classification.labelled_source import open_labelled
+from pipeline.classification.source import Data
 from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, warn_in_python
 from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
-from pipeline.tables import Reader, find_column, naming_all
-from pipeline.tables.texts import find_columns
 from pipeline.training.run import (
     TrainingSettings,
     check_output,
@@ -105,36 +98,12 @@ def train(
     system = checked_system(system, data, reviewed)
     settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)
-    with _opened(data, texts, settings.system, code_column, csv, excel) as (reader, name):
-        return from_history(reader, name, settings, shown, _ignore, reviewed)
-
-
-@contextmanager
-def _opened(
-    data: Data | None,
-    text_columns: Any,
-    system: System,
-    code_column: str,
-    csv: Any,
-    excel: ExcelOptions | None,
-) -> Iterator[tuple[Reader | None, str | None]]:
-    """Open the history; yield its reader and its name, or nothing without a history."""
     if data is None:
-        yield None, None
-        return
+        return from_history(None, None, settings, shown, _ignore, reviewed)
     name = str(data) if isinstance(data, str | PathLike) else "The table"
-    asked = Settings(text_columns=text_columns)
-    data = arrow_if_polars(data, asked.text_columns[0])
-    with naming_all([("--code-column", code_column)], system):
-        if isinstance(data, pd.DataFrame):
-            check_no_file(csv, excel)
-            names = [*map(str, data.columns)]
-            find_columns(names, asked.text_columns, "The frame")
-            find_column(names, code_column, "The frame", "--code-column", system)
-            yield frame_reader(data, asked.text_columns, [code_column]), name
-            return
-        with open_table(data, asked, csv=csv, excel=excel) as (source, _):
-            yield source.reader, name
+    asked, needed = Settings(text_columns=texts), [("--code-column", code_column)]
+    with open_labelled(data, asked, needed, settings.system, csv, excel) as reader:
+        return from_history(reader, name, settings, shown, _ignore, reviewed)
 
 
 def _ignore(line: str) -> None:

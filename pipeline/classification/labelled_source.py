@@ -1,0 +1,67 @@
+"""Opens the labelled table that is passed to a public function, for `evaluate` and `train`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import infer_dtype
+
+from pipeline.answers import System
+from pipeline.classification.file_options import check_no_file
+from pipeline.classification.frames import frame_reader
+from pipeline.classification.polars_frames import arrow_if_polars
+from pipeline.classification.source import Data, open_table
+from pipeline.settings import Settings
+from pipeline.tables import Reader, find_column, naming_all
+from pipeline.tables.texts import find_columns
+
+__all__ = ["open_labelled"]
+
+
+@contextmanager
+def open_labelled(
+    data: Data,
+    asked: Settings,
+    needed: Sequence[tuple[str, str]],
+    system: System,
+    csv: Any,
+    excel: Any,
+    optional: str | None = None,
+) -> Iterator[Reader]:
+    """Open a labelled table; an error about a missing column names all that are missing.
+
+    Args:
+        data: the table.
+        asked: the settings with the text columns.
+        needed: the option and the name of each other column that is read.
+        system: whose codes the labels are.
+        csv: the `CsvOptions` of a CSV file; None to detect its dialect.
+        excel: the `ExcelOptions` of a workbook; None to find its table.
+        optional: one more column of a frame that is read if it holds text.
+
+    Raises:
+        SettingsError: the data is not a table, or an argument is invalid.
+        InputError: the table cannot be read, or lacks a column.
+    """
+    data = arrow_if_polars(data, asked.text_columns[0])
+    with naming_all(needed, system):
+        if not isinstance(data, pd.DataFrame):
+            with open_table(data, asked, csv=csv, excel=excel) as (source, _):
+                yield source.reader
+            return
+        check_no_file(csv, excel)
+        names = [str(label) for label in data.columns]
+        find_columns(names, asked.text_columns, "The frame")
+        for option, name in needed:
+            find_column(names, name, "The frame", option, system)
+        more = [optional] if optional is not None and _holds_text(data, optional) else []
+        yield frame_reader(data, asked.text_columns, [*(name for _, name in needed), *more])
+
+
+def _holds_text(frame: pd.DataFrame, name: str) -> bool:
+    """Return whether a frame has one column of this name, with texts."""
+    named = frame.loc[:, [str(label) == name for label in frame.columns]]
+    return named.shape[1] == 1 and infer_dtype(named.iloc[:, 0], skipna=True) == "string"
