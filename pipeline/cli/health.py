@@ -200,16 +200,14 @@ def _ledger(path: Path, workers: int | None) -> Finding:
 
 
 def _ledger_file(path: Path) -> Finding:
-    from pipeline.paid.ledger.checks import check_usable
+    from pipeline.paid.ledger.checks import usable
     from pipeline.paid.ledger.open_jobs import open_jobs
     from pipeline.paid.ledger.place import check_not_gone
-    from pipeline.paid.ledger.snapshot import Snapshot
 
     if not path.exists():
         check_not_gone(path)
         return Finding("ledger", "ok", f"{path} does not exist; the first paid run creates it")
-    with Snapshot(path) as snapshot:
-        check_usable(snapshot)
+    with usable(path) as snapshot:
         jobs, size = open_jobs(snapshot), snapshot.size
         (latest,) = snapshot.one("SELECT max(sent_at) FROM attempts")
     if latest and latest > time.time() + CLOCK_OFF_S:

@@ -42,7 +42,7 @@ from pipeline.errors import LedgerError, SettingsError
 from pipeline.money import plain, total, usd
 from pipeline.paid.ledger.attempts import STATES, Picked, Wanted
 from pipeline.paid.ledger.attempts import attempts as find_attempts
-from pipeline.paid.ledger.checks import check_usable, odd_times
+from pipeline.paid.ledger.checks import odd_times, usable
 from pipeline.paid.ledger.export import export
 from pipeline.paid.ledger.maintenance import (
     Old,
@@ -100,8 +100,7 @@ def show(since: str, as_json: bool, path: Path | None) -> int:
     are counted too. Both may have cost up to the amount in the last column.
     """
     first = datetime.fromtimestamp(moment(since), UTC).date().isoformat()
-    with Snapshot(ledger_place(path)) as snapshot:
-        check_usable(snapshot)
+    with usable(ledger_place(path)) as snapshot:
         books, jobs = read_books(snapshot), open_jobs(snapshot)
         where, size = str(snapshot.path), snapshot.size
     if as_json:
@@ -136,8 +135,7 @@ def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path | No
     place = ledger_place(path)
     if numbers:
         close_by_hand(place, dict.fromkeys(numbers), time.time(), wait)
-    with Snapshot(place) as snapshot:
-        check_usable(snapshot)
+    with usable(place) as snapshot:
         found = open_jobs(snapshot)
     if as_json:
         say(json.dumps({"closed": list(numbers), "jobs": [open_job_figures(job) for job in found]}))
@@ -177,8 +175,7 @@ def attempts(
     The ledger keeps no texts, so each text is shown by the first digits of its SHA-256.
     """
     picked = Picked(states, systems, moment(since) if since else None)
-    with Snapshot(ledger_place(path)) as snapshot:
-        check_usable(snapshot)
+    with usable(ledger_place(path)) as snapshot:
         found = list(find_attempts(snapshot, picked, limit + 1))
     listed, more = found[:limit], len(found) > limit
     if as_json:
@@ -237,8 +234,7 @@ def export_table(file: Path, bodies: bool, overwrite: bool, path: Path | None) -
 
     Money is exact: decimal(38, 24) in Parquet, plain notation in CSV.
     """
-    with Snapshot(ledger_place(path)) as snapshot:
-        check_usable(snapshot)
+    with usable(ledger_place(path)) as snapshot:
         count = export(snapshot, file, bodies, overwrite)
     say(f"{how_many(count, 'attempt')}: {file}")
     return 0

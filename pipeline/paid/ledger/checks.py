@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
@@ -18,6 +20,7 @@ __all__ = [
     "check_usable",
     "damage",
     "odd_times",
+    "usable",
     "wrong_amounts",
     "wrong_attempts",
     "wrong_jobs",
@@ -97,6 +100,18 @@ UNUSABLE_JOBS = f"""
         WHEN NOT (endpoint {A_TEXT}) THEN 'endpoint'
     END AS wrong FROM jobs WHERE wrong IS NOT NULL
 """  # noqa: S608 - constants
+
+
+@contextmanager
+def usable(path: Path) -> Iterator[Snapshot]:
+    """Open a ledger to read it, and check it with `check_usable`.
+
+    Raises:
+        LedgerError: a value is wrong, or the ledger cannot be read.
+    """
+    with Snapshot(path) as snapshot:
+        check_usable(snapshot)
+        yield snapshot
 
 
 def check_usable(ledger: Database | Snapshot) -> None:
