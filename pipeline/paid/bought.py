@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from pipeline.paid.ledger import Call
+from pipeline.paid.policy import Judgement
 
 __all__ = ["Bought", "Order"]
 
@@ -29,6 +30,7 @@ class Bought:
 
     Attributes:
         calls: calls that have ended.
+        understood: whether a call was answered.
         refusals: attempts refused for the rate limit.
         failures: how many of the latest attempts in a row failed for another reason, or were
             answered in a way that cannot be read.
@@ -36,6 +38,7 @@ class Bought:
     """
 
     calls: int = 0
+    understood: bool = False
     refusals: int = 0
     failures: int = 0
     detail: str = ""
@@ -56,6 +59,17 @@ class Bought:
         """Note that a call has ended."""
         self._open.remove(order.row)
         self.calls += 1
+
+    def count(self, judgement: Judgement) -> None:
+        """Count an attempt that has ended."""
+        limited = judgement.next == "limited"
+        understood = judgement.is_understood and (
+            self.understood or not judgement.is_of_the_address
+        )
+        self.refusals += limited
+        self.failures = 0 if understood or limited else self.failures + 1
+        self.detail = judgement.detail.rstrip(".") if self.failures else ""
+        self.understood = self.understood or judgement.next == "answered"
 
     def all_begun(self) -> None:
         """Note that there are no more calls to begin."""

@@ -74,7 +74,6 @@ class Pool:
         self._wait = wait
         self._max_price = max_price
         self._longest_pause = longest_pause
-        self._understood = False
         self._under_way = 0
         self._stopping = asyncio.Event()
         self._turns = Turns(throttle)
@@ -115,7 +114,7 @@ class Pool:
         for order in orders:
             await self._buy(order)
             await self._all_written()
-            if self._understood or self.parked:
+            if self.bought.understood or self.parked:
                 break
         async with asyncio.TaskGroup() as group:
             for _ in range(workers if self._wait else 1):
@@ -276,21 +275,14 @@ class Pool:
 
     def _note(self, judgement: Judgement) -> None:
         """Count an attempt, and park if it shows that the run cannot continue."""
-        understood = judgement.is_understood and (
-            self._understood or not judgement.is_of_the_address
-        )
         bought = self.bought
-        bought.failures = 0 if understood or judgement.next == "limited" else bought.failures + 1
-        bought.detail = judgement.detail.rstrip(".") if bought.failures else ""
-        bought.refusals += judgement.next == "limited"
-        if judgement.next == "answered":
-            self._understood = True
+        bought.count(judgement)
         price = judgement.cost_usd
         if price is not None and price > self._max_price:
             self.park(parking.price_too_high(price, self._max_price))
         elif lack := parking.what_the_account_lacks(judgement):
             self.park(lack)
-        elif not self._understood and judgement.settlement.error == "MALFORMED_RESPONSE":
+        elif not bought.understood and judgement.settlement.error == "MALFORMED_RESPONSE":
             self.park(parking.not_understood(judgement))
         elif judgement.next == "limited" and not self._wait:
             self.park(parking.demo_limit_used_up(self._throttle))

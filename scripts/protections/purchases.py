@@ -190,7 +190,7 @@ PROTECTIONS = (
     ),
     Protection(
         "until one answer is understood calls go one at a time",
-        "            if self._understood or self.parked:\n",
+        "            if self.bought.understood or self.parked:\n",
         "            if True:\n",
         "tests/paid/test_pool.py::test_until_one_call_is_understood_they_go_one_at_a_time",
     ),
