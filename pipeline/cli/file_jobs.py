@@ -210,16 +210,15 @@ def _with_limit_of_all(outcome: Outcome, terms: Terms, spent: Decimal) -> Outcom
     service, summary = terms.service, outcome.summary
     if service is None or service.max_cost is None or summary is None:
         return outcome
-    match summary.parked:
-        case CostLimitReached(message=message):
-            hint = (
-                f"--max-cost is for all files together: {plain(spent)} USD of "
-                f"{plain(service.max_cost)} USD are used. Raise it and run the same command: it "
-                "continues."
-            )
-            parked = CostLimitReached(5, f"{outcome.file.path}: {message}", hint)
-            return replace(outcome, summary=replace(summary, parked=parked))
-    return outcome
+    stopped = summary.parked
+    if not isinstance(stopped, CostLimitReached):
+        return outcome
+    hint = (
+        f"--max-cost is for all files together: {plain(spent)} USD of {plain(service.max_cost)} "
+        "USD are used. Raise it and run the same command: it continues."
+    )
+    parked = replace(stopped, message=f"{outcome.file.path}: {stopped.message}", hint=hint)
+    return replace(outcome, summary=replace(summary, parked=parked))
 
 
 def _outcome(before: EarlierRuns, terms: Terms, progress: Progress | None = None) -> Outcome:
