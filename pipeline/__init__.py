@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         PipelineError,
         SettingsError,
     )
-    from pipeline.settings import CsvOptions, ExcelOptions
+    from pipeline.file_options import CsvOptions, ExcelOptions
     from pipeline.training import TrainedModel, TrainedSystem, train
 
     __version__: str
@@ -78,7 +78,7 @@ if not TYPE_CHECKING:
         "training",
         "codes.frame",
     )
-    HOMES = ("answers", "errors", "settings", *HEAVY)
+    HOMES = ("answers", "errors", "file_options", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 
     def __getattr__(name: str) -> object:

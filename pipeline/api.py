@@ -21,6 +21,7 @@ from pipeline.classification.source import Data, open_table
 from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
 from pipeline.evaluation import Evaluation, evaluate
+from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.interruption import CHECK_S, Interruption
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
@@ -35,7 +36,7 @@ from pipeline.python_messages import (
     python_words,
     warn_in_python,
 )
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, EngineName, ExcelOptions, Settings
+from pipeline.settings import TEXT_COLUMNS, EngineName, Settings
 
 __all__ = [
     "Evaluation",

@@ -4,17 +4,49 @@ from __future__ import annotations
 
 import operator
 import sys
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 from pipeline.errors import SettingsError
 
-__all__ = ["check_flag", "fraction", "option_name", "same_argument", "whole_number"]
+__all__ = [
+    "check",
+    "check_choice",
+    "check_flag",
+    "fraction",
+    "option_name",
+    "same_argument",
+    "whole_number",
+]
 
 
 def option_name(argument: str) -> str:
     """Return the command line option of an argument: ``--max-cost`` for ``max_cost``."""
     return f"--{argument.replace('_', '-')}"
+
+
+def check(holds: bool, message: str, hint: str) -> None:
+    """Refuse an argument for which something does not hold.
+
+    Raises:
+        SettingsError: it does not.
+    """
+    if not holds:
+        raise SettingsError(message, hint)
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a value that is none of the choices.
+
+    Raises:
+        SettingsError: it is none.
+    """
+    check(
+        value in choices,
+        f"{name} is {value!r}.",
+        f"{name} must be one of {', '.join(choices)} ({option_name(name)}).",
+    )
 
 
 def check_flag(name: str, value: object) -> None:

@@ -8,29 +8,28 @@ from typing import Any, Literal, TypeAlias
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.bands import LIKELY
-from pipeline.checks import check_flag, fraction, option_name, whole_number
+from pipeline.checks import (
+    check,
+    check_choice,
+    check_flag,
+    fraction,
+    option_name,
+    whole_number,
+)
 from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
 from pipeline.processes import Jobs, checked_jobs
-from pipeline.python_messages import answering_names
 
 __all__ = [
     "ENGINES",
-    "FORMATS",
     "KEY_VARIABLE",
     "MAX_TOP",
     "TEXT_COLUMNS",
-    "CsvOptions",
     "EngineName",
-    "ExcelOptions",
-    "Format",
     "Settings",
     "parse_system",
     "parse_systems",
 ]
-
-Format: TypeAlias = Literal["csv", "parquet", "jsonl", "xlsx", "ocds"]
-FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "ocds")
 
 EngineName: TypeAlias = Literal["learned", "lexical"]
 ENGINES: tuple[EngineName, ...] = ("learned", "lexical")
@@ -46,67 +45,6 @@ MAX_TOP = 10
 """The most matches that the embedded engine returns, like the service."""
 
 MATCHES_TO_ROLL_UP = 20  # further matches hardly add to a sum
-
-
-@answering_names
-@dataclass(frozen=True, slots=True)
-class CsvOptions:
-    """The dialect of a CSV file; None means "detected".
-
-    Attributes:
-        delimiter: one character, or the word ``tab``.
-        encoding: the name of a Python codec; detected by a byte order mark, else UTF-8.
-        line_end: ``lf``, ``crlf`` or ``cr``.
-        quote_escape: how a quote inside a quoted field is written: ``double`` for two quotes,
-            ``backslash`` for a backslash before it.
-        header: whether the first record names the columns; else they are ``1``, ``2``, ...
-        header_row: the number of the line with the column names, from 1; the lines above it stay.
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    line_end: Literal["lf", "crlf", "cr"] | None = None
-    quote_escape: Literal["double", "backslash"] = "double"
-    header: bool = True
-    header_row: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.delimiter in ("tab", "\\t"):
-            object.__setattr__(self, "delimiter", "\t")
-        if self.delimiter is not None:
-            _check_delimiter(self.delimiter)
-        if self.encoding is not None:
-            _check_encoding(self.encoding)
-        if self.line_end is not None:
-            _check_choice("line_end", self.line_end, ("lf", "crlf", "cr"))
-        _check_choice("quote_escape", self.quote_escape, ("double", "backslash"))
-        check_flag("header", self.header)
-        if self.header_row is not None:
-            row = whole_number("header_row", self.header_row, 1)
-            object.__setattr__(self, "header_row", row)
-            message = "There is no header (--no-header), but a row of it (--header-row)."
-            _check(self.header, message, "Leave out one of them.")
-
-
-@answering_names
-@dataclass(frozen=True, slots=True)
-class ExcelOptions:
-    """Where the table is in an Excel workbook; None means "detected".
-
-    Attributes:
-        sheet: the name of the sheet, or its number, from 1.
-        header_row: the number of the row with the column names, from 1.
-    """
-
-    sheet: str | None = None
-    header_row: int | None = None
-
-    def __post_init__(self) -> None:
-        hint = "sheet must be the name of a sheet, or its number as text (--sheet)."
-        _check(self.sheet is None or isinstance(self.sheet, str), f"sheet is {self.sheet!r}.", hint)
-        if self.header_row is not None:
-            row = whole_number("header_row", self.header_row, 1)
-            object.__setattr__(self, "header_row", row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +101,14 @@ class Settings:
             checked["limit_rows"] = whole_number("limit_rows", self.limit_rows, 0)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        _check(
+        check(
             isinstance(self.column_prefix, str),
             f"column_prefix is {self.column_prefix!r}.",
             "column_prefix must be text; empty for none (--column-prefix).",
         )
         check_flag("explain", self.explain)
-        _check_choice("engine", self.engine, ENGINES)
-        _check(
+        check_choice("engine", self.engine, ENGINES)
+        check(
             not (self.models and self.engine == "lexical"),
             "The lexical engine uses titles, not models.",
             "Leave the model out (--model), or use it: --engine learned.",
@@ -220,8 +158,8 @@ def parse_systems(systems: str | Sequence[str]) -> tuple[System, ...]:
     if isinstance(systems, str):
         names = [name for name in systems.split(",") if name.strip()]
     found = [_system(name) for name in _names("systems", names)]
-    _check(bool(found), "No system is chosen.", SYSTEMS_HINT)
-    _check(len(set(found)) == len(found), "A system is chosen twice.", "Name each system once.")
+    check(bool(found), "No system is chosen.", SYSTEMS_HINT)
+    check(len(set(found)) == len(found), "A system is chosen twice.", "Name each system once.")
     return tuple(found)
 
 
@@ -232,7 +170,7 @@ def parse_system(system: str | Sequence[str] | None) -> System:
         SettingsError: the name is missing or unknown, or there are several.
     """
     found = parse_systems(system or ())
-    _check(len(found) == 1, f"system is {system!r}.", "Give one system (--system).")
+    check(len(found) == 1, f"system is {system!r}.", "Give one system (--system).")
     return found[0]
 
 
@@ -246,9 +184,9 @@ def _system(name: str) -> System:
 def _text_columns(given: Any) -> tuple[str, ...]:
     names = _names("text_columns", given)
     hint = "text_columns must name the columns that hold the text (--text-column NAME)."
-    _check(bool(names), "No text column is named.", hint)
+    check(bool(names), "No text column is named.", hint)
     hint = "text_columns must name each column once (--text-column)."
-    _check(len(set(names)) == len(names), "A text column is named twice.", hint)
+    check(len(set(names)) == len(names), "A text column is named twice.", hint)
     return names
 
 
@@ -261,38 +199,5 @@ def _names(name: str, given: Any) -> tuple[str, ...]:
         names: tuple[Any, ...] = (given,) if isinstance(given, str) else tuple(given)
     except TypeError as error:
         raise SettingsError(message, hint) from error
-    _check(all(isinstance(each, str) for each in names), message, hint)
+    check(all(isinstance(each, str) for each in names), message, hint)
     return names
-
-
-def _check(holds: bool, message: str, hint: str) -> None:
-    if not holds:
-        raise SettingsError(message, hint)
-
-
-def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    _check(
-        value in choices,
-        f"{name} is {value!r}.",
-        f"{name} must be one of {', '.join(choices)} ({option_name(name)}).",
-    )
-
-
-def _check_delimiter(delimiter: object) -> None:
-    right = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\\\r\n \0'
-    _check(
-        right,
-        f"The delimiter {delimiter!r} cannot separate fields.",
-        "Give one character, such as ';' or '|', or the word tab (--delimiter).",
-    )
-
-
-def _check_encoding(name: str) -> None:
-    try:
-        "".encode(name)
-        b"".decode(name)
-    except (LookupError, ValueError, TypeError) as error:
-        raise SettingsError(
-            f"Python knows no text encoding {name!r}.",
-            "encoding must be a name such as utf-8, cp1252, latin-1 or utf-16 (--encoding).",
-        ) from error

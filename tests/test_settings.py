@@ -8,7 +8,8 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.bands import LIKELY
 from pipeline.errors import SettingsError
-from pipeline.settings import CsvOptions, Settings, parse_systems
+from pipeline.file_options import CsvOptions
+from pipeline.settings import Settings, parse_systems
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,9 @@ from pipeline.classification.provenance import (
 from pipeline.classification.sink import Draft, Manifest, Sink, partial_path
 from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.errors import InputError, OutputError
+from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
-from pipeline.settings import Format
 from pipeline.tables import Batch, Reader, checked, sha256_of
 
 __all__ = ["CloudSink", "ExistingObject", "existing", "manifests_at", "sink_at"]

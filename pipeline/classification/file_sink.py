@@ -25,8 +25,8 @@ from pipeline.classification.provenance import (
 from pipeline.classification.sink import Draft, Manifest, partial_path
 from pipeline.classification.writing import Writing
 from pipeline.errors import OutputError
+from pipeline.file_options import Format
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
-from pipeline.settings import Format
 from pipeline.tables import Batch, Reader, checked, open_writer, sha256_of
 
 __all__ = ["FileSink"]

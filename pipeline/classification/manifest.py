@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import TOOL
 from pipeline.classification.summary import Summary
+from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.paths import AnyPath
-from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings
+from pipeline.settings import Settings
 from pipeline.versions import VERSIONS
 
 if TYPE_CHECKING:  # offline jobs do not need the ledger

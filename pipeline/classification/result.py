@@ -25,10 +25,11 @@ from pipeline.classification.source import Frame, Source
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
 from pipeline.errors import PipelineError, SettingsError
+from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
 from pipeline.python_messages import in_python
-from pipeline.settings import CsvOptions, ExcelOptions, Format, Settings, parse_systems
+from pipeline.settings import Settings, parse_systems
 from pipeline.tables import ArrowReader, local_table, read_table
 
 if TYPE_CHECKING:  # a notebook needs the templates' engine, a script does not

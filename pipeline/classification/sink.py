@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from pipeline.classification.provenance import PathType
+from pipeline.file_options import Format
 from pipeline.files.paths import AnyPath
-from pipeline.settings import Format
 from pipeline.tables import Batch, Reader, Writer, split_suffixes
 
 __all__ = ["Draft", "Manifest", "Sink", "default_output", "partial_path"]

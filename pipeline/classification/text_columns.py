@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.settings import CsvOptions, ExcelOptions, Format
+from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.tables import Reader, open_reader
 from pipeline.tables.texts import no_guess
 

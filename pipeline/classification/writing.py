@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from pipeline.file_options import Format
 from pipeline.files.atomic import translated
-from pipeline.settings import Format
 from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer
 
 __all__ = ["Writing", "temporary_writer"]

@@ -15,11 +15,11 @@ from pipeline.cli.inputs import InputFile
 from pipeline.cli.job import Terms, files_of
 from pipeline.cli.run_options import RunOptions
 from pipeline.errors import PipelineError
+from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, stamp
 from pipeline.money import ZERO, total
 from pipeline.paid import identity
-from pipeline.settings import Format
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
 __all__ = ["EarlierRuns", "Manifest", "close_finished", "cost_of", "cost_so_far"]

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from pipeline.classification.provenance import MANIFEST, has_manifest, manifest_path
 from pipeline.errors import InputError, SettingsError
+from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
-from pipeline.settings import Format
 from pipeline.tables import archived, has_table_suffix, is_archive, split_suffixes
 
 __all__ = ["Found", "InputFile", "are_several", "default_folder", "find_files", "is_file"]

@@ -32,10 +32,11 @@ from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import after
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
 from pipeline.decisions import Decisions, decisions_in
+from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.progress import FIELDS, Progress
-from pipeline.settings import Format, Settings, parse_systems
+from pipeline.settings import Settings, parse_systems
 from pipeline.tables import format_of, local_table, output_format_of
 
 if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none

@@ -13,8 +13,8 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
+from pipeline.file_options import FORMATS, CsvOptions, ExcelOptions, Format
 from pipeline.files.paths import CloudPath, as_path
-from pipeline.settings import FORMATS, CsvOptions, ExcelOptions, Format
 
 __all__ = [
     "SETTINGS_FILE",

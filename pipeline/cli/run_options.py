@@ -24,18 +24,11 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.paid_options import PaidOptions, terms_options, yes
 from pipeline.cli.settings_file import settings_file
+from pipeline.file_options import FORMATS, Format
 from pipeline.files.paths import AnyPath
 from pipeline.languages import LANGUAGES
 from pipeline.processes import Jobs
-from pipeline.settings import (
-    ENGINES,
-    FORMATS,
-    TEXT_COLUMNS,
-    EngineName,
-    Format,
-    Settings,
-    parse_systems,
-)
+from pipeline.settings import ENGINES, TEXT_COLUMNS, EngineName, Settings, parse_systems
 
 if TYPE_CHECKING:  # --help needs no engine
     from pipeline.decisions import Decisions

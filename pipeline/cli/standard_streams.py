@@ -18,7 +18,7 @@ from pipeline.classification.sink import Draft
 from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.cli.output.console import silence
 from pipeline.errors import InputError, OutputError, PipelineError
-from pipeline.settings import Format
+from pipeline.file_options import Format
 from pipeline.tables import Batch, Reader, checked, spooled
 
 __all__ = ["StandardOutput", "from_standard_input"]

@@ -18,12 +18,13 @@ from pipeline.evaluation.dataset import SOURCE, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
+from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, python_words, warn_in_python
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
+from pipeline.settings import TEXT_COLUMNS, Settings
 
 __all__ = ["evaluate"]
 

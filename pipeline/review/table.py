@@ -13,7 +13,8 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.classification.provenance import TOOL, part_of, read_manifest, texts_of_output
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
-from pipeline.settings import ENGINES, CsvOptions, EngineName, ExcelOptions
+from pipeline.file_options import CsvOptions, ExcelOptions
+from pipeline.settings import ENGINES, EngineName
 from pipeline.tables import Reader, format_of, open_reader
 
 __all__ = ["EnrichedTable", "RowCells", "open_enriched"]

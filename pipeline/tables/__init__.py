@@ -13,8 +13,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError, OutputError
+from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.quoting import listed
-from pipeline.settings import CsvOptions, ExcelOptions, Format
 from pipeline.tables.archives import archived, is_archive, unpacked
 from pipeline.tables.arrow import ArrowReader, ArrowWriter
 from pipeline.tables.arrow_batches import ArrowBatch

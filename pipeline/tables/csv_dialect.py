@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.settings import CsvOptions
+from pipeline.file_options import CsvOptions
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.streams import open_input
 

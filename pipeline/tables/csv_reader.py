@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.file_options import CsvOptions
 from pipeline.quoting import LONGEST
 from pipeline.remembered import Remembered
-from pipeline.settings import CsvOptions
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import Records, read_records
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 
 from pipeline.errors import InputError, OutputError
-from pipeline.settings import Format
+from pipeline.file_options import Format
 from pipeline.tables.contents import SAMPLE_BYTES, contents_of, is_json_list
 from pipeline.tables.streams import COMPRESSIONS, open_input
 

@@ -8,9 +8,9 @@ from itertools import takewhile
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.file_options import ExcelOptions
 from pipeline.files.workbook import Row, Sheet, Workbook
 from pipeline.quoting import listed, quoted
-from pipeline.settings import ExcelOptions
 from pipeline.tables.xlsx_cells import CellValues
 
 __all__ = ["Layout", "find_layout"]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.file_options import ExcelOptions
 from pipeline.files.regular import open_regular
 from pipeline.files.workbook import UNREADABLE, Limits, Row, Workbook
 from pipeline.quoting import listed, quoted
-from pipeline.settings import ExcelOptions
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import fingerprint_of

@@ -13,9 +13,10 @@ from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
 from pipeline.decisions import decisions_in
 from pipeline.errors import SettingsError
+from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.progress import Progress, display_for
 from pipeline.python_messages import public, warn_in_python
-from pipeline.settings import TEXT_COLUMNS, CsvOptions, ExcelOptions, Settings
+from pipeline.settings import TEXT_COLUMNS, Settings
 from pipeline.training.run import (
     TrainingSettings,
     check_output,

@@ -8,8 +8,9 @@ import pytest
 from pipeline.classification import manifest
 from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary
+from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.money import ZERO
-from pipeline.settings import CsvOptions, ExcelOptions, Settings
+from pipeline.settings import Settings
 from pipeline.versions import VERSIONS
 
 JOB = (Path("in.csv"), "abc", Settings(), Plan(2, 1), Summary(2, {}, ZERO, 1.0))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.file_options import CsvOptions
 from pipeline.money import ZERO
-from pipeline.settings import CsvOptions
 from pipeline.tables import (
     ArrowReader,
     Cells,

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError, OutputError
-from pipeline.settings import Format
+from pipeline.file_options import Format
 from pipeline.tables import NewColumn, Reader, open_reader, open_writer, read_table
 from pipeline.tables.table import ARROW_USD
 from tests.tables.rewriting import folder, rewrite

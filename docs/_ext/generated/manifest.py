@@ -13,8 +13,9 @@ from generated.markdown import block
 from pipeline.classification.manifest import Files, manifest
 from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary, SystemSummary
+from pipeline.file_options import CsvOptions
 from pipeline.paid.result import Paid
-from pipeline.settings import CsvOptions, Settings
+from pipeline.settings import Settings
 
 __all__ = ["example", "manifest_example"]
 

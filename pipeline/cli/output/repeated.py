@@ -11,7 +11,8 @@ from typing import Any
 from pipeline.checks import option_name
 from pipeline.classification.provenance import part_of
 from pipeline.classification.sink import default_output
-from pipeline.settings import FORMATS, CsvOptions, Settings
+from pipeline.file_options import FORMATS, CsvOptions
+from pipeline.settings import Settings
 
 __all__ = ["repeated_run"]
 
