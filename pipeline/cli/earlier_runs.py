@@ -12,8 +12,9 @@ from pipeline.classification.cloud_sink import existing
 from pipeline.classification.manifest import was_done
 from pipeline.classification.provenance import part_of
 from pipeline.cli.inputs import InputFile
-from pipeline.cli.job import Terms, files_of
+from pipeline.cli.job import files_of
 from pipeline.cli.run_options import RunOptions
+from pipeline.cli.terms import Terms
 from pipeline.errors import PipelineError
 from pipeline.file_options import Format
 from pipeline.files.cloud import Storage

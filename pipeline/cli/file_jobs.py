@@ -19,12 +19,13 @@ from typing import Any, Literal
 from pipeline.classification.summary import Summary
 from pipeline.cli.earlier_runs import EarlierRuns, Manifest, close_finished, cost_of, cost_so_far
 from pipeline.cli.inputs import InputFile
-from pipeline.cli.job import Terms, classified, opened_job
+from pipeline.cli.job import classified, opened_job
 from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import log_to_stderr
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS, exit_code
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import TERMINATED
+from pipeline.cli.terms import Terms
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.atomic import remove_draft
 from pipeline.files.cloud import Storage

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.answers import System
 from pipeline.classification import job
 from pipeline.classification.cloud_sink import CloudSink, existing, manifests_at, sink_at
 from pipeline.classification.file_sink import FileSink
@@ -27,25 +26,22 @@ from pipeline.cli.output.console import progress_display, say, warn
 from pipeline.cli.output.metrics import Finished
 from pipeline.cli.output.run import COMPLETE, exit_code, print_summary, title_languages, words_of
 from pipeline.cli.output.wrapping import wrapped
-from pipeline.cli.paid_options import check_no_terms
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import after
 from pipeline.cli.standard_streams import StandardOutput, from_standard_input
-from pipeline.decisions import Decisions, decisions_in
+from pipeline.cli.terms import Terms
 from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import CloudPath
 from pipeline.progress import FIELDS, Progress
-from pipeline.settings import Settings, parse_systems
 from pipeline.tables import format_of, local_table, output_format_of
 
 if TYPE_CHECKING:  # what buys is imported if there is a service, and the engine if there is none
     from pipeline.cli.output.report import RunReport
-    from pipeline.engine.model import ModelFolder
     from pipeline.paid.purchase import Purchase
     from pipeline.paid.service import PaidService
 
-__all__ = ["Job", "Terms", "classified", "files_of", "opened_job", "plan_job", "planned", "run_job"]
+__all__ = ["Job", "classified", "files_of", "opened_job", "plan_job", "planned", "run_job"]
 
 log = logging.getLogger("pipeline")
 
@@ -73,48 +69,6 @@ def plan_job(options: RunOptions, terms: Terms) -> int:
         words = wrapped(f"{found.rows_line}\n{_offer(terms.service, found)}", sys.stdout)
         say(json.dumps(found.to_dict()) if options.as_json else words)
     return COMPLETE
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What the options say of every job.
-
-    Attributes:
-        settings: what to do with a table.
-        models: the learned models that replace those of the package.
-        service: how to buy; None for the embedded engine.
-        storage: access to buckets.
-        decisions: what people decided.
-    """
-
-    settings: Settings
-    models: Mapping[System, ModelFolder]
-    service: PaidService | None
-    storage: Storage
-    decisions: Decisions
-
-    @classmethod
-    def of(cls, options: RunOptions) -> Terms:
-        """Check the options.
-
-        Raises:
-            PipelineError: an option is wrong.
-        """
-        models = _opened(options.models, parse_systems(options.systems))
-        decisions = decisions_in(options.decisions, warn)
-        settings, storage = options.settings(models, decisions), Storage(options.endpoint_url)
-        service = options.service()
-        if service is None:
-            check_no_terms()
-        return cls(settings, models, service, storage, decisions)
-
-
-def _opened(folders: Sequence[str], systems: Sequence[System]) -> Mapping[System, ModelFolder]:
-    if not folders:
-        return {}
-    from pipeline.engine.model import opened
-
-    return opened(folders, systems)
 
 
 @dataclass(frozen=True, slots=True)

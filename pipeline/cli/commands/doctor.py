@@ -81,8 +81,8 @@ def _separate_findings(options: RunOptions) -> Iterator[Finding]:
 def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
     """Check the options together, if each is sound by itself, and the service."""
     from pipeline.cli.health import Finding
-    from pipeline.cli.job import Terms
     from pipeline.cli.service_health import check_service
+    from pipeline.cli.terms import Terms
 
     try:
         service = Terms.of(options).service if sound else options.service()
