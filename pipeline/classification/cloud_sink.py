@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +30,7 @@ from pipeline.errors import InputError, OutputError
 from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath
-from pipeline.tables import Batch, Reader, checked, sha256_of
+from pipeline.tables import Reader, sha256_of
 
 __all__ = ["CloudSink", "ExistingObject", "existing", "manifests_at", "sink_at"]
 
@@ -151,10 +151,6 @@ class CloudSink:
                 f"{manifest_path(self.path)} exists, and this tool did not write it.",
                 "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",
             )
-
-    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """See `pipeline.classification.sink.Sink.checked`."""
-        return checked(batches, self.output_format)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:

@@ -6,7 +6,7 @@ import errno
 import json
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from pipeline.classification.writing import Writing
 from pipeline.errors import OutputError
 from pipeline.file_options import Format
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
-from pipeline.tables import Batch, Reader, checked, open_writer, sha256_of
+from pipeline.tables import Reader, open_writer, sha256_of
 
 __all__ = ["FileSink"]
 
@@ -77,10 +77,6 @@ class FileSink:
                     f"{manifest_path(place)} exists, and this tool did not write it.",
                     "Move it, replace it with --overwrite, or write elsewhere: --output PATH.",
                 )
-
-    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """See `Sink.checked`."""
-        return checked(batches, self.output_format)
 
     def _check_replaceable(self, place: Path) -> None:
         if not place.is_file():

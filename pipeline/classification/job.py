@@ -26,7 +26,7 @@ from pipeline.paid.estimate import Estimate
 from pipeline.paid.result import IN_MEMORY, Parked
 from pipeline.progress import Progress, silent
 from pipeline.settings import Settings
-from pipeline.tables import Batch
+from pipeline.tables import Batch, checked
 
 if TYPE_CHECKING:  # offline jobs do not need the purchase code
     from pipeline.paid.purchase import Purchase
@@ -99,7 +99,7 @@ def run(
     """
     this = _Run(source, sink, settings, purchase, reporter)
     this.check_writable()
-    batches = sink.checked(source.batches(settings.limit_rows))
+    batches = checked(source.batches(settings.limit_rows), sink.output_format)
     planned = _plan(batches, source, settings, purchase, reporter.warn)
     purchase.describe(_named(source.path), _named(sink.path), planned.rows)
     with this.accounting():

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from pipeline.classification.sink import Draft, Manifest
-from pipeline.tables import ArrowWriter, Batch, Reader, checked
+from pipeline.file_options import Format
+from pipeline.tables import ArrowWriter, Reader
 
 __all__ = ["MemorySink"]
 
@@ -21,11 +22,13 @@ class MemorySink:
     Attributes:
         table: the enriched table, once committed.
         keeps_partial: see `Sink`.
+        output_format: Parquet, because a table in memory can hold what a Parquet file can.
     """
 
     table: pa.Table = field(default_factory=lambda: pa.table({}))
     keeps_partial: bool = False
     path: None = field(default=None, init=False)
+    output_format: Format = field(default="parquet", init=False)
 
     @property
     def partial(self) -> MemorySink:
@@ -34,10 +37,6 @@ class MemorySink:
 
     def check(self) -> None:
         """Accept everything."""
-
-    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """See `Sink.checked`."""
-        return checked(batches, "parquet")
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ import pyarrow as pa
 from pipeline.classification.provenance import PathType
 from pipeline.file_options import Format
 from pipeline.files.paths import AnyPath
-from pipeline.tables import Batch, Reader, Writer, split_suffixes
+from pipeline.tables import Reader, Writer, split_suffixes
 
 __all__ = ["Draft", "Manifest", "Sink", "default_output", "partial_path"]
 
@@ -62,6 +62,11 @@ class Sink(Protocol):
         ...
 
     @property
+    def output_format(self) -> Format:
+        """The format of the table, which cannot hold every row."""
+        ...
+
+    @property
     def partial(self) -> Sink:
         """The sink for the incomplete table when the job parks."""
         ...
@@ -76,14 +81,6 @@ class Sink(Protocol):
 
         Raises:
             OutputError: the path is unusable, or a file is there that this tool did not write.
-        """
-        ...
-
-    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Yield the batches, and refuse rows that the output cannot hold.
-
-        Raises:
-            OutputError: the output cannot hold a row, or so many of them.
         """
         ...
 

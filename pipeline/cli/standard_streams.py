@@ -6,7 +6,7 @@ import errno
 import logging
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.cli.output.console import silence
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.file_options import Format
-from pipeline.tables import Batch, Reader, checked, spooled
+from pipeline.tables import Reader, spooled
 
 __all__ = ["StandardOutput", "from_standard_input"]
 
@@ -84,10 +84,6 @@ class StandardOutput:
                 f"A table of the format {self.output_format} cannot be shown on a terminal.",
                 "Send it to a file (> FILE, --output PATH), or show CSV: --output-format csv.",
             )
-
-    def checked(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """See `pipeline.classification.sink.Sink.checked`."""
-        return checked(batches, self.output_format)
 
     @contextmanager
     def draft(self, reader: Reader, new_fields: Sequence[pa.Field]) -> Iterator[Draft]:
