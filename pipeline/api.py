@@ -201,12 +201,13 @@ def plan(
         opened: AbstractContextManager[Purchase | Free] = (
             nullcontext(Free(Classifier.of(settings, {}).matcher))
             if service is None
-            else Purchase.to_plan(
+            else Purchase(
                 _checked(service),
                 settings,
                 source.identity(settings, sink.path),
-                reviewed,
-                manifests_at(sink),
+                plan_only=True,
+                decisions=reviewed,
+                earlier=manifests_at(sink),
             )
         )
         with opened as purchase:

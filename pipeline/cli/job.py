@@ -230,8 +230,14 @@ def _purchase_to_plan(this: Job) -> AbstractContextManager[Purchase | Free]:
         return this.free
     from pipeline.paid.purchase import Purchase
 
-    decisions, earlier = terms.decisions, manifests_at(this.sink)
-    return Purchase.to_plan(terms.service, terms.settings, this.identity, decisions, earlier)
+    return Purchase(
+        terms.service,
+        terms.settings,
+        this.identity,
+        plan_only=True,
+        decisions=terms.decisions,
+        earlier=manifests_at(this.sink),
+    )
 
 
 def _offer(service: PaidService | None, found: Plan) -> str:

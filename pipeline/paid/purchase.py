@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -62,7 +62,7 @@ class Purchase:
         progress: opens the display of the progress.
         confirm: called before anything is bought; False declines.
         interruption: stops the purchase from another thread, as a signal does from this one.
-        plan_only: whether to leave the job and its rows as they are.
+        plan_only: whether to leave the job and its rows as they are, and nothing in the ledger.
         decisions: what people decided; answers that it replaces are not bought.
         earlier: the outputs that the job will replace, with their manifests.
 
@@ -87,8 +87,8 @@ class Purchase:
         self._service = service
         self._progress = progress
         self._confirm = confirm
+        self._plan_only = plan_only
         self._interruption = interruption or Interruption()
-        self._settings = settings
         self.base_url = service.base_url
         self._marks = OutputMark.in_manifests(earlier, service.base_url)
         for mark in self._marks:
@@ -109,37 +109,18 @@ class Purchase:
         self._noting = Noting(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems, service.most_lost)
 
-    @classmethod
-    @contextmanager
-    def to_plan(
-        cls,
-        service: PaidService,
-        settings: Settings,
-        identity: str,
-        decisions: Decisions = NO_DECISIONS,
-        earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
-    ) -> Iterator[Purchase]:
-        """Open a purchase that only plans a job; nothing of it stays in the ledger.
-
-        Raises:
-            LedgerError: the ledger cannot be used, or an earlier output was bought with another.
-        """
-        opened = cls(
-            service, settings, identity, plan_only=True, decisions=decisions, earlier=earlier
-        )
-        with opened as purchase:
-            try:
-                yield purchase
-            finally:
-                purchase.delete_job()
-
     def __enter__(self) -> Purchase:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         with self._opened:
-            if error:
-                self.delete_job()  # a table that cannot be read leaves no open job
+            if error or self._plan_only:  # a table that cannot be read leaves no open job
+                self._delete_unsent()
+
+    def _delete_unsent(self) -> None:
+        """Delete the job from the ledger, unless it has sent something."""
+        with suppress(ValueError, LedgerError):
+            self._job.delete()
 
     def noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield a table's batches, and note the first row of every distinct call in them."""
@@ -235,11 +216,6 @@ class Purchase:
     def close_job(self) -> None:
         """Note that the job's output is in place."""
         self._job.close()
-
-    def delete_job(self) -> None:
-        """Delete a job from the ledger, unless it has sent something."""
-        with suppress(ValueError, LedgerError):
-            self._job.delete()
 
     async def _bought(
         self, orders: Iterator[Order], to_buy: int, advance: Count, reserve: Reserve, brake: Brake

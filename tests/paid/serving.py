@@ -233,9 +233,7 @@ class Buyer:
         """Say what a run would take, as ``plan`` does."""
         reader = open_reader(self.source, self.settings.text_columns)
         with Purchase(self.service, self.settings, str(self.output), plan_only=True) as purchase:
-            planned = job.plan(Source(reader), self.settings, purchase)
-            purchase.delete_job()
-        return planned.purchase
+            return job.plan(Source(reader), self.settings, purchase).purchase
 
     def rows(self) -> list[dict[str, str]]:
         with self.output.open(newline="") as file:

@@ -27,7 +27,9 @@ def run(user: Buyer, decisions: Decisions) -> Summary:
 
 
 def planned(user: Buyer, decisions: Decisions) -> int:
-    with Purchase.to_plan(user.service, user.settings, "a plan", decisions) as purchase:
+    with Purchase(
+        user.service, user.settings, "a plan", plan_only=True, decisions=decisions
+    ) as purchase:
         reader = open_reader(user.source, user.settings.text_columns)
         return job.plan(Source(reader), user.settings, purchase).purchase.to_buy
 
