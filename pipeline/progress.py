@@ -25,7 +25,6 @@ __all__ = [
     "bar",
     "display_for",
     "log_lines",
-    "notebook_bar",
     "silent",
     "stoppable",
 ]

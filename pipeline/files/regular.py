@@ -8,7 +8,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TEXT_BYTES", "check_regular", "open_regular", "read_text", "read_toml"]
+__all__ = ["check_regular", "open_regular", "read_text", "read_toml"]
 
 TEXT_BYTES = 16 * 2**20
 """The largest file to be read whole, bytes: a key, settings, a manifest."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-__all__ = ["COLUMNS", "ROWS", "Cell", "Elements", "Row", "SheetXml", "StringsXml", "local_name"]
+__all__ = ["COLUMNS", "ROWS", "Cell", "Elements", "Row", "SheetXml", "StringsXml"]
 
 ROWS, COLUMNS, CHARACTERS = 1_048_576, 16_384, 32_767
 """Limits of a sheet and of a cell's text, as in spreadsheet programs."""

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from pipeline.errors import SettingsError
 from pipeline.service.http.protocol import BoundedHttp
 
-__all__ = ["MOST_CONNECTIONS", "Server", "address", "listening", "make_room", "networks"]
+__all__ = ["Server", "address", "listening", "make_room", "networks"]
 
 Network: TypeAlias = IPv4Network | IPv6Network
 

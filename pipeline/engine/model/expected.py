@@ -17,7 +17,6 @@ from pipeline.engine.model.features import BITS, BLOCKS
 from pipeline.engine.model.product_quantization import CENTRES
 
 __all__ = [
-    "ENCODER",
     "Sizes",
     "array_names",
     "check_encoder",

@@ -9,7 +9,7 @@ from pipeline.answers import Match
 from pipeline.service.reconcile.catalogue import Catalogue
 from pipeline.service.reconcile.queries import Query
 
-__all__ = ["CERTAIN", "Candidate", "of_code", "of_matches"]
+__all__ = ["Candidate", "of_code", "of_matches"]
 
 Candidate: TypeAlias = dict[str, Any]
 """A candidate as the API writes it."""

@@ -28,7 +28,7 @@ from pipeline.service.reconcile.queries import Query, queries_in
 from pipeline.service.reconcile.responses import json_response, refuse_jsonp
 from pipeline.service.spec.terms import Terms
 
-__all__ = ["MOST_QUERIES", "reconcile_routes"]
+__all__ = ["reconcile_routes"]
 
 MOST_QUERIES = 50
 """Queries in a batch, if the rate limit allows as many."""

@@ -10,7 +10,7 @@ from pipeline.service.errors import ValidationError
 from pipeline.service.http.bodies import parse_json
 from pipeline.service.reconcile.catalogue import Catalogue, Entity
 
-__all__ = ["MOST_IDS", "extended", "properties"]
+__all__ = ["extended", "properties"]
 
 MOST_IDS = 1_000
 """Codes that are looked up in one request."""
