@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from pipeline.errors import PipelineError
+from pipeline.errors import PipelineError, SettingsError
 from pipeline.money import plain, times, total
 from pipeline.paid.allowance import Allowance
 from pipeline.paid.budget import Budget
@@ -31,8 +31,11 @@ __all__ = [
     "what_the_account_lacks",
 ]
 
+KEY, MONEY, SERVICE, LATER = 4, 5, 6, 7
+"""The exit codes of runs that parked: see the table in docs/reference/exit-codes.md."""
+
 DECLINED = Parked(
-    2,
+    SettingsError.exit_code,
     "Nothing was bought: you answered no.",
     "Run the same command to be asked again. With --max-cost USD the run stops before it costs "
     "more, and with --yes it buys without a question.",
@@ -51,26 +54,26 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
     match judgement.next:
         case "credentials":
             return Parked(
-                4,
+                KEY,
                 f"The service does not accept the API key: {judgement.detail}",
                 "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
                 "command: it continues.",
             )
         case "money":
             return Parked(
-                5,
+                MONEY,
                 f"The account's balance is too low: {judgement.detail}",
                 "Top it up and run the same command: it continues.",
             )
         case "currency":
             return Parked(
-                5,
+                MONEY,
                 f"The service charges in {judgement.detail}, not in USD.",
                 "Nothing else was sent. Ask the service for an account in USD.",
             )
         case "price":
             return Parked(
-                5,
+                MONEY,
                 f"The service states a price that cannot be used: {judgement.detail}. The "
                 "response is kept; what it cost is unknown.",
                 "Ask the service what it charges. The same command continues with the next call; "
@@ -83,7 +86,7 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
 def not_understood(judgement: Judgement) -> Parked:
     """Park if the first answer cannot be understood."""
     return Parked(
-        6,
+        SERVICE,
         f"The service's first answer cannot be understood: {judgement.detail.rstrip('.')}.",
         "Check --base-url: is it the address of this interface?",
     )
@@ -95,7 +98,7 @@ def service_down(failures: int, detail: str) -> Parked:
     if detail.startswith("nothing answers"):
         message = f"N{detail[1:]}: {failures} attempts in a row failed."
     return Parked(
-        6,
+        SERVICE,
         message,
         "Check the service and --base-url, then run the same command: it continues.",
     )
@@ -105,7 +108,7 @@ def demo_limit_used_up(throttle: Throttle) -> Parked:
     """Park if the demo limit holds back the next call; the message says until when, if known."""
     seconds = max(throttle.next_slot, throttle.pause_left)
     return Parked(
-        7,
+        LATER,
         f"The demo limit is used up {_until(seconds) if seconds else 'for now'}.",
         "Run the same command later, wait with --wait, or use an API key.",
     )
@@ -121,12 +124,12 @@ def asked_to_wait(seconds: float, down: bool = False) -> Parked:
     when = _until(seconds)
     if down:
         return Parked(
-            7,
+            LATER,
             f"The service is down, and asked to wait {when}.",
             "Run the same command then, or wait with --wait: it continues.",
         )
     return Parked(
-        7,
+        LATER,
         f"The service asked this account to wait {when}.",
         "Run the same command then, wait with --wait, or send at once with --ignore-pause.",
     )
@@ -142,7 +145,7 @@ def time_is_up(seconds: float, detail: str) -> Parked:
     stopped = f"Stopped after {duration(seconds)}" if seconds else "The time of all files is up"
     cause = f" The last attempt failed: {detail}." if detail else ""
     return Parked(
-        7,
+        LATER,
         f"{stopped} (--max-duration).{cause}",
         "Run the same command to continue.",
     )
@@ -151,7 +154,7 @@ def time_is_up(seconds: float, detail: str) -> Parked:
 def refused_without_end(refusals: int, since: datetime) -> Parked:
     """Park if waiting does not help: one call is refused again and again."""
     return Parked(
-        7,
+        LATER,
         f"The service has refused one call {refusals} times since {since:%Y-%m-%d %H:%M} for its "
         "rate limit, although the run waited each time as long as it asked.",
         "Find out who else uses the key, or which limit the account has (--rate), and run the same "
@@ -162,7 +165,7 @@ def refused_without_end(refusals: int, since: datetime) -> Parked:
 def price_too_high(price: Decimal, most: Decimal) -> Parked:
     """Park at a price that looks like a mistake, before paying more of them."""
     return Parked(
-        5,
+        MONEY,
         f"The service charged {plain(price)} USD for one call, more than the {plain(most)} USD "
         "that --max-price allows.",
         "Ask the service about it. If the price is right, raise --max-price and run the same "
@@ -181,7 +184,7 @@ def cost_limit_reached(budget: Budget, calls: int) -> Parked:
         spent += f", up to {plain(budget.at_risk)} USD more may have been billed"
     enough = plain(total([budget.spent, times(budget.highest, calls)]))
     return CostLimitReached(
-        5,
+        MONEY,
         f"The cost limit is reached: {spent}, and the {_calls_left(budget, calls)}.",
         f"Raise --max-cost ({enough} is enough at these prices) and run the same command: it "
         "continues.",
@@ -199,7 +202,7 @@ def _period_limit_reached(reached: Allowance, budget: Budget, calls: int) -> Par
     if reached.limit < budget.highest:  # waiting would not help
         hint = f"One call may cost {plain(budget.highest)} USD: raise {reached.option}."
     return Parked(
-        5,
+        MONEY,
         f"The cost limit of this {reached.period} is reached ({reached.option}): {spent} spent "
         f"with this key since {reached.began_at:%Y-%m-%d} 00:00 UTC, and the "
         f"{_calls_left(budget, calls)}.",
