@@ -56,9 +56,7 @@ DIGITS = 38
 """The maximum length of a code that is sent as a number."""
 
 
-def read_response(
-    status: int, headers: Mapping[str, str], body: bytes, now: datetime | None = None
-) -> Outcome:
+def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
     """Return what a response means; nothing that a server can send makes this raise.
 
     Matches are sorted by confidence, ties as received; of equal codes the first is kept. A
@@ -70,19 +68,18 @@ def read_response(
         status: the HTTP status.
         headers: the headers; only a refusal's matter.
         body: the bytes; more than `MAX_BODY` are unreadable.
-        now: the time for a ``Retry-After`` date if the response has no ``Date``.
     """
     if (usual := read_usual(status, body)) and (price := _usual_price(usual)) is not None:
         return _paid(usual.matches, price)
     content = _parsed(body)
     named = {name.lower(): value for name, value in headers.items()}
     if isinstance(content, dict) and _is_failure(content):
-        return _charged(_failure(status, named, content, now), content)
+        return _charged(_failure(status, named, content), content)
     if 200 <= status <= 299:
         outcome = _success(content)
         if status == 200 or not isinstance(outcome, Unreadable):
             return outcome
-    return _charged(_by_status(status, named, "", now) or _stray(status, named), content)
+    return _charged(_by_status(status, named, "") or _stray(status, named), content)
 
 
 def _usual_price(usual: UsualAnswer) -> Price | None:
@@ -131,9 +128,7 @@ def _is_failure(content: Mapping[str, Any]) -> bool:
     return success is False or (success is None and _error(content) in KNOWN_ERRORS)
 
 
-def _failure(
-    status: int, headers: Mapping[str, str], content: Mapping[str, Any], now: datetime | None
-) -> Outcome:
+def _failure(status: int, headers: Mapping[str, str], content: Mapping[str, Any]) -> Outcome:
     error, message = _error(content), printable(content.get("message"))
     match error:
         case "VALIDATION_ERROR":
@@ -143,30 +138,28 @@ def _failure(
         case "INSUFFICIENT_BALANCE":
             return InsufficientBalance(message)
         case "RATE_LIMIT_EXCEEDED":
-            return RateLimited(_wait(headers, now))
+            return RateLimited(_wait(headers))
         case "INTERNAL_ERROR":
-            return Passing(error, _wait(headers, now))
+            return Passing(error, _wait(headers))
     if status == 403:
         return Unauthorized(message)
     if status >= 500 and status not in (502, 504):
-        return Passing(error, _wait(headers, now))
-    return _by_status(status, headers, message, now) or _priced(
+        return Passing(error, _wait(headers))
+    return _by_status(status, headers, message) or _priced(
         read_price(content), Refused(error, message, None)
     )
 
 
-def _by_status(
-    status: int, headers: Mapping[str, str], message: str, now: datetime | None
-) -> Outcome | None:
+def _by_status(status: int, headers: Mapping[str, str], message: str) -> Outcome | None:
     match status:
         case 401:
             return Unauthorized(message)
         case 402:
             return InsufficientBalance(message)
         case 429:
-            return RateLimited(_wait(headers, now))
+            return RateLimited(_wait(headers))
         case 408 | 425 | 503:
-            return Passing(f"HTTP_{status}", _wait(headers, now))
+            return Passing(f"HTTP_{status}", _wait(headers))
     return Unconfirmed(f"HTTP_{status}") if 500 <= status <= 599 else None
 
 
@@ -257,14 +250,17 @@ def _text(value: object) -> str:
     return value if value.isascii() else value.encode(errors="replace").decode()
 
 
-def _wait(headers: Mapping[str, str], now: datetime | None) -> float | None:
-    """Return the seconds that Retry-After asks for; None if it cannot be used."""
+def _wait(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that Retry-After asks for; None if it cannot be used.
+
+    A date is measured from that of the response or, without one, from now.
+    """
     stated = headers.get("retry-after", "").strip()
     if NUMBER.fullmatch(stated):
         wait = float(stated)
     else:
         until = _date(stated)
-        since = _date(headers.get("date", "")) or now or datetime.now(UTC)
+        since = _date(headers.get("date", "")) or datetime.now(UTC)
         wait = (until - since).total_seconds() if until else -1.0
     return min(wait, LONGEST_WAIT) if wait >= 0 else None
 
