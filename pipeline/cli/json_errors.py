@@ -55,8 +55,8 @@ class JsonErrors(click.Command):
         """Return whether the arguments, of which some may be wrong, or a variable ask for JSON."""
         for option in self.params:
             if option.name == "as_json":
-                value = os.environ.get(str(option.envvar), "").strip().lower()
-                return "--json" in args or value in ("1", "true", "t", "yes", "y", "on")
+                with suppress(click.BadParameter):  # which click reports, too
+                    return "--json" in args or click.BOOL(os.environ.get(str(option.envvar), "no"))
         return False
 
 
