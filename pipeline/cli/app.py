@@ -10,50 +10,26 @@ import click
 
 from pipeline.cli.signals import leaving_at_once
 
-__all__ = ["COMMANDS", "app"]
+__all__ = ["COMMANDS", "MODULES", "app"]
 
 COMMANDS = {
-    "accounts": (
-        "pipeline.cli.commands.accounts",
-        "Open, top up and check accounts of the service.",
-    ),
-    "codes": ("pipeline.cli.commands.codes", "Show, search and add code tables."),
-    "completion": (
-        "pipeline.cli.commands.completion",
-        "Print what makes a shell complete commands.",
-    ),
-    "doctor": (
-        "pipeline.cli.commands.doctor",
-        "Check what a run needs on this machine, and say what to do.",
-    ),
-    "evaluate": (
-        "pipeline.cli.commands.evaluate",
-        "Measure how good the codes are, on a labelled table.",
-    ),
-    "init": (
-        "pipeline.cli.commands.init",
-        "Write a settings file in which every setting is explained.",
-    ),
-    "ledger": (
-        "pipeline.cli.commands.ledger",
-        "Show what was bought; settle, export, prune and verify it.",
-    ),
-    "plan": ("pipeline.cli.commands.run", "Show what a run would do and cost, and spend nothing."),
-    "review": (
-        "pipeline.cli.commands.review",
-        "Decide doubtful rows on a local page, by keyboard.",
-    ),
-    "run": ("pipeline.cli.commands.run", "Classify a table and write it back with its codes."),
-    "serve": (
-        "pipeline.cli.commands.serve",
-        "Serve the API on this machine, to rehearse paid runs.",
-    ),
-    "train": (
-        "pipeline.cli.commands.train",
-        "Learn from your own history of tenders and their codes.",
-    ),
+    "accounts": "Open, top up and check accounts of the service.",
+    "codes": "Show, search and add code tables.",
+    "completion": "Print what makes a shell complete commands.",
+    "doctor": "Check what a run needs on this machine, and say what to do.",
+    "evaluate": "Measure how good the codes are, on a labelled table.",
+    "init": "Write a settings file in which every setting is explained.",
+    "ledger": "Show what was bought; settle, export, prune and verify it.",
+    "plan": "Show what a run would do and cost, and spend nothing.",
+    "review": "Decide doubtful rows on a local page, by keyboard.",
+    "run": "Classify a table and write it back with its codes.",
+    "serve": "Serve the API on this machine, to rehearse paid runs.",
+    "train": "Learn from your own history of tenders and their codes.",
 }
-"""Each command's module, and its line in the list of commands."""
+"""The commands, and what lists of them and shells say of each."""
+
+MODULES = {"plan": "pipeline.cli.commands.run"}
+"""The modules of commands that have none of their own name."""
 
 
 class _Commands(click.Group):
@@ -67,9 +43,10 @@ class _Commands(click.Group):
         """Import a command; None if there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _ = COMMANDS[cmd_name]
+        module = MODULES.get(cmd_name, f"pipeline.cli.commands.{cmd_name}")
         with leaving_at_once():
             command: click.Command = getattr(import_module(module), cmd_name)
+        command.short_help = COMMANDS[cmd_name]
         return command
 
     def resolve_command(
@@ -88,7 +65,7 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, short_help) for name, (_, short_help) in COMMANDS.items()])
+            formatter.write_dl([*COMMANDS.items()])
 
 
 def _meant(name: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pipeline.cli.app import COMMANDS
+from pipeline.cli.app import COMMANDS, MODULES
 from pipeline.cli.output.complaints import complain
 from pipeline.errors import SettingsError
 from pipeline.paid.result import Parked
@@ -126,7 +126,8 @@ def test_a_denied_operation_on_a_path_is_not_an_unexpected_error(
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     monkeypatch.setattr(sys.modules[__name__], "denied", denied, raising=False)
-    monkeypatch.setitem(COMMANDS, "denied", (__name__, ""))
+    monkeypatch.setitem(COMMANDS, "denied", "")
+    monkeypatch.setitem(MODULES, "denied", __name__)
     assert command("denied") == code
     assert said in capsys.readouterr().err
 
@@ -178,7 +179,8 @@ def broken() -> None:
 def test_a_mistake_of_ours_is_one_error_and_has_its_traceback_with_debug(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(COMMANDS, "broken", (__name__, ""))
+    monkeypatch.setitem(COMMANDS, "broken", "")
+    monkeypatch.setitem(MODULES, "broken", __name__)
     assert command("broken") == 1
     told = capsys.readouterr().err
     assert told.splitlines() == [

@@ -35,7 +35,7 @@ def test_the_list_of_commands_needs_none_of_them_and_says_what_they_say() -> Non
     *shown, imported = done.stdout.splitlines()
     assert imported == "set()"
     width = max(map(len, COMMANDS)) + 2
-    for name, (_, said) in COMMANDS.items():
+    for name, said in COMMANDS.items():
         assert f"  {name:<{width}}{said}" in shown
         command = app.get_command(click.Context(app), name)
         assert command is not None

@@ -55,7 +55,7 @@ class _Accounts(click.Group):
     command_class = JsonErrors
 
 
-@click.group(cls=_Accounts, short_help="Open, top up and check accounts of the service.")
+@click.group(cls=_Accounts)
 def accounts() -> None:
     """Open accounts of the service, top them up, and manage their keys and statements.
 

@@ -52,7 +52,7 @@ def _one_code(_context: click.Context, _argument: click.Parameter, words: Sequen
     return first
 
 
-@click.group(invoke_without_command=True, short_help="Show, search and add code tables.")
+@click.group(invoke_without_command=True)
 @click.pass_context
 def codes(context: click.Context) -> None:
     """Show the code tables; the commands below show the codes in them."""

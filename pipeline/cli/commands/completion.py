@@ -26,7 +26,7 @@ Load it when the shell starts:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Print what makes a shell complete commands.")
+@click.command(epilog=EXAMPLES)
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 def completion(shell: str) -> int:
     """Print the script with which a shell completes commands, options, their values and files."""

@@ -99,7 +99,6 @@ doctor = JsonErrors(
     "doctor",
     params=[each for each in run.params if isinstance(each, click.Option)],
     callback=_doctor,
-    short_help="Check what a run needs on this machine, and say what to do.",
     help="""Check what a run with these options needs on this machine, and say what to do.
 
     It checks the installation, the folders, the models, the ledger, the decisions, where the

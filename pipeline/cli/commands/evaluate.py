@@ -104,7 +104,6 @@ class _Options(PaidOptions, DialectOptions):
 @click.command(
     cls=JsonErrors,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
-    short_help="Measure how good the codes are, on a labelled table.",
 )
 @click.argument("labelled", required=False, type=LocalPath(path_type=Path))
 @click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are (required).")

@@ -57,7 +57,7 @@ FOR_EXAMPLE = {
 """A value to show for each setting that has no default."""
 
 
-@click.command(short_help="Write a settings file in which every setting is explained.")
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default=DEFAULT_FILE)
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def init(file: Path, overwrite: bool) -> int:

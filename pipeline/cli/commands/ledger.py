@@ -75,7 +75,7 @@ class _Ledger(click.Group):
         return super().get_command(ctx, "attempts" if cmd_name == "calls" else cmd_name)
 
 
-@click.group(cls=_Ledger, short_help="Show what was bought; settle, export, prune and verify it.")
+@click.group(cls=_Ledger)
 def ledger() -> None:
     """Show what was bought; settle, export, prune and verify it.
 

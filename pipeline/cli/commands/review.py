@@ -78,7 +78,6 @@ class _Options:
 
 
 @click.command(
-    short_help="Decide doubtful rows on a local page, by keyboard.",
     context_settings=singular_or_plural("text-column", "decisions"),
 )
 @click.argument("output", type=LocalPath(path_type=Path))

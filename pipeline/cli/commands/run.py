@@ -145,7 +145,6 @@ CONTEXT = singular_or_plural("systems", "text-column", "model", "decisions")
     cls=_JobCommand,
     context_settings=CONTEXT,
     epilog=EXAMPLES,
-    short_help="Classify a table and write it back with its codes.",
 )
 @run_options
 def run(**values: Any) -> int:
@@ -218,7 +217,6 @@ plan = _JobCommand(
     params=run.params,
     context_settings=CONTEXT,
     callback=_plan_command,
-    short_help="Show what a run would do and cost, and spend nothing.",
     help="Show what run, with the same options, would do and cost. It spends nothing.",
 )
 plan.writes_table = False

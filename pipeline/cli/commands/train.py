@@ -61,7 +61,6 @@ class _Options(DialectOptions):
 @click.command(
     cls=JsonErrors,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
-    short_help="Learn from your own history of tenders and their codes.",
 )
 @click.argument("history", required=False, type=LocalPath(path_type=Path))
 @click.option("--system", type=click.Choice(SYSTEMS), help="Whose codes they are.")
