@@ -183,6 +183,17 @@ PROTECTIONS = (
         "::test_something_is_written_over_attempts_whose_commit_failed",
     ),
     Protection(
+        "an answer is kept although another run took its run for killed",
+        """\
+ AND (
+        state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}'
+    )
+""",
+        " AND state = 'sent'\n",
+        "tests/paid/ledger/test_journal.py"
+        "::test_an_answer_is_kept_although_another_run_took_this_one_for_killed",
+    ),
+    Protection(
         "answers that cannot be written wait",
         "        elif await self._patience.outlasts(error, len(ends)):\n",
         "        elif False:\n",

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import Call, CallEnded, Settlement, State, packed
+from pipeline.paid.ledger.calls import INTERRUPTED, Call, CallEnded, Settlement, State, packed
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
@@ -30,10 +30,13 @@ INSERT = """
     VALUES (?, ?, ?, ?, ?, ?, ?, 'sent')
 """
 
-SETTLE = """
+SETTLE = f"""
     UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
-    WHERE attempt_id = ? AND state = 'sent'
-"""
+    WHERE attempt_id = ? AND (
+        state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}'
+    )
+"""  # noqa: S608 - a constant
+"""If the files of the locks were deleted, another run may have taken this one for killed."""
 
 KEEP = "INSERT INTO bodies VALUES (?, ?)"
 

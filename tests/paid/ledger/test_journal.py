@@ -19,6 +19,7 @@ from tests.paid.ledger.buying import (
     ANSWERED,
     BASE_URL,
     FINGERPRINT,
+    PRICE,
     RESERVED,
     ROAD,
     ROAD_DIGEST,
@@ -200,6 +201,17 @@ def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
     with pytest.raises(ValueError, match="not under way"):
         settle(journal, attempt, CallOpen("unconfirmed", "TIMEOUT"))
     assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+
+
+def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
+    ledger: Ledger, job: Job, journal: Journal
+) -> None:
+    """Somebody deleted the files of the locks, so that two runs buy at once."""
+    attempt = send(journal)
+    assert ledger.recover(FINGERPRINT) == 1
+    settle(journal, attempt, ANSWERED)
+    assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
+    assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
 
 
 def test_times_are_those_of_the_ledgers_clock(ledger: Ledger, journal: Journal) -> None:
