@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 
 import pytest
 
@@ -68,6 +69,27 @@ async def test_a_complete_response_leaves_its_connection_open(
         (status, body)
     ] * 2
     assert connections == 1
+
+
+async def test_a_header_with_many_spaces_does_not_stop_everything() -> None:
+    async def spaced(exchange: Exchange) -> None:
+        await exchange.read_request()
+        await exchange.answer(b"{}", "200 OK", f"Location:\t {value} \t")
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    value = f"one{' ' * 60_000}two"
+    async with serving(spaced) as server:
+        old = signal.signal(signal.SIGVTALRM, stop)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 2)  # seconds of processor time
+        try:
+            reply = await attempt(server.base)
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, old)
+    assert isinstance(reply, Received)
+    assert reply.headers == {"location": value}
 
 
 @pytest.mark.parametrize(
