@@ -55,14 +55,14 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
         case "credentials":
             return Parked(
                 KEY,
-                f"The service does not accept the API key: {judgement.detail}",
+                _quoting("The service does not accept the API key", judgement.detail),
                 "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
                 "command: it continues.",
             )
         case "money":
             return Parked(
                 MONEY,
-                f"The account's balance is too low: {judgement.detail}",
+                _quoting("The account's balance is too low", judgement.detail),
                 "Top it up and run the same command: it continues.",
             )
         case "currency":
@@ -81,6 +81,11 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
             )
         case _:
             return None
+
+
+def _quoting(message: str, said: str) -> str:
+    """Add what the service said to a message, if it said anything."""
+    return f"{message}: {said}" if said else f"{message}."
 
 
 def not_understood(judgement: Judgement) -> Parked:

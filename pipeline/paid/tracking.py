@@ -133,7 +133,8 @@ def _under_way(pool: Pool, throttle: Throttle) -> list[str]:
         return [f"waiting for an answer for {_time(throttle.longest_under_way)}"]
     seconds, parts = pool.back_offs.next_try, list[str]()
     if seconds is not None and not throttle.under_way:
-        return [f"next try in {_time(seconds)}: {pool.bought.detail}"]
+        cause = f": {pool.bought.detail}" if pool.bought.detail else ""
+        return [f"next try in {_time(seconds)}{cause}"]
     if pool.to_send and not throttle.under_way and throttle.next_slot >= SHOWN_WAIT_S:
         parts.append(f"the rate limit allows the next call in {_time(throttle.next_slot)}")
     if left := throttle.eta(pool.to_send):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
+from pipeline.paid.parking import what_the_account_lacks
 from pipeline.paid.policy import judge
 
 
@@ -113,3 +114,17 @@ def test_a_service_that_is_down_may_say_how_long_to_wait(reply: Reply) -> None:
 def test_what_ends_a_call_keeps_its_body_to_be_read_again() -> None:
     settlement = judge(got(200, success())).settlement
     assert json.loads(getattr(settlement, "body", b"")) == success()
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (got(401), "The service does not accept the API key."),
+        (got(402), "The account's balance is too low."),
+        (got(402, error("X") | {"message": "0 USD."}), "The account's balance is too low: 0 USD."),
+    ],
+)
+def test_a_parked_run_quotes_the_service_if_it_said_something(reply: Reply, message: str) -> None:
+    parked = what_the_account_lacks(judge(reply))
+    assert parked is not None
+    assert parked.message == message

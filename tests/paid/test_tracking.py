@@ -180,6 +180,16 @@ def test_the_first_failures_show_the_next_try_too(
     assert re.fullmatch(shown, display.notes[0])
 
 
+def test_the_next_try_after_refusals_needs_no_cause(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 8.0)
+    display, _ = buy(ModelServer(["wait 0"] * 4), job, 5)
+    shown = [note for note in display.notes if "next try" in note]
+    assert shown
+    assert all(re.search(r" refused, next try in \d+ s$", note) for note in shown)
+
+
 def test_the_rate_is_shown_while_calls_are_answered(job: Job) -> None:
     display, _ = buy(ModelServer([]), job, 60)
     rates, ended = [], 0
