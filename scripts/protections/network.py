@@ -35,6 +35,12 @@ PROTECTIONS = (
         "test_connections_are_kept_unless_the_server_often_closes_them",
     ),
     Protection(
+        "an empty line before a response does not lose it",
+        r'rb"[\r\n]{0,2}HTTP',
+        'rb"HTTP',
+        "tests/paid/client/test_connection.py::test_a_complete_response_leaves_its_connection_open",
+    ),
+    Protection(
         "bare line feeds end the head of a response",
         r're.compile(rb"\n\r?\n")',
         r're.compile(rb"\r\n\r\n")',

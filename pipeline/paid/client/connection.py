@@ -34,8 +34,10 @@ MOST_UNREAD: Final = 1 << 18
 """Bytes: while this much is received and unread, nothing more is received."""
 
 HEAD: Final = re.compile(
-    rb"HTTP/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?\r\n((?:[!#-'*+\-.^-`|~\w]+:[^\r\n\0]*\r\n)*)\r\n"
+    rb"[\r\n]{0,2}HTTP/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?\r\n"
+    rb"((?:[!#-'*+\-.^-`|~\w]+:[^\r\n\0]*\r\n)*)\r\n"
 )
+"""Some servers send a line end after a body, which may arrive when the next request is sent."""
 FIELD: Final = re.compile(rb"([^:]+):[ \t]*+([^ \t\r]*+(?:[ \t]++[^ \t\r]++)*+)[ \t]*+\r\n")
 """It never goes back: else 60,000 spaces inside a value would stop everything for seconds."""
 END_OF_HEAD: Final = re.compile(rb"\n\r?\n")

@@ -55,10 +55,12 @@ async def asked_twice(response: bytes, hang_up: bool = False) -> tuple[list[Rece
         (b"HTTP/1.1 204 Nothing\r\n\r\n", 204, b""),
         (b"HTTP/1.1 200 OK\nContent-Length: 2\n\n{}", 200, b"{}"),
         (OK + b"Content-Length: 2\n\r\n{}", 200, b"{}"),
+        (b"\r\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (b"\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
     ],
     ids=[
         *("usual", "kept", "short", "chunked", "early hints", "twice", "folded", "no content"),
-        *("bare line feeds", "one bare line feed"),
+        *("bare line feeds", "one bare line feed", "after an empty line", "after a line feed"),
     ],
 )  # fmt: skip
 async def test_a_complete_response_leaves_its_connection_open(
