@@ -21,7 +21,8 @@ class Allowance:
     """A cost limit for a UTC day or calendar month. When the next one begins, it counts from zero.
 
     An attempt that is answered after midnight counts for both days: the ledger knows when it was
-    sent, the service when it was billed, and neither day may exceed the limit.
+    sent, the service when it was billed, and neither day may exceed the limit. If the clock ran
+    ahead for a while and was set back, everything since the day began counts.
 
     Args:
         period: the length of the period.
@@ -41,7 +42,7 @@ class Allowance:
         self.period = period
         self.limit = limit
         self._now = now
-        self.confirmed = self.at_risk = ZERO
+        self._spent: dict[datetime, tuple[Decimal, Decimal]] = {}
         self._begin()
 
     @property
@@ -67,14 +68,20 @@ class Allowance:
     def charge(self, confirmed: Decimal = ZERO, at_risk: Decimal = ZERO) -> None:
         """Add what attempts have cost, and may have cost, to the current period."""
         self._renew()
-        self.confirmed = total([self.confirmed, confirmed])
-        self.at_risk = total([self.at_risk, at_risk])
+        before = self._spent.get(self.began_at, (ZERO, ZERO))
+        self._spent[self.began_at] = total([before[0], confirmed]), total([before[1], at_risk])
+        self._add_up()
 
     def _renew(self) -> None:
-        """Begin the next period when it is time; a clock that is set back changes nothing."""
-        if self._now() >= self.ends_at.timestamp():
-            self.confirmed = self.at_risk = ZERO
+        """Begin another period when it is time."""
+        if not self.began_at.timestamp() <= self._now() < self.ends_at.timestamp():
             self._begin()
+
+    def _add_up(self) -> None:
+        """Add up what was spent since the current period began, also while the clock ran ahead."""
+        spent = [each for began, each in self._spent.items() if began >= self.began_at]
+        self.confirmed = total(confirmed for confirmed, _ in spent)
+        self.at_risk = total(at_risk for _, at_risk in spent)
 
     def _begin(self) -> None:
         today = datetime.fromtimestamp(self._now(), UTC).replace(
@@ -85,3 +92,4 @@ class Allowance:
         else:
             self.began_at = today.replace(day=1)
             self.ends_at = (self.began_at + timedelta(days=31)).replace(day=1)
+        self._add_up()

@@ -82,6 +82,20 @@ def test_the_next_period_counts_from_zero_and_a_clock_set_back_does_not() -> Non
     assert (allowance.left, allowance.overshoot) == (ZERO, CENT)
 
 
+def test_what_was_spent_while_the_clock_ran_ahead_counts_and_what_was_spent_before() -> None:
+    clock = Clock()
+    allowance = Allowance("day", 3 * CENT, clock)
+    allowance.charge(CENT)
+    clock.now += DAY
+    assert allowance.left == 3 * CENT
+    allowance.charge(ZERO, CENT)
+    clock.now -= DAY
+    assert allowance.left == CENT
+    allowance.charge(CENT)
+    clock.now += DAY
+    assert allowance.left == 2 * CENT
+
+
 @dataclass
 class DatedServer(ModelServer):
     """Notes what it charges, and when: at once for every second call, else with the answer."""
