@@ -31,6 +31,12 @@ PROTECTIONS = (
         "tests/paid/test_allowance.py::test_the_limit_is_used_up_and_the_next_day_goes_on",
     ),
     Protection(
+        "a clock that was behind for one run frees no slot",
+        "if self.settled_at is None or self.settled_at < self.sent_at <= now:",
+        "if self.settled_at is None:",
+        "tests/paid/test_one_limit.py::test_a_clock_that_was_behind_for_one_run_frees_no_slot",
+    ),
+    Protection(
         "a clock that ran ahead for a while does not free the limit of a day",
         "        if not self.began_at.timestamp() <= self._now() < self.ends_at.timestamp():\n",
         "        if self._now() >= self.ends_at.timestamp():\n",

@@ -141,6 +141,18 @@ def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_reported(
         assert "in the future" not in caplog.text
 
 
+def test_a_clock_that_was_behind_for_one_run_frees_no_slot(
+    tmp_path: Path, clock: Clock, limits: Limits
+) -> None:
+    with closing(bought(tmp_path / "first.db", clock, limits)) as first:
+        clock.now -= DAY
+        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+        clock.now += DAY + 10
+        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+        clock.now += RATE.lost_until(0)
+        assert all(wait <= 0 for wait in waits(first, limits)[0])
+
+
 MOMENTS = st.floats(NOW - 10 * DAY, NOW + 10_000 * DAY)
 
 

@@ -54,8 +54,13 @@ class PastAttempt:
     number: int = field(default=0, compare=False)
 
     def ended_at(self, now: float) -> float:
-        """Return when it ended, at the latest now; an attempt under way counts as ended now."""
-        return now if self.settled_at is None else min(self.settled_at, now)
+        """Return when it ended, at the latest now; an attempt under way counts as ended now.
+
+        So does one that ended before it was sent: a run whose clock was behind replaced its end.
+        """
+        if self.settled_at is None or self.settled_at < self.sent_at <= now:
+            return now
+        return min(self.settled_at, now)
 
 
 @dataclass(frozen=True, slots=True)
