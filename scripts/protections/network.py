@@ -35,6 +35,13 @@ PROTECTIONS = (
         "test_connections_are_kept_unless_the_server_often_closes_them",
     ),
     Protection(
+        "no connection is kept to a server that sends more than its responses",
+        "self._hung_up += not connection.reusable and since",
+        "self._hung_up += connection.ended and since",
+        "tests/paid/client/test_connection.py::"
+        "test_a_connection_that_ends_or_gets_more_after_some_idle_time_does_not_count",
+    ),
+    Protection(
         "an empty line before a response does not lose it",
         r'rb"[\r\n]{0,2}HTTP',
         'rb"HTTP',

@@ -26,7 +26,8 @@ NEXT_ADDRESS_S: Final = 0.25
 """Seconds without an answer after which a host's next address is tried as well (RFC 8305)."""
 
 FEWEST_REUSED: Final = 10
-"""If fewer connections are reused for each one that the server closed too soon, none is kept."""
+"""If fewer connections are reused for each one that the server closed too soon, or on which it sent
+something else than responses, none is kept."""
 
 TOO_SOON_S: Final = 1.0
 """A server closes a connection too soon if it was idle for less than this, in seconds."""
@@ -115,7 +116,7 @@ class Transport(httpx.AsyncBaseTransport):
             since, connection = self._idle.pop()
             if connection.reusable and since > now - self._keep_alive:
                 return connection
-            self._hung_up += connection.ended and since > now - TOO_SOON_S
+            self._hung_up += not connection.reusable and since > now - TOO_SOON_S
             self._close(connection)
         return None
 

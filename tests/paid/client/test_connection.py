@@ -145,24 +145,30 @@ async def test_connections_are_kept_unless_the_server_often_closes_them(
 
 
 @pytest.mark.parametrize(("too_soon", "connections"), [(60.0, 4), (0.0, 2)])
-async def test_a_connection_that_ends_after_some_idle_time_does_not_count(
-    too_soon: float, connections: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("more", [b"", b"more"], ids=["ends", "gets more"])
+async def test_a_connection_that_ends_or_gets_more_after_some_idle_time_does_not_count(
+    too_soon: float, more: bytes, connections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.paid.client.transport.TOO_SOON_S", too_soon)
-    first = True
+    idle, first = asyncio.Event(), True
 
-    async def closes_the_first(exchange: Exchange) -> None:
+    async def spoils_the_first(exchange: Exchange) -> None:
         nonlocal first
         await exchange.read_request()
         await exchange.answer()
         if not first:
             await answers(exchange)
         first = False
+        await idle.wait()
+        if more:
+            await exchange.raw(more)
+            await exchange.reader.read(1)
 
-    async with serving(closes_the_first) as server, impatient(server.base) as client:
+    async with serving(spoils_the_first) as server, impatient(server.base) as client:
         for text in ("one", "two", "three", "four"):
             assert isinstance(await client.send("cpv", text), Received)
-            await asyncio.sleep(0.01)  # the end of the connection arrives
+            idle.set()
+            await asyncio.sleep(0.01)  # what follows the response arrives
         assert server.connections == connections
 
 
