@@ -50,6 +50,15 @@ class Plan:
         """Return the figures as JSON types; money as text."""
         return {**self.row_counts, **self.purchase.to_dict()}
 
+    def then(self, later: Plan) -> Plan:
+        """Return the plan of this job and a later one, under the same cost limits."""
+        return Plan(
+            self.rows + later.rows,
+            self.empty + later.empty,
+            self.wordless + later.wordless,
+            self.purchase.then(later.purchase),
+        )
+
     def __str__(self) -> str:
         return f"{self.rows_line}\n{self.purchase}"
 

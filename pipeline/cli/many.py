@@ -4,30 +4,44 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary, combined
-from pipeline.cli.file_jobs import WORDS, Outcome, of_file, outcomes, severity
+from pipeline.cli.file_jobs import (
+    WORDS,
+    Outcome,
+    left_of_limit,
+    of_file,
+    outcomes,
+    severity,
+)
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import opened_job, plan_job, planned, run_job
 from pipeline.cli.output.complaints import complain
 from pipeline.cli.output.console import on_terminal, say
 from pipeline.cli.output.metrics import Finished, MeasuredJob
 from pipeline.cli.output.run import COMPLETE, print_summary, words_of
+from pipeline.cli.output.wrapping import wrapped
 from pipeline.cli.run_options import RunOptions
 from pipeline.cli.signals import ENDED, INTERRUPTED, Ended
 from pipeline.cli.terms import Terms
 from pipeline.errors import LedgerError, PipelineError, SettingsError
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath
-from pipeline.money import plain, total
 from pipeline.quoting import how_many, listed
 from pipeline.settings import Settings
 from pipeline.tables import has_table_suffix
+
+if TYPE_CHECKING:  # imported if there is a service
+    from pipeline.paid.estimate import Estimate
+    from pipeline.paid.service import PaidService
 
 __all__ = ["plan_all", "run_all"]
 
@@ -95,33 +109,41 @@ def plan_all(options: RunOptions) -> int:
             named = PipelineError(_failure(file.path, error), error.hint)
             complain(named)
             failures.append((file, named))
-    code = PipelineError.exit_code if failures else COMPLETE
-    figures = {
-        "rows": sum(found.rows for _, found in plans),
-        "empty": sum(found.empty for _, found in plans),
-        "calls_to_buy": sum(found.purchase.to_buy for _, found in plans),
-        "low_usd": plain(total(found.purchase.low_usd for _, found in plans)),
-        "high_usd": plain(total(found.purchase.high_usd for _, found in plans)),
-    }
+    left = left_of_limit(files, options, terms)
+    found = [replace(plan, purchase=plan.purchase.of_all_files(left)) for _, plan in plans]
+    up_to = list(accumulate(found, Plan.then))
+    whole = up_to[-1] if up_to else Plan(0, 0)
+    if terms.service is not None:
+        whole = replace(whole, purchase=whole.purchase.at_rate(terms.service.limit))
+    names = [str(file.path) for file, _ in plans]
     if options.as_json:
-        each = [{"input": str(file.path), **found.to_dict()} for file, found in plans]
+        each = [
+            {"input": name, **plan.to_dict(), "fits_limits": so_far.purchase.fits}
+            for name, plan, so_far in zip(names, found, up_to, strict=True)
+        ]
         each += [
             {"input": str(file.path), "error": error.message, "hint": error.hint}
             for file, error in failures
         ]
-        say(json.dumps({**figures, "files": each}))
-        return code
-    counted = f"{figures['rows']:,} rows, {figures['empty']:,} without text"
-    without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
-    say(f"{how_many(len(plans), 'file')}, {counted}{without}")
-    if terms.service is None:
-        say("embedded engine: offline and free")
+        say(json.dumps({**whole.to_dict(), "files": each}))
     else:
-        say(
-            f"at most {figures['calls_to_buy']:,} calls to buy: {figures['low_usd']} to "
-            f"{figures['high_usd']} USD; a text in several files is bought once"
-        )
-    return code
+        without = f"; without {how_many(len(failures), 'file')} that failed" if failures else ""
+        counted = f"{how_many(len(plans), 'file')}, {whole.rows_line}{without}"
+        offers = dict(zip(names, [plan.purchase for plan in found], strict=True))
+        lines = [counted, *_offers(terms.service, offers, whole.purchase)]
+        say(wrapped("\n".join(lines), sys.stdout))
+    return PipelineError.exit_code if failures else COMPLETE
+
+
+def _offers(
+    service: PaidService | None, files: Mapping[str, Estimate], whole: Estimate
+) -> Iterator[str]:
+    if service is None:
+        yield "embedded engine: offline and free"
+        return
+    from pipeline.cli.output.buying import described_files
+
+    yield from described_files(service, files, whole)
 
 
 def _found(options: RunOptions, storage: Storage) -> tuple[AnyPath, Sequence[InputFile]]:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
-from pipeline.money import ZERO, plain, times
+from pipeline.money import ZERO, plain, times, total
 from pipeline.paid.allowance import Period
 from pipeline.quoting import how_many
-from pipeline.rate import duration
+from pipeline.rate import Rate, duration
 
 __all__ = ["Estimate", "Limited"]
 
-Limited: TypeAlias = Period | Literal["job"]
-"""What a cost limit is for."""
+Limited: TypeAlias = Period | Literal["job", "files"]
+"""What a cost limit is for: ``--max-cost`` is for a job, or for all files of a run together."""
 
 WORDS: Mapping[Limited, str] = {
     "day": "left today (UTC)",
     "month": "left this month (UTC)",
     "job": "left for this job",
+    "files": "left for all files",
 }
 
 
@@ -39,7 +40,7 @@ class Estimate:
         held: calls that are not bought again because their answers were lost, or errors were paid.
         pause: for how many seconds nothing is sent at first, because the service asked to wait.
         left: what the cost limits leave, US dollars: those of the day and the month to all jobs
-            with the key, that of the job to this one.
+            with the key, that of the job to this one, or to those of all files.
     """
 
     distinct: int
@@ -62,10 +63,14 @@ class Estimate:
         if not self.distinct:
             return "nothing to buy: 0 USD"
         held = f"{self.held:,} held, lost or paid without an answer, " if self.held else ""
-        low, high = plain(self.low_usd), plain(self.high_usd)
-        cost = f"{high} USD" if low == high else f"{low} to {high} USD"
         known = f"{how_many(self.distinct, 'distinct call')}, {self.owned:,} owned, {held}"
-        parts = [f"{known}{self.to_buy:,} to buy: {cost}"]
+        return f"{known}{self.to_buy:,} to buy: {self.takes}"
+
+    @property
+    def takes(self) -> str:
+        """What the calls cost and how long they take, in words."""
+        low, high = plain(self.low_usd), plain(self.high_usd)
+        parts = [f"{high} USD" if low == high else f"{low} to {high} USD"]
         if self.seconds >= 1:  # a limit that is not reached takes no time
             parts.append(duration(self.seconds))
         if self.pause:
@@ -73,9 +78,18 @@ class Estimate:
         return ", ".join(parts)
 
     @property
+    def fits(self) -> bool:
+        """Whether the cost limits leave the higher figure, so that a run would not stop there."""
+        return self.high_usd <= self._tightest
+
+    @property
+    def _tightest(self) -> Decimal:
+        return min(self.left.values(), default=self.high_usd)
+
+    @property
     def limits(self) -> str:
         """What the cost limits leave, and whether a run would stop there, in words; or ""."""
-        tightest = min(self.left.values(), default=self.high_usd)
+        tightest = self._tightest
         parts = [
             f"{plain(usd)} USD {WORDS[limited]}"
             + (f", {self._enough_for(usd)}" if usd == tightest < self.high_usd else "")
@@ -114,10 +128,44 @@ class Estimate:
             "pause_seconds": round(self.pause, 1),
             "left_today_usd": self._left("day"),
             "left_this_month_usd": self._left("month"),
+            "left_of_max_cost_usd": self._left("job", "files"),
+            "fits_limits": self.fits,
         }
 
-    def _left(self, period: Period) -> str | None:
-        return plain(self.left[period]) if period in self.left else None
+    def _left(self, *limited: Limited) -> str | None:
+        return next((plain(self.left[each]) for each in limited if each in self.left), None)
+
+    def then(self, later: Estimate) -> Estimate:
+        """Return the estimate of this purchase and a later one, under the same limits."""
+        return Estimate(
+            self.distinct + later.distinct,
+            self.to_buy + later.to_buy,
+            total([self.low_usd, later.low_usd]),
+            total([self.high_usd, later.high_usd]),
+            self.seconds + later.seconds - min(self.pause, later.pause),
+            self.held + later.held,
+            max(self.pause, later.pause),
+            later.left,
+        )
+
+    def at_rate(self, limit: Rate | None) -> Estimate:
+        """Return the estimate of several purchases, with the time that all calls together take.
+
+        One by one, each of them may fit into the window of the rate limit.
+        """
+        if limit is None or self.to_buy <= limit.slots:
+            return self
+        seconds = self.pause + self.to_buy / limit.slots * limit.hold
+        return replace(self, seconds=max(self.seconds, seconds))
+
+    def of_all_files(self, left: Decimal | None) -> Estimate:
+        """Return the estimate under a limit that holds for all files; None for no limit."""
+        limits: dict[Limited, Decimal] = {
+            limited: usd for limited, usd in self.left.items() if limited != "job"
+        }
+        if left is not None:
+            limits["files"] = left
+        return replace(self, left=limits)
 
     @classmethod
     def free(cls) -> Estimate:

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from pipeline.paid.estimate import Estimate, Limited
+from pipeline.rate import Rate
 
 
 def estimate(to_buy: int, /, **left: str) -> Estimate:
@@ -55,8 +56,21 @@ def test_one_call_is_not_several() -> None:
             "the run would stop there",
         ),
         ({"job": "1"}, ""),
+        ({"files": "1"}, "1 USD left for all files"),
         ({}, ""),
     ],
 )
 def test_a_plan_says_at_which_limit_a_run_would_stop(left: dict[str, str], said: str) -> None:
-    assert estimate(100, **left).limits == said
+    planned = estimate(100, **left)
+    assert planned.limits == said
+    assert planned.to_dict()["fits_limits"] == ("stop" not in said)
+    assert planned.to_dict()["left_of_max_cost_usd"] == left.get("job", left.get("files"))
+
+
+def test_purchases_one_after_another_wait_once_and_share_the_rate_limit() -> None:
+    one = Estimate(60, 60, Decimal("0.0042"), Decimal("0.009"), 30.0, pause=30.0)
+    both = one.then(one)
+    assert (both.to_buy, both.low_usd, both.high_usd) == (120, Decimal("0.0084"), Decimal("0.018"))
+    assert (both.seconds, both.pause) == (30, 30), "each alone fits into a window"
+    assert both.at_rate(None) == both
+    assert 30 + 72 <= both.at_rate(Rate(100, 60)).seconds < 30 + 73

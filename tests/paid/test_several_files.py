@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,9 +41,18 @@ class Folder:
             Path(f"data/{name}.csv").write_text(f"description\n{name} text\n")
 
     def run(self, *more: str) -> Result:
-        options = ["--output", "out", "--systems", "cpv", *self._paid, "--json", *more]
-        code = self._command("run", "data", *options)
-        return code, json.loads(self._capsys.readouterr().out.splitlines()[-1])
+        code, printed = self._print("run", "--json", *more)
+        return code, json.loads(printed[-1])
+
+    def plan(self, *more: str) -> tuple[list[str], Any]:
+        """Return the plan in words, and as JSON."""
+        (_, words), (_, printed) = self._print("plan", *more), self._print("plan", "--json", *more)
+        return words, json.loads(printed[-1])
+
+    def _print(self, name: str, *more: str) -> tuple[int, list[str]]:
+        options = ["--output", "out", "--systems", "cpv", *self._paid, *more]
+        code = self._command(name, "data", *options)
+        return code, self._capsys.readouterr().out.splitlines()
 
     def ledger(self, statement: str) -> list[Any]:
         with sqlite3.connect("l.db") as connection:
@@ -117,6 +127,35 @@ def test_what_a_failed_file_has_cost_counts_towards_the_limit(
     used = f"{plain(service.charged)} USD of 0.00016 USD are used"
     assert f"--max-cost is for all files together: {used}" in stopped["hint"]
     assert figures["summary"]["parked"] == stopped
+
+
+def test_a_plan_says_which_files_the_limit_is_enough_for(folder: Folder, service: Service) -> None:
+    words, figures = folder.plan("--max-cost", "0.0003")
+    assert words[:2] == [
+        "3 files, 3 rows, 0 without text",
+        "data/a.csv: 1 distinct call, 0 owned, 1 to buy: 0.00007 to 0.00015 USD",
+    ]
+    assert [line.endswith("; the run may stop here") for line in words] == [False] * 3 + [
+        True,
+        False,
+    ]
+    assert words[-1].startswith("at most 3 calls to buy: 0.00021 to 0.00045 USD (no rate limit); ")
+    assert "0.0003 USD left for all files, enough for 2 calls, perhaps for all" in words[-1]
+    assert [each["fits_limits"] for each in [*figures["files"], figures]] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert (figures["left_of_max_cost_usd"], figures["high_usd"]) == ("0.0003", "0.00045")
+
+    assert folder.run("--max-cost", "0.00016")[0] == 5
+    words, figures = folder.plan("--max-cost", "0.0003")
+    assert words[1].startswith("data/b.csv: "), "a.csv is done"
+    left = plain(Decimal("0.0003") - service.charged)
+    assert {each["left_of_max_cost_usd"] for each in [*figures["files"], figures]} == {left}
+    assert not figures["fits_limits"]
+    assert len(service.asked) == 1
 
 
 def test_what_later_files_have_cost_counts_towards_the_limit(

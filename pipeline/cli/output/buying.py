@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 import click
@@ -13,9 +14,10 @@ from pipeline.files.paths import AnyPath
 from pipeline.paid.estimate import Estimate
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
+from pipeline.quoting import how_many
 from pipeline.settings import Settings
 
-__all__ = ["described", "open_purchase", "rate_limit"]
+__all__ = ["described", "described_files", "open_purchase", "rate_limit"]
 
 
 def open_purchase(
@@ -54,6 +56,28 @@ def described(service: PaidService, estimate: Estimate) -> str:
     """Return a purchase's cost and duration, its limits and its ledger."""
     calls = f"{estimate.calls} ({rate_limit(service)})"
     return "; ".join(filter(None, (calls, estimate.limits, f"ledger {service.ledger}")))
+
+
+def described_files(
+    service: PaidService, files: Mapping[str, Estimate], whole: Estimate
+) -> Iterator[str]:
+    """Yield what the purchase of each file would take, and that of all of them.
+
+    Args:
+        service: the service.
+        files: the estimates of the files, in their order.
+        whole: the estimate of all of them.
+    """
+    up_to = list(accumulate(files.values(), Estimate.then))
+    may_stop = next((number for number, so_far in enumerate(up_to) if not so_far.fits), None)
+    for number, (name, estimate) in enumerate(files.items()):
+        if estimate.to_buy:
+            stop = "; the run may stop here" if number == may_stop else ""
+            yield f"{name}: {estimate.calls}{stop}"
+    takes = f"at most {how_many(whole.to_buy, 'call')} to buy: {whole.takes}"
+    once = "a text in several files is bought once"
+    offer = f"{takes} ({rate_limit(service)})"
+    yield "; ".join(filter(None, (offer, once, whole.limits, f"ledger {service.ledger}")))
 
 
 def rate_limit(service: PaidService) -> str:
