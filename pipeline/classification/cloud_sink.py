@@ -185,13 +185,16 @@ class CloudSink:
 
 
 def manifests_at(sink: Sink) -> list[tuple[AnyPath, dict[str, Any]]]:
-    """Return what a job would replace, its output and the incomplete one, with their manifests."""
+    """Return what a job would replace, the incomplete output and the output, with their manifests.
+
+    If both name a ledger, the incomplete one is the table that is there.
+    """
     storage = Storage()
     if isinstance(sink, CloudSink):
         if not sink.path.key:  # a bucket, which `CloudSink.check` refuses
             return []
         storage = sink.storage
-    places = (sink.path, sink.partial.path)
+    places = (sink.partial.path, sink.path)
     with _as_output_errors():
         return [(place, existing(place, storage).manifest) for place in places if place is not None]
 

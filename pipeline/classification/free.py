@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from pipeline.answers import Matcher
@@ -40,7 +40,9 @@ class Free:
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note nothing; there is no ledger."""
 
-    def buy(self, batches: Iterable[Batch], estimate: Estimate) -> None:
+    def buy(
+        self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
+    ) -> None:
         """Buy nothing."""
 
     def paid(self) -> None:

@@ -110,7 +110,7 @@ def run(
             return summary
         if sink.keeps_partial:
             return this.write(sink.partial, planned, parked)
-        this.note_parked()
+        this.note_ledger()
         return this.summary(Tally.of(settings.systems), parked)
 
 
@@ -187,7 +187,7 @@ class _Run:
                 if (paid := self.purchase.paid()) and paid.attempts:
                     log.warning("%s%s", paid.so_far, KEPT if is_kept else "")
             if is_kept and isinstance(error, PipelineError):
-                self.note_parked()
+                self.note_ledger()
             raise
 
     def buy(self, estimate: Estimate) -> Parked | None:
@@ -196,7 +196,7 @@ class _Run:
             return None
         with self.sink.draft(self.source.reader, new_fields(self.settings)) as draft:
             draft.writer.abort()  # do not buy answers that cannot be written
-        return self.purchase.buy(self._batches(), estimate)
+        return self.purchase.buy(self._batches(), estimate, self.note_ledger)
 
     def write(self, place: Sink, planned: Plan, parked: Parked | None = None) -> Summary:
         """Write the table with its codes, and put it in place with its manifest."""
@@ -227,8 +227,11 @@ class _Run:
         self.reporter.record(record)
         return summary
 
-    def note_parked(self) -> None:
-        """Name the ledger beside the output, by which a later run misses it."""
+    def note_ledger(self) -> None:
+        """Name the ledger beside the output, by which a later run misses it.
+
+        That comes before most of the money is spent: a run that is killed cannot do it any more.
+        """
         purchase = self.purchase
         try:
             if (paid := purchase.paid()) and paid.attempts and (mark := purchase.mark):

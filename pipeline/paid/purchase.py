@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from pipeline.decisions import NO_DECISIONS, Decisions
@@ -152,12 +153,18 @@ class Purchase:
         """Note the job's table in the ledger; see `Job.describe`."""
         self._job.describe(source, output, rows)
 
-    def buy(self, batches: Iterable[Batch], estimate: Estimate) -> Parked | None:
+    def buy(
+        self,
+        batches: Iterable[Batch],
+        estimate: Estimate,
+        begun: Callable[[], object] = lambda: None,
+    ) -> Parked | None:
         """Buy what the ledger cannot answer yet, in the table's order.
 
         Args:
             batches: the table.
             estimate: what is to be bought; see `estimate`.
+            begun: called once the first call has ended, before the next one is sent.
 
         Returns:
             Why it stopped before its end, if it did.
@@ -167,12 +174,14 @@ class Purchase:
         """
         if not estimate.to_buy:
             return None
-        if parked := self._locked_and_bought(batches, estimate):
+        if parked := self._locked_and_bought(batches, estimate, begun):
             with suppress(LedgerError):  # the note is for people; the reason is more important
                 self._job.note_stop(parked.message)
         return parked
 
-    def _locked_and_bought(self, batches: Iterable[Batch], estimate: Estimate) -> Parked | None:
+    def _locked_and_bought(
+        self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
+    ) -> Parked | None:
         service = self._service
         with (
             buyer_lock(service.base_url, service.key_fingerprint, service.wait),
@@ -187,7 +196,7 @@ class Purchase:
             self._ledger.check_room(service.most_attempts(estimate.to_buy), service.workers)
             if not self._confirm(estimate):
                 return DECLINED
-            orders = self._orders.of(batches)
+            orders = _after_first(self._orders.of(batches), begun)
             with self._progress(estimate.to_buy, "calls") as advance:
                 buying = partial(self._bought, orders, estimate.to_buy, advance, reserve)
                 try:
@@ -248,3 +257,11 @@ class Purchase:
                 async with shown_while(pool, throttle, budget, self._noting.rows, advance):
                     await pool.run(orders, service.workers)
         return pool.parked
+
+
+def _after_first(orders: Iterator[Order], begun: Callable[[], object]) -> Iterator[Order]:
+    """Yield orders, and make a call between the first and the second: nothing is under way then."""
+    for order in islice(orders, 1):
+        yield order
+        begun()
+    yield from orders

@@ -139,10 +139,17 @@ PROTECTIONS = (
     ),
     Protection(
         "no new ledger is begun if a run parked before it wrote its output",
-        "        this.note_parked()\n",
+        "        this.note_ledger()\n",
         "",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too",
+    ),
+    Protection(
+        "no new ledger is begun if a run was killed before it wrote its output",
+        "        yield order\n        begun()\n",
+        "        yield order\n",
+        "tests/paid/test_ledger_of_an_output.py"
+        "::test_a_run_names_its_ledger_before_it_has_bought_much",
     ),
     Protection(
         "nothing is bought with another ledger than that of an earlier output",

@@ -19,6 +19,7 @@ from pipeline.errors import LedgerError, ParkedError
 from pipeline.paid.ledger import Ledger
 from pipeline.paid.service import PaidService
 from tests.forking import ran
+from tests.paid.meanwhile import Meanwhile
 from tests.paid.serving import Service, serving
 
 TEXTS = [f"text number {number:02}" for number in range(10)]
@@ -115,6 +116,24 @@ def test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too(
         elsewhere = output.with_name("elsewhere.csv")
         buy(service=terms, output=elsewhere)
     assert len(service.asked) > bought
+
+
+def test_a_run_names_its_ledger_before_it_has_bought_much(tmp_path: Path, service: Service) -> None:
+    """A run that is killed leaves what it has written so far; here the test keeps that."""
+    ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out.csv"))
+    manifest, left = tmp_path / "out.csv.manifest.json", list[str]()
+    table.write_text("\n".join(["description", *TEXTS]))
+    app = Meanwhile(service.app(), 1, lambda: left.append(manifest.read_text()))
+    with serving(app) as address:
+        terms = PaidService(address, service.account.key, ledger=ledger, rate="none")
+        buy = partial(pipeline.classify, table, systems="cpv", output=output, service=terms)
+        buy()
+        output.unlink()
+        manifest.write_text(left[0])
+        rename_folder(ledger)
+        with pytest.raises(LedgerError, match=f"answers for {output} were bought with the ledger"):
+            buy()
+    assert len(service.asked) == len(TEXTS)
 
 
 def test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output(

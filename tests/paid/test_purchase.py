@@ -190,8 +190,8 @@ def test_costs_of_texts_that_left_the_table_are_reported_apart(
         with Purchase(user.service, user.settings, str(user.output)) as purchase:
             buy = purchase.buy
 
-            def buy_and_change(batches: Any, estimate: Any) -> Any:
-                parked = buy(batches, estimate)
+            def buy_and_change(batches: Any, estimate: Any, begun: Any = None) -> Any:
+                parked = buy(batches, estimate, begun)
                 user.write(["one text", "three words now"])
                 return parked
 

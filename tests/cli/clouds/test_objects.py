@@ -192,7 +192,7 @@ def test_what_a_parked_run_bought_is_noted_beside_an_object(
 ) -> None:
     sink = CloudSink(OUTPUT, "csv", storage)
     sink.note({"parked": {"ledger": "l.db"}})
-    ((path, manifest), _) = manifests_at(sink)
+    _, (path, manifest) = manifests_at(sink)
     assert path == OUTPUT
     assert manifest["parked"] == {"ledger": "l.db"}
     sink.check()
