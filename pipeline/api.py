@@ -23,10 +23,11 @@ from pipeline.errors import SettingsError
 from pipeline.evaluation import Evaluation, evaluate
 from pipeline.file_options import CsvOptions, ExcelOptions
 from pipeline.interruption import CHECK_S, Interruption
+from pipeline.paid.estimate import Estimate
 from pipeline.paid.purchase import Purchase
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
-from pipeline.progress import Progress, display_for, stoppable
+from pipeline.progress import Display, Progress, display_for, line_below_cell, stoppable
 from pipeline.python_messages import (
     SHORTENED,
     all_arguments,
@@ -110,6 +111,7 @@ def classify(
         csv: the dialect of a CSV file, if it is detected wrongly.
         excel: the sheet and the header row of a workbook, if they are found wrongly.
         service: the paid service to buy from; None for the embedded engine, offline and free.
+            Nobody is asked before it buys: ``max_cost`` of the service is the limit.
         partial: if the job stops early, return the table so far (or write it to
             ``<output stem>.partial.<ext>``) instead of raising. Rows that it did not reach have
             the status ``pending``, and ``result.summary.parked`` says why it stopped.
@@ -245,7 +247,8 @@ def _classify(
                 settings,
                 source.identity(settings, sink.path),
                 display,
-                interruption=interruption,
+                lambda estimate: _stated(service, display, estimate),
+                interruption,
                 decisions=reviewed,
                 earlier=manifests_at(sink),
             )
@@ -262,6 +265,13 @@ def _classify(
         too_few.result = result
         raise too_few
     return result
+
+
+def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
+    """Say in a notebook what will be bought if the cost has no limit. Nobody is asked."""
+    if not service.has_cost_limit:
+        line_below_cell(f"{estimate}; no cost limit (max_cost)", display)
+    return True
 
 
 def _settings(

@@ -24,6 +24,7 @@ __all__ = [
     "Progress",
     "bar",
     "display_for",
+    "line_below_cell",
     "log_lines",
     "silent",
     "stoppable",
@@ -151,6 +152,12 @@ def _below_cell(total: int, unit: Unit, delay: float = 0.0) -> Iterator[Count]:
         yield shown
     finally:
         shown.close()
+
+
+def line_below_cell(text: str, display: Progress) -> None:
+    """Show a line below the cell of a notebook, if a display shows something there."""
+    if display in (bar, notebook_bar) and _in_notebook():
+        import_module("IPython.display").display({"text/plain": text}, raw=True)
 
 
 class _CellOutput:

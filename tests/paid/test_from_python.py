@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -73,6 +76,34 @@ def test_a_plan_says_what_would_be_bought_and_leaves_no_trace(
     with sqlite3.connect(tmp_path / "ledger.db") as ledger:
         assert ledger.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
     ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("limit", "progress", "is_said"),
+    [(None, "auto", True), (None, False, False), ("0.0001", "auto", False)],
+)
+def test_a_notebook_states_what_a_purchase_without_a_limit_will_cost_before_it(
+    tmp_path: Path,
+    service: Service,
+    frame: pd.DataFrame,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str | None,
+    progress: Any,
+    is_said: bool,
+) -> None:
+    said: list[tuple[str, int]] = []
+    shell = SimpleNamespace(kernel=1)
+
+    def display(both: dict[str, str], **_: object) -> Any:
+        said.append((both["text/plain"], len(service.asked)))
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    with serving(service.app()) as address, suppress(pipeline.ParkedError):
+        terms = paid(service, address, tmp_path, max_cost=limit)
+        pipeline.classify(frame, systems="cpv", service=terms, progress=progress)
+    cost = "3 distinct calls, 0 owned, 3 to buy: 0.00021 to 0.00045 USD"
+    assert ((f"{cost}; no cost limit (max_cost)", 0) in said) == is_said
 
 
 def test_a_plan_without_a_service_buys_nothing(frame: pd.DataFrame) -> None:
