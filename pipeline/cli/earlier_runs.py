@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -19,11 +19,18 @@ from pipeline.errors import PipelineError
 from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, stamp
-from pipeline.money import ZERO, total
+from pipeline.money import ZERO, difference, total
 from pipeline.paid import identity
 from pipeline.tables import format_of, local_table, output_format_of, sha256_of
 
-__all__ = ["EarlierRuns", "Manifest", "close_finished", "cost_of", "cost_so_far"]
+__all__ = [
+    "EarlierRuns",
+    "Manifest",
+    "close_finished",
+    "cost_of",
+    "cost_so_far",
+    "left_of_limit",
+]
 
 Manifest: TypeAlias = Mapping[str, Any]
 
@@ -64,6 +71,17 @@ class EarlierRuns:
             if done := self.done:
                 return cost_of(done)
         return cost_so_far(self.file, self._terms)
+
+
+def left_of_limit(earlier: Iterable[EarlierRuns], terms: Terms) -> Decimal | None:
+    """Return what the jobs of all files leave of their cost limit, US dollars; None without one.
+
+    Raises:
+        LedgerError: the ledger cannot be used.
+    """
+    if terms.service is None or terms.service.max_cost is None:
+        return None
+    return max(ZERO, difference(terms.service.max_cost, *(each.cost_usd for each in earlier)))
 
 
 def _done(options: RunOptions, file: InputFile, terms: Terms) -> Manifest | None:

@@ -35,7 +35,7 @@ from pipeline.paid.result import CostLimitReached
 from pipeline.processes import as_completed
 from pipeline.progress import Advance, Progress
 
-__all__ = ["WORDS", "Outcome", "left_of_limit", "of_file", "outcomes", "severity"]
+__all__ = ["WORDS", "Outcome", "of_file", "outcomes", "severity"]
 
 SEVERITY = (COMPLETE, WITH_FAILED_ROWS, 2)
 """The exit codes of files from the best to the worst; all others end the run."""
@@ -111,18 +111,6 @@ def outcomes(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> I
         yield outcome
         if outcome.exit_code not in SEVERITY:
             return
-
-
-def left_of_limit(files: Sequence[InputFile], options: RunOptions, terms: Terms) -> Decimal | None:
-    """Return what the jobs of all files leave of their cost limit, US dollars; None without one.
-
-    Raises:
-        LedgerError: the ledger cannot be used.
-    """
-    if terms.service is None or terms.service.max_cost is None:
-        return None
-    earlier = (EarlierRuns(of_file(options, file), file, terms) for file in files)
-    return max(ZERO, difference(terms.service.max_cost, *(each.cost_usd for each in earlier)))
 
 
 def severity(code: int) -> int:

@@ -8,20 +8,15 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from decimal import Decimal
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.classification.plan import Plan
 from pipeline.classification.summary import Summary, combined
-from pipeline.cli.file_jobs import (
-    WORDS,
-    Outcome,
-    left_of_limit,
-    of_file,
-    outcomes,
-    severity,
-)
+from pipeline.cli.earlier_runs import EarlierRuns, left_of_limit
+from pipeline.cli.file_jobs import WORDS, Outcome, of_file, outcomes, severity
 from pipeline.cli.inputs import InputFile, are_several, default_folder, find_files, is_file
 from pipeline.cli.job import opened_job, plan_job, planned, run_job
 from pipeline.cli.output.complaints import complain
@@ -40,7 +35,7 @@ from pipeline.settings import Settings
 from pipeline.tables import has_table_suffix
 
 if TYPE_CHECKING:  # imported if there is a service
-    from pipeline.paid.estimate import Estimate
+    from pipeline.paid.estimate import Estimate, Limited
     from pipeline.paid.service import PaidService
 
 __all__ = ["plan_all", "run_all"]
@@ -97,20 +92,20 @@ def plan_all(options: RunOptions) -> int:
     if not are_several(options.input_paths, terms.storage):
         return plan_job(options, terms)
     _, files = _found(options, terms.storage)
+    earlier = [EarlierRuns(of_file(options, file), file, terms) for file in files]
     plans: list[tuple[InputFile, Plan]] = []
     failures: list[tuple[InputFile, PipelineError]] = []
-    for file in files:
+    for before in earlier:
         try:
-            with opened_job(of_file(options, file), terms) as this:
-                plans.append((file, planned(this)))
+            plans.append((before.file, _planned(before, terms)))
         except LedgerError:
             raise
         except PipelineError as error:
-            named = PipelineError(_failure(file.path, error), error.hint)
+            named = PipelineError(_failure(before.file.path, error), error.hint)
             complain(named)
-            failures.append((file, named))
-    left = left_of_limit(files, options, terms)
-    found = [replace(plan, purchase=plan.purchase.of_all_files(left)) for _, plan in plans]
+            failures.append((before.file, named))
+    left = _left([plan.purchase for _, plan in plans], left_of_limit(earlier, terms))
+    found = [replace(plan, purchase=replace(plan.purchase, left=left)) for _, plan in plans]
     up_to = list(accumulate(found, Plan.then))
     whole = up_to[-1] if up_to else Plan(0, 0)
     if terms.service is not None:
@@ -133,6 +128,21 @@ def plan_all(options: RunOptions) -> int:
         lines = [counted, *_offers(terms.service, offers, whole.purchase)]
         say(wrapped("\n".join(lines), sys.stdout))
     return PipelineError.exit_code if failures else COMPLETE
+
+
+def _planned(before: EarlierRuns, terms: Terms) -> Plan:
+    """Plan the job of a file; a run skips it if it is done, whatever the ledger has."""
+    if done := before.done:
+        return Plan(**done["plan"])
+    with opened_job(before.options, terms) as this:
+        return planned(this)
+
+
+def _left(purchases: Sequence[Estimate], of_all_files: Decimal | None) -> Mapping[Limited, Decimal]:
+    """Return what the limits leave: those of all files, and of the day and month as found last."""
+    left = dict(chain.from_iterable(each.left.items() for each in purchases))
+    left.pop("job", None)
+    return left if of_all_files is None else {**left, "files": of_all_files}
 
 
 def _offers(

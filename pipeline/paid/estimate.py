@@ -158,15 +158,6 @@ class Estimate:
         seconds = self.pause + self.to_buy / limit.slots * limit.hold
         return replace(self, seconds=max(self.seconds, seconds))
 
-    def of_all_files(self, left: Decimal | None) -> Estimate:
-        """Return the estimate under a limit that holds for all files; None for no limit."""
-        limits: dict[Limited, Decimal] = {
-            limited: usd for limited, usd in self.left.items() if limited != "job"
-        }
-        if left is not None:
-            limits["files"] = left
-        return replace(self, left=limits)
-
     @classmethod
     def free(cls) -> Estimate:
         """Return the estimate of a job that buys nothing."""

@@ -155,6 +155,9 @@ def test_a_plan_says_which_files_the_limit_is_enough_for(folder: Folder, service
     left = plain(Decimal("0.0003") - service.charged)
     assert {each["left_of_max_cost_usd"] for each in [*figures["files"], figures]} == {left}
     assert not figures["fits_limits"]
+    _, figures = folder.plan("--max-age", "0s", "--max-cost-per-day", "1")
+    assert (figures["rows"], figures["calls_to_buy"]) == (3, 2), "a run skips a.csv"
+    assert len({each["left_today_usd"] for each in [*figures["files"], figures]}) == 1
     assert len(service.asked) == 1
 
 
