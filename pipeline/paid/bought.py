@@ -31,6 +31,8 @@ class Bought:
     Attributes:
         calls: calls that have ended.
         understood: whether a call was answered.
+        is_address_right: whether the base URL is known to be right: a call was answered, now or in
+            an earlier run.
         refusals: attempts refused for the rate limit.
         failures: how many of the latest attempts in a row failed for another reason, or were
             answered in a way that cannot be read.
@@ -39,6 +41,7 @@ class Bought:
 
     calls: int = 0
     understood: bool = False
+    is_address_right: bool = False
     refusals: int = 0
     failures: int = 0
     detail: str = ""
@@ -64,12 +67,13 @@ class Bought:
         """Count an attempt that has ended."""
         limited = judgement.next == "limited"
         understood = judgement.is_understood and (
-            self.understood or not judgement.is_of_the_address
+            self.is_address_right or not judgement.is_of_the_address
         )
         self.refusals += limited
         self.failures = 0 if understood or limited else self.failures + 1
         self.detail = judgement.detail.rstrip(".") if self.failures else ""
-        self.understood = self.understood or judgement.next == "answered"
+        if judgement.next == "answered":
+            self.understood = self.is_address_right = True
 
     def all_begun(self) -> None:
         """Note that there are no more calls to begin."""

@@ -52,6 +52,7 @@ class Pool:
         wait: whether to wait if no slot is free, instead of parking with one worker.
         max_price: the run parks at a higher price of a call, US dollars.
         longest_pause: the run parks if the service asks to wait for more seconds.
+        answered_before: whether the base URL is known to be right; see `Job.was_answered`.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Pool:
         wait: bool,
         max_price: Decimal = MAX_PRICE,
         longest_pause: float = math.inf,
+        answered_before: bool = False,
     ) -> None:
         self._client = client
         self._throttle = throttle
@@ -78,7 +80,7 @@ class Pool:
         self._stopping = asyncio.Event()
         self._turns = Turns(throttle)
         self.back_offs = BackOffs(self._stopping)
-        self.bought = Bought()
+        self.bought = Bought(is_address_right=answered_before)
         self.parked: Parked | None = None
         self._error: Exception | None = None
         self._unwritten: set[asyncio.Future[None]] = set()

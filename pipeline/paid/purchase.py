@@ -252,6 +252,7 @@ class Purchase:
                 wait=service.wait or bool(service.api_key),
                 max_price=service.max_price,
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
+                answered_before=self._job.was_answered(),
             )
             with brake.watching(pool, service.max_duration):
                 async with shown_while(pool, throttle, budget, self._noting.rows, advance):

@@ -89,7 +89,7 @@ PROTECTIONS = (
     ),
     Protection(
         "a wrong base URL does not use up the texts of the table",
-        "self.understood or not judgement.is_of_the_address",
+        "self.is_address_right or not judgement.is_of_the_address",
         "True",
         "tests/paid/test_pool_refusals.py::"
         "test_a_base_url_with_a_wrong_path_parks_although_the_service_answers_in_its_own_form",

@@ -146,6 +146,7 @@ def buy(
             wait=wait,
             max_price=max_price,
             longest_pause=longest_pause,
+            answered_before=job.was_answered(),
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.park, STOP)

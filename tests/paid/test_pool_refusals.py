@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 
 import pytest
 
 from pipeline.paid import backoff
-from pipeline.paid.ledger import Job
+from pipeline.paid.ledger import Counting, Job, Ledger
 from pipeline.paid.pool import FAILURES_IN_A_ROW, MOST_REFUSALS, TRIES
 from pipeline.rate import Rate
 from tests.paid.model_server import STOP, ModelServer, buy, numbered
@@ -146,6 +147,27 @@ def test_texts_that_an_understood_service_does_not_find_do_not_park(job: Job) ->
     server = ModelServer(["detailed", *["no such address"] * 99])
     assert buy(server, job, numbered(60)).parked is None
     assert len(server.asked) == 60
+
+
+def test_texts_that_the_service_does_not_find_do_not_park_a_resumed_run(job: Job) -> None:
+    buy(ModelServer([]), job, numbered(1))
+    server = ModelServer(["no such address"] * 99)
+    assert buy(server, job, numbered(60)[1:], workers=4).parked is None
+    assert len(server.asked) == 59
+
+
+@pytest.mark.parametrize(("retries_failed", "parks"), [(False, True), (True, False)])
+def test_a_base_url_that_answered_other_jobs_may_be_wrong_by_now_but_not_for_texts_that_failed(
+    job: Job, retries_failed: bool, parks: bool
+) -> None:
+    buy(ModelServer([]), job, numbered(1))
+    job.close()
+    server = ModelServer(["no such address"] * 99)
+    with closing(Ledger(job.database.path, job.base_url)) as ledger:
+        later = ledger.open_job("job", Counting(retry_failed=retries_failed))
+        pool = buy(server, later, numbered(60)[1:])
+    assert len(server.asked) == (FAILURES_IN_A_ROW if parks else 59)
+    assert (pool.parked is not None) == parks
 
 
 def test_texts_that_a_service_refuses_do_not_park_before_its_first_answer(job: Job) -> None:

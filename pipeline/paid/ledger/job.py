@@ -53,6 +53,11 @@ ANSWERED = f"""
     WHERE {COUNTS} AND system = ? AND digest IN (:digests)
 """  # noqa: S608 - a constant
 
+WAS_ANSWERED = """
+    SELECT 1 FROM jobs JOIN attempts USING (job_id)
+    WHERE {} = ? AND state IN ('answered', 'pruned') LIMIT 1
+"""
+
 UNATTRIBUTED = """
     SELECT cost_usd FROM attempts WHERE job_id = ? AND cost_usd IS NOT NULL
     AND NOT EXISTS (
@@ -180,6 +185,17 @@ class Job:
         """Return which calls the ledger answers for good: the keys of `owned`, much faster."""
         found = self.database.rows_of(digests, ANSWERED, *self._counting(), system)
         return {digest for (digest,) in found}
+
+    def was_answered(self) -> bool:
+        """Return whether the service has answered a call before, so that the base URL is right.
+
+        A resumed run continues one that knew it. If failed calls are bought again, those of all
+        jobs count, because most of them may fail as they did before; else the service may have
+        moved since another job, and every new text would be refused for good.
+        """
+        all_jobs = self.counting.retry_failed
+        column, value = ("endpoint", self.base_url) if all_jobs else ("job_id", self.number)
+        return any(self.database.rows(WAS_ANSWERED.format(column), value))
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Return the first rows of calls: where they are bought, and where their cost is shown."""
