@@ -14,10 +14,13 @@ from pathlib import Path
 import pytest
 
 from pipeline.paid import pool
+from pipeline.paid.budget import TYPICAL_HIGH
 from pipeline.rate import DEMO, Rate
+from tests.paid.command_line import NO_SUCH_TEXT
 from tests.paid.purchases import TEXTS, check_money
 from tests.paid.serving import (
     Gate,
+    Instead,
     Service,
     buyer,
     nobody_there,
@@ -157,3 +160,16 @@ def test_a_second_signal_breaks_off_and_hold_does_not_ask_again(
     assert statuses["ok"] + statuses["UNCONFIRMED"] == 20
     assert max(Counter(service.asked).values()) == 1
     assert summary.cost_usd == user.row_costs() <= service.charged
+
+
+def test_a_resumed_purchase_trusts_the_base_url_that_answered_it(
+    tmp_path: Path, service: Service
+) -> None:
+    app = Instead(service.app(), {each: (404, {}, NO_SUCH_TEXT) for each in range(1, 30)})
+    with serving(app) as address:
+        user = buyer(tmp_path, address, service.account.key, workers=1, max_cost=TYPICAL_HIGH)
+        user.write([f"text {number}" for number in range(15)])
+        assert user.run().parked is not None
+        assert app.requests == 1
+        summary = user.but(max_cost=None).run()
+    assert (summary.parked, app.requests) == (None, 30)
