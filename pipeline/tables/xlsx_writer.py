@@ -283,18 +283,18 @@ def _is_finite(text: str) -> bool:
 
 
 def _dates(name: str, column: pa.Array) -> Sequence[Any]:
-    """Return dates and times as numbers; as text before March 1900, or with microseconds."""
-    texts = arrow_cells(name, column)
+    """Return dates and times as numbers; as text before March 1900, or finer than milliseconds."""
     form = DATE if pa.types.is_date(column.type) else DATETIME
-    return [_dated(text, form) if text else None for text in texts]
+    return [_dated(text, form) if text else None for text in arrow_cells(name, column)]
 
 
 def _dated(text: str, form: str) -> _Number | str:
     try:
         since = datetime.fromisoformat(text) - EPOCH
-    except ValueError:  # nanoseconds, or a year before 1 or after 9999
+    except ValueError:  # a year before 1 or after 9999
         return text
-    if since.days < FIRST_DAY or since.microseconds % 1000:
+    finer = text.partition(".")[2][3:].strip("0")  # fromisoformat drops nanoseconds
+    if since.days < FIRST_DAY or finer:
         return text
     days = since.days + (since.seconds + since.microseconds / 1e6) / 86_400
     return _Number(repr(days) if since.seconds or since.microseconds else str(since.days), form)

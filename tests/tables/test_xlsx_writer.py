@@ -27,6 +27,7 @@ def test_a_table_with_every_type_becomes_a_workbook(tmp_path: Path) -> None:
         "flag": [True, None],
         "day": [date(2024, 1, 2), date(1850, 1, 1)],
         "time": pa.array([1_704_164_645_500_000, 1_704_164_645_500_001], pa.timestamp("us")),
+        "nanoseconds": pa.array([10**18, 10**18 + 1], pa.timestamp("ns")),
         "list": [[1], []],
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
@@ -42,12 +43,14 @@ def test_a_table_with_every_type_becomes_a_workbook(tmp_path: Path) -> None:
         True,
         date(2024, 1, 2),
         datetime(2024, 1, 2, 3, 4, 5, 500_000),
+        datetime(2001, 9, 9, 1, 46, 40),
         "[1]",
         "=1+1",
         0.1,
     ]
     assert second[:4] == ["", str(2**53 + 1), "nan", "0.12345678901234567890"]
-    assert second[4:8] == ["", "1850-01-01", "2024-01-02 03:04:05.500001", "[]"]
+    assert second[4:7] == ["", "1850-01-01", "2024-01-02 03:04:05.500001"]
+    assert second[7:9] == ["2001-09-09 01:46:40.000000001", "[]"]
 
 
 def test_csv_becomes_a_workbook_of_texts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
