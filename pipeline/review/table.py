@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.answers import SYSTEMS, System
-from pipeline.classification.provenance import TOOL, part_of, read_manifest, texts_of_output
+from pipeline.classification.provenance import (
+    TOOL,
+    part_of,
+    path_from_here,
+    read_manifest,
+    texts_of_output,
+)
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions
@@ -99,7 +105,7 @@ def open_enriched(
         texts = texts_of_output(texts, *formats)
     reader = _opened(path, texts, files)
     systems = _systems(path, reader.schema.names, prefix)
-    models = _models(settings, systems)
+    models = _models(manifest, path, systems)
     engine = settings.get("engine")
     return EnrichedTable(
         path=path,
@@ -149,12 +155,14 @@ def _opened(path: Path, text_columns: Sequence[str], files: Mapping[str, Any]) -
     return open_reader(path, text_columns, csv, format_of(path, output_format), excel)
 
 
-def _models(settings: Mapping[str, Any], systems: Sequence[System]) -> Mapping[System, ModelFolder]:
+def _models(
+    manifest: Mapping[str, Any], path: Path, systems: Sequence[System]
+) -> Mapping[System, ModelFolder]:
     """Return the models of the run that are still there; the package's suggest codes for others."""
     found: dict[System, ModelFolder] = {}
-    for folder, sha256 in part_of(settings, "models").items():
+    for folder, sha256 in part_of(part_of(manifest, "settings"), "models").items():
         try:
-            models = opened([folder], systems)
+            models = opened([path_from_here(manifest, folder, path)], systems)
         except SettingsError:
             continue
         found |= {system: model for system, model in models.items() if model.sha256 == sha256}

@@ -14,8 +14,11 @@ import pytest
 
 import pipeline
 from pipeline.answers import Explained, Matched, System
+from pipeline.classification.provenance import read_manifest
+from pipeline.cli.output.repeated import repeated_run
 from pipeline.engine import Engine
 from pipeline.engine.model import ModelFolder, model_folder, save
+from pipeline.review.table import open_enriched
 from tests.cli.conftest import Command
 from tests.engine.model.training_data import taught
 
@@ -45,6 +48,20 @@ def test_the_model_answers_for_its_system_and_is_named_in_the_manifest(
     assert codes(Path("outputs/t.classified.csv")) == ["03111000", ""]
     said = json.loads(Path("outputs/t.classified.csv.manifest.json").read_text("utf-8"))
     assert said["settings"]["models"] == {str(model): model_folder(model).sha256}
+
+
+def test_a_review_in_another_folder_finds_a_model_that_the_run_named_by_a_relative_path(
+    command: Command, model: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(model.parent)
+    assert (
+        command("run", table, "--systems", "cpv", "--model", model.name, "--output", "o.csv") == 0
+    )
+    output = Path("o.csv").resolve()
+    (model / "elsewhere").mkdir()
+    monkeypatch.chdir(model / "elsewhere")
+    assert f"--model {model} " in repeated_run(read_manifest(output), output)
+    assert open_enriched(output).models == {"cpv": model_folder(model)}
 
 
 def test_a_model_can_come_from_the_environment_or_the_settings_file(

@@ -9,7 +9,7 @@ from shlex import join
 from typing import Any
 
 from pipeline.checks import option_name
-from pipeline.classification.provenance import part_of
+from pipeline.classification.provenance import part_of, path_from_here
 from pipeline.classification.sink import default_output
 from pipeline.file_options import FORMATS, CsvOptions
 from pipeline.settings import Settings
@@ -39,23 +39,13 @@ def repeated_run(manifest: Mapping[str, Any], output: Path) -> str:
         manifest: the manifest, which anybody may have changed.
         output: the output.
     """
-    source = _source(manifest, output)
+    given = str(part_of(manifest, "input").get("path") or "INPUT")
+    source = path_from_here(manifest, given, output)
     reading = _reading(part_of(manifest, "files"))
-    words = ["tender-pipeline", "run", source, *reading, *_options(manifest)]
+    words = ["tender-pipeline", "run", source, *reading, *_options(manifest, output)]
     if not _is_default(manifest, source, output):
         words += ["--output", str(output)]
     return join(words)
-
-
-def _source(manifest: Mapping[str, Any], output: Path) -> str:
-    """Return the path of the table, from here if the run was in the folder of a relative path."""
-    path = str(part_of(manifest, "input").get("path") or "INPUT")
-    named, written = str(part_of(manifest, "summary").get("output")), output.resolve()
-    if not Path(path).exists():
-        for folder in written.parents:
-            if (folder / named).resolve() == written and (folder / path).exists():
-                return str(folder / path)
-    return path
 
 
 def _reading(files: Mapping[str, Any]) -> Iterator[str]:
@@ -70,7 +60,7 @@ def _reading(files: Mapping[str, Any]) -> Iterator[str]:
         yield "--no-header"
 
 
-def _options(manifest: Mapping[str, Any]) -> Iterator[str]:
+def _options(manifest: Mapping[str, Any], output: Path) -> Iterator[str]:
     settings, usual = part_of(manifest, "settings"), asdict(Settings())
     service = manifest.get("service")
     if [*_names(settings, "systems")] != [*usual["systems"]]:
@@ -86,7 +76,7 @@ def _options(manifest: Mapping[str, Any]) -> Iterator[str]:
     if settings.get("explain"):
         yield "--explain"
     for folder in part_of(settings, "models"):
-        yield from ("--model", folder)
+        yield from ("--model", path_from_here(manifest, folder, output))
     if service:
         yield from ("--base-url", str(service))
 
