@@ -16,6 +16,7 @@ from pipeline.errors import InputError
 from pipeline.quoting import cut
 from pipeline.settings import Settings
 from pipeline.tables import ArrowReader
+from pipeline.tables.json_cells import holders
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
@@ -45,7 +46,8 @@ class PandasFrame:
             InputError: it lacks a text column, or one holds values that are not text.
         """
         check_free([*map(str, self.frame.columns), *_other_names(self.frame)], settings)
-        return _columns(self.frame, settings.text_columns)
+        names = [*map(str, self.frame.columns)]
+        return _columns(self.frame, holders(names, settings.text_columns))
 
     def sample(self) -> pa.RecordBatch:
         """Return the first rows, with the columns that Arrow can hold."""
@@ -97,8 +99,8 @@ def frame_reader(
     Raises:
         InputError: it lacks a column, or one holds values that are not text or numbers.
     """
-    columns = tuple(dict.fromkeys([*text_columns, *more]))
-    return ArrowReader(_columns(frame, columns), text_columns)
+    texts = holders([*map(str, frame.columns)], text_columns)
+    return ArrowReader(_columns(frame, [*texts, *more]), text_columns)
 
 
 def _columns(frame: pd.DataFrame, wanted: Sequence[str]) -> pa.Table:
@@ -109,7 +111,7 @@ def _columns(frame: pd.DataFrame, wanted: Sequence[str]) -> pa.Table:
                 f"{cut(repr(name))} is in the index of the frame, and is none of its columns.",
                 "Make it a column: frame.reset_index().",
             )
-    places = find_columns(names, wanted, "The frame")
+    places = find_columns(names, [*dict.fromkeys(wanted)], "The frame")
     return pa.table({names[place]: _text_array(frame.iloc[:, place]) for place in places})
 
 

@@ -16,6 +16,7 @@ from pipeline.classification.source import Data, open_table
 from pipeline.file_options import check_no_file
 from pipeline.settings import Settings
 from pipeline.tables import Reader, find_column, naming_all
+from pipeline.tables.json_cells import holders
 from pipeline.tables.texts import find_columns
 
 __all__ = ["open_labelled"]
@@ -54,7 +55,7 @@ def open_labelled(
             return
         check_no_file(csv, excel)
         names = [str(label) for label in data.columns]
-        find_columns(names, asked.text_columns, "The frame")
+        find_columns(names, holders(names, asked.text_columns), "The frame")
         for option, name in needed:
             find_column(names, name, "The frame", option, system)
         more = [optional] if optional is not None and _holds_text(data, optional) else []

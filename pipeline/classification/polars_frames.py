@@ -15,6 +15,7 @@ from pipeline.classification.columns import check_free
 from pipeline.errors import InputError, SettingsError
 from pipeline.quoting import listed
 from pipeline.settings import Settings
+from pipeline.tables.json_cells import holders
 from pipeline.tables.table import BATCH_ROWS
 from pipeline.tables.texts import find_columns
 
@@ -49,8 +50,9 @@ class PolarsFrame:
             InputError: it lacks a text column, or one that Arrow cannot hold.
         """
         check_free(self.frame.columns, settings)
-        find_columns(self.frame.columns, settings.text_columns, "The frame")
-        return _arrow(self.frame.select(settings.text_columns))
+        columns = [*dict.fromkeys(holders(self.frame.columns, settings.text_columns))]
+        find_columns(self.frame.columns, columns, "The frame")
+        return _arrow(self.frame.select(columns))
 
     def sample(self) -> pa.RecordBatch:
         """Return the text columns among the first rows."""

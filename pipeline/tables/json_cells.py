@@ -13,7 +13,7 @@ from pipeline.quoting import quoted
 from pipeline.tables.json_records import NESTED_NAMES, nested_names, parsed, texts_at
 from pipeline.tables.texts import encodable, find_column, find_columns, join_texts
 
-__all__ = ["CellText", "check_found", "find_cell_texts"]
+__all__ = ["CellText", "check_found", "find_cell_texts", "holders"]
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ def find_cell_texts(
     names: Sequence[str],
     wanted: Sequence[str],
     table: Path | str,
-    holders: Collection[str] | None = None,
+    may_hold: Collection[str] | None = None,
 ) -> list[CellText]:
     """Return where the texts are; ``tender.title`` may be in the JSON of the column ``tender``.
 
@@ -107,15 +107,12 @@ def find_cell_texts(
         names: the names of all columns.
         wanted: the names of the text columns.
         table: the table's name in errors.
-        holders: the columns that may hold JSON; None for all.
+        may_hold: the columns that may hold JSON; None for all.
 
     Raises:
         InputError: a column is missing, or several have its name.
     """
-    columns = [
-        name if name in names else _holder(names if holders is None else holders, name)
-        for name in wanted
-    ]
+    columns = holders(names, wanted, may_hold)
     places = find_columns(names, columns, table)
     return [
         CellText(place, column, name[len(column) + 1 :])
@@ -123,9 +120,23 @@ def find_cell_texts(
     ]
 
 
-def _holder(holders: Collection[str], wanted: str) -> str:
+def holders(
+    names: Sequence[str], wanted: Sequence[str], may_hold: Collection[str] | None = None
+) -> list[str]:
+    """Return the column that each text is in; the wanted name if there is none.
+
+    Args:
+        names: the names of all columns.
+        wanted: the names of the text columns; that of a field begins with its column's.
+        may_hold: the columns that may have fields; None for all.
+    """
+    may_hold = names if may_hold is None else may_hold
+    return [name if name in names else _holder(may_hold, name) for name in wanted]
+
+
+def _holder(columns: Collection[str], wanted: str) -> str:
     """Return the column that a dotted name begins with, or the name if there is none."""
     column = wanted.rpartition(".")[0]
-    while column and column not in holders:
+    while column and column not in columns:
         column = column.rpartition(".")[0]
     return column or wanted

@@ -71,6 +71,24 @@ def test_half_a_surrogate_pair_stays_in_the_frame_and_the_row_is_classified() ->
     refusal.value.message.encode()
 
 
+@pytest.mark.parametrize(
+    "tender", [{"title": "Road marking", "lots": [{"title": "paint"}]}, '{"title": "Road marking"}']
+)
+def test_a_text_can_be_a_field_of_objects_or_of_json(tender: Any) -> None:
+    frame = pd.DataFrame({"code": ["H245", "", "H245"], "tender": [tender, None, tender]})
+    columns = ["tender.title", "code"]
+    result = pipeline.classify(frame, systems="psc", text_columns=columns)
+    enriched = result.to_pandas()
+    assert enriched["psc_status"].map(lambda each: each == "empty").tolist() == [False, True, False]
+    pd.testing.assert_frame_equal(enriched[["code", "tender"]], frame)
+    found = pipeline.evaluate(
+        frame, system="psc", text_columns=columns[0], code_column="code", jobs=1
+    )
+    assert found.rows == 2
+    with pytest.raises(pipeline.InputError, match=r"Did you mean 'tender\.title'"):
+        pipeline.classify(frame, systems="psc", text_columns="tender.titel")
+
+
 @pytest.mark.parametrize("odd", ["mixed", "sparse", "twice"])
 def test_a_frame_that_arrow_cannot_hold_still_comes_back_as_a_frame(odd: str) -> None:
     frame = pd.DataFrame({"description": ["Road marking", "Chairs"], "odd": [1, "two"]})

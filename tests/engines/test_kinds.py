@@ -36,6 +36,16 @@ def test_a_polars_frame_comes_back_with_its_columns_and_the_new_ones(frame: Any)
     assert "Snow clearing" in result._repr_html_()
 
 
+def test_a_text_of_a_polars_frame_can_be_a_field_of_structs_or_of_json() -> None:
+    polars = pytest.importorskip("polars")
+    tender = [{"title": "Road marking"}, None, {"title": None}]
+    frame = polars.DataFrame({"tender": tender, "lot": ["", None, '{"title": "Snow clearing"}']})
+    columns = ["tender.title", "lot.title"]
+    found: Any = pipeline.classify(frame, systems="cpv", text_columns=columns).data
+    assert [each == "empty" for each in found["cpv_status"]] == [False, True, False]
+    assert found.select("tender", "lot").equals(frame)
+
+
 def test_a_lazy_frame_stays_lazy_and_a_series_becomes_a_frame(frame: Any) -> None:
     found: Any = pipeline.classify(frame.lazy(), systems="cpv", limit_rows=2).data
     assert type(found).__name__ == "LazyFrame"
