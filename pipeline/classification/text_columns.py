@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
@@ -14,6 +14,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.tables import Reader, open_reader
+from pipeline.tables.json_cells import holders
 from pipeline.tables.texts import no_guess
 
 __all__ = [
@@ -31,6 +32,9 @@ WORD = re.compile(
     r"(?<![^\W_])[^\W\d_]{4,}(?![^\W_])|[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}"
 )
 """Four letters without digits beside them, unlike codes; or two in scripts with short words."""
+
+OBJECT = re.compile(r"\s*\[?\s*\{\s*\"")
+"""The beginning of an object in JSON, or of a list of them: a field in it may be the text."""
 
 HARDLY_ANY = 0.2
 """A text column has words in more than this share of its rows."""
@@ -62,7 +66,11 @@ def few_words(
     holds = (
         f"The text column {named} holds" if len(wanted) == 1 else f"The text columns {named} hold"
     )
-    other = likeliest(sample(), wanted)
+    first = sample()
+    names = first.schema.names
+    own = {*wanted, *holders(names, wanted)}
+    # A text column of OCDS is a place in its releases, and none of the table's columns.
+    other = likeliest(first, own) if own & {*names} else None
     hint = (
         "Name the column that says what is bought: --text-column NAME."
         if other is None
@@ -113,7 +121,7 @@ def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
         raise
 
 
-def likeliest(sample: pa.RecordBatch, but: Sequence[str]) -> str | None:
+def likeliest(sample: pa.RecordBatch, but: Collection[str]) -> str | None:
     """Return the column most likely to hold text: many words, different in each row."""
     scores = {
         name: _score(column.to_pylist())
@@ -132,7 +140,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _score(values: Iterable[str | None]) -> float:
     texts = [value or "" for value in values]
-    worded = [*compress(texts, have_words(texts))]
+    worded = [text for text in compress(texts, have_words(texts)) if not OBJECT.match(text)]
     if len(worded) <= HARDLY_ANY * len(texts):
         return 0.0
     words = sum(min(MOST, len(WORD.findall(text))) for text in worded) / len(texts)

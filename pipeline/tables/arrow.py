@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from pipeline.tables.arrow_batches import ArrowBatch, bounded
-from pipeline.tables.arrow_texts import find_text_columns
-from pipeline.tables.json_cells import check_found
+from pipeline.tables.arrow_texts import check_fields, find_text_columns
 from pipeline.tables.table import BATCH_ROWS, Batch, NewColumn
 
 __all__ = ["ArrowReader", "ArrowWriter", "appended", "with_columns", "with_metadata"]
@@ -44,8 +43,7 @@ class ArrowReader:
         """Read the table from its beginning; see `Reader.batches`."""
         yield from bounded(self._chunks(), self.schema, self._text_columns)
         if not self._part:
-            cells = [column.json for column in self._text_columns if column.json]
-            check_found(cells, self.schema.names, "The table")
+            check_fields(self._text_columns, self.schema.names, "The table")
 
     def fingerprint(self) -> str:
         """Return "": a table in memory does not change."""

@@ -11,10 +11,10 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.quoting import cut, quoted
 from pipeline.tables.cells import is_binary
-from pipeline.tables.json_cells import CellText, find_cell_texts
+from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.texts import join_texts
 
-__all__ = ["TextColumn", "column_texts", "find_text_columns", "text_values"]
+__all__ = ["TextColumn", "check_fields", "column_texts", "find_text_columns", "text_values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,12 @@ def find_text_columns(
                 else "Choose a column with text: --text-column NAME.",
             )
     return found
+
+
+def check_fields(columns: Sequence[TextColumn], names: Sequence[str], table: Path | str) -> None:
+    """Refuse a field of JSON that no row of a table had; see `check_found`."""
+    cells = [column.json for column in columns if column.json]
+    check_found(cells, names, [column.name for column in columns], table)
 
 
 def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | None]:

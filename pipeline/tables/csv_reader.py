@@ -125,7 +125,7 @@ class CsvReader:
         for batch in records:
             self._check_widths(batch)
             yield self._batch(batch)
-        check_found(self._text_in, self._names, self._path)
+        check_found(self._text_in, self._names, [each.name for each in self._text_in], self._path)
 
     def _batch(self, records: Records) -> CsvBatch:
         rows = records.fields

@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.errors import InputError
 from pipeline.quoting import quoted
 from pipeline.tables.json_records import NESTED_NAMES, nested_names, parsed, texts_at
-from pipeline.tables.texts import encodable, find_column, find_columns, join_texts
+from pipeline.tables.texts import check_absent, encodable, find_columns, join_texts
 
 __all__ = ["CellText", "check_found", "find_cell_texts", "holders"]
 
@@ -21,11 +21,11 @@ class _Seen:
     """What the cells of a column had, as far as they were read.
 
     Attributes:
-        is_found: whether one had the field.
+        is_settled: whether one had the field, or a warning said that none has.
         fields: the fields that they had, until one had it.
     """
 
-    is_found: bool = False
+    is_settled: bool = False
     fields: dict[str, None] = field(default_factory=dict)
 
 
@@ -73,26 +73,31 @@ class CellText:
             ) from error
 
     def _note(self, record: dict[str, Any], is_found: bool) -> None:
-        if self.seen.is_found or is_found:
-            self.seen.is_found = True
+        if self.seen.is_settled or is_found:
+            self.seen.is_settled = True
         elif len(self.seen.fields) < NESTED_NAMES:
             self.seen.fields |= dict.fromkeys(nested_names(record))
 
 
-def check_found(cells: Iterable[CellText], names: Sequence[str], table: Path | str) -> None:
-    """Refuse a field that no row of a table had, once all of it is read.
+def check_found(
+    cells: Iterable[CellText], names: Sequence[str], wanted: Sequence[str], table: Path | str
+) -> None:
+    """Refuse a field that no row of a table had, once all of it is read; see `check_absent`.
 
     Args:
-        cells: where the texts are.
+        cells: where texts are in JSON.
         names: the names of all columns.
-        table: the table's name in errors.
+        wanted: the names of the text columns.
+        table: the table's name in messages.
 
     Raises:
         InputError: there are other fields, but not this one.
     """
-    for cell in cells:
-        if cell.seen.fields and not cell.seen.is_found:
-            find_column([*names, *cell.seen.fields], cell.name, table, "--text-column")
+    absent = [cell for cell in cells if cell.seen.fields and not cell.seen.is_settled]
+    fields = dict.fromkeys(name for cell in absent for name in cell.seen.fields)
+    check_absent([*names, *fields], [cell.name for cell in absent], wanted, table)
+    for cell in absent:
+        cell.seen.is_settled = True
 
 
 def find_cell_texts(

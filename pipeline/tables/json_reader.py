@@ -25,7 +25,7 @@ from pipeline.tables.json_records import (
 )
 from pipeline.tables.streams import fingerprint_of, open_input
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
-from pipeline.tables.texts import check_names, encodable, find_column, join_texts
+from pipeline.tables.texts import check_absent, check_names, encodable, join_texts
 
 __all__ = ["JsonBatch", "JsonReader"]
 
@@ -164,7 +164,7 @@ class JsonReader:
         """Find the keys of all records and what their values are.
 
         Raises:
-            InputError: a record is malformed, or no record has one of the text columns.
+            InputError: a record is malformed, or no record has a text column that it needs.
         """
         found: set[str] = set()
         nested: dict[str, None] = {}
@@ -182,9 +182,8 @@ class JsonReader:
                     nested |= dict.fromkeys(nested_names(members))
         if empty:
             raise InputError(f"{self._path} is empty.", "It needs at least one record.")
-        for name in self._wanted:
-            if name not in found and name not in self._kinds:
-                find_column([*self._kinds, *nested], name, self._path, "--text-column")
+        absent = [name for name in self._wanted if name not in found | {*self._kinds}]
+        check_absent([*self._kinds, *nested], absent, self._wanted, self._path)
 
     def _texts(self, line: int, record: dict[str, Any]) -> list[list[str] | None]:
         """Return the texts of each text column; None where the record lacks the column."""

@@ -13,10 +13,9 @@ import pyarrow.parquet as pq
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
 from pipeline.tables.arrow_batches import ArrowBatch, bounded
-from pipeline.tables.arrow_texts import find_text_columns
+from pipeline.tables.arrow_texts import check_fields, find_text_columns
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.int96 import Unit, exact_unit, int96_columns
-from pipeline.tables.json_cells import check_found
 from pipeline.tables.streams import fingerprint_of
 from pipeline.tables.table import BATCH_CHARS, BATCH_ROWS
 
@@ -65,8 +64,7 @@ class ParquetReader:
         with _opened(self._path, self._unit) as file:
             stream = file.iter_batches(batch_size=self._batch_rows, use_threads=False)
             yield from bounded(stream, self.schema, self._text_columns)
-        cells = [column.json for column in self._text_columns if column.json]
-        check_found(cells, self.schema.names, self._path)
+        check_fields(self._text_columns, self.schema.names, self._path)
 
 
 @contextmanager

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 from pipeline.errors import InputError
 from pipeline.quoting import LONGEST, listed, quoted
 
 __all__ = [
+    "check_absent",
     "check_names",
     "collapsed",
     "encodable",
@@ -22,10 +24,15 @@ __all__ = [
     "no_guess",
 ]
 
+log = logging.getLogger(__name__)
+
 CODE_COLUMN = "--code-column"
 
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
+
+MISSPELT = 0.7
+"""The similarity from which a name is taken for a misspelling of another, from 0 to 1."""
 
 
 def collapsed(values: Sequence[str]) -> Sequence[str]:
@@ -111,6 +118,31 @@ def find_column(
     ) from _MissingError(names, [wanted])
 
 
+def check_absent(
+    names: Sequence[str], absent: Sequence[str], wanted: Sequence[str], table: Path | str
+) -> None:
+    """Refuse text columns that no row has, or warn of them if other text columns are there.
+
+    All records of a small file may lack an optional field. A name like that of another column is
+    refused nevertheless, since answers for texts without it may be bought.
+
+    Args:
+        names: the names of all columns and fields.
+        absent: the text columns that no row has.
+        wanted: all text columns.
+        table: the table's name in messages.
+
+    Raises:
+        InputError: no text column is there, or one is misspelt.
+    """
+    others = [name for name in names if name not in wanted]
+    for name in absent:
+        if len(absent) == len(wanted) or any(_is_like(name, other) for other in others):
+            find_column(names, name, table, "--text-column")
+    for name in absent:
+        log.warning("No row of %s has the text column %s.", table, quoted(name))
+
+
 @contextmanager
 def naming_all(columns: Iterable[tuple[str, str]], system: str = "") -> Iterator[None]:
     """Let the error about a missing column name the other ones that are missing, too.
@@ -158,6 +190,13 @@ class _MissingError(LookupError):
 def no_guess(option: str) -> str:
     """Return what to do about a missing column if no column has a similar name."""
     return f"Choose one of them: {option} NAME."
+
+
+def _is_like(one: str, other: str) -> bool:
+    """Return whether the parts of two dotted names are alike."""
+    pairs = [*zip(one.casefold().split("."), other.casefold().split("."), strict=False)]
+    is_as_deep = one.count(".") == other.count(".")
+    return is_as_deep and all(SequenceMatcher(None, *pair).ratio() >= MISSPELT for pair in pairs)
 
 
 def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> str:

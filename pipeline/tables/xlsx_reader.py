@@ -117,7 +117,8 @@ class XlsxReader:
                     texts, rows, chars = [], [], 0
         if rows:
             yield self._batch(texts, rows)
-        check_found(self._text_in, self.schema.names, self._where)
+        wanted = [each.name for each in self._text_in]
+        check_found(self._text_in, self.schema.names, wanted, self._where)
 
     def _batch(self, texts: list[str], rows: list[Row]) -> XlsxBatch:
         return XlsxBatch(encodable(texts), rows, self._kinds, self.schema, self.values)

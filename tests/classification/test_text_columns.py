@@ -64,6 +64,16 @@ def test_where_no_column_has_words_none_is_proposed() -> None:
     assert said.endswith("Name the column that says what is bought: --text-column NAME.")
 
 
+def test_a_column_of_objects_is_no_text_and_places_in_ocds_releases_are_no_columns() -> None:
+    objects = [f'{{"title": "Road marking in ward {number}"}}' for number in range(9)]
+    assert likeliest(sample(tender=objects, lots=[f"[{each}]" for each in objects]), []) == "title"
+    for wanted in ("tender.titel", "description"):
+        said = few_words([wanted], 10, 0, sample)
+        assert said is not None and said.endswith("--text-column NAME.")
+    said = few_words(["ref.id"], 10, 0, sample)
+    assert said is not None and said.endswith("--text-column 'title'?")
+
+
 def test_the_first_rows_have_all_columns() -> None:
     table = pa.table(TABLE)
     assert first_rows(ArrowReader(table, ["id"])).schema.names == [*TABLE]

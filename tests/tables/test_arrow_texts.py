@@ -136,6 +136,9 @@ def written_as(suffix: str, place: Path, cells: list[str]) -> Path:
             table.to_pandas().to_excel(path, index=False)
         case "parquet":
             pq.write_table(table, path)
+        case "jsonl":
+            rows = (f'{{"id": "{row}", "buyer": {cell}}}' for row, cell in enumerate(cells))
+            path.write_text("\n".join(rows))
     return path
 
 
@@ -177,6 +180,23 @@ def test_a_field_that_no_cell_of_a_table_in_memory_has_is_an_error() -> None:
     table = pa.table({"buyer": ['{"name": "Town"}', ""]})
     with pytest.raises(InputError, match=r"^The table has no column 'buyer\.nmae'"):
         list(ArrowReader(table, ["buyer.nmae"]).batches())
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "jsonl"])
+def test_beside_other_texts_a_field_that_no_row_has_is_missed_once_unless_it_is_misspelt(
+    tmp_path: Path, suffix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    cells = ['{"name": "Town", "address": {"street": "Y"}}', '{"name": null}']
+    path = written_as(suffix, tmp_path, cells)
+    reader = open_reader(path, ["id", "buyer.city"])
+    for _ in range(2):
+        assert [text for batch in reader.batches() for text in batch.texts] == ["0", "1"]
+    (said,) = caplog.messages
+    assert said.startswith(f"No row of {path}")
+    assert said.endswith(" has the text column 'buyer.city'.")
+    for misspelt in ("buyer.nmae", "buyer.adress.street", "Buyer.name"):
+        with pytest.raises(InputError, match=f"has no column '{misspelt}'"):
+            list(open_reader(path, ["id", misspelt]).batches())
 
 
 def test_a_part_of_a_table_may_lack_a_field() -> None:
