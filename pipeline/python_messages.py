@@ -102,7 +102,7 @@ BESIDE = re.compile(r" \(--[a-z-]+(?: [A-Z]+)?\)(?=[.,])")
 
 OPTION = re.compile(
     r"--(?P<option>[a-z]+(?:-[a-z]+)*)"
-    r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[A-Z]{3,}(?:\.[a-z]+)?|\d+|learned|new_|cp1252|lf\b))?"
+    r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[A-Z]{3,}(?:\.[a-z]+)?|\d+|learned|new_|cp1252|tab|lf\b))?"
 )
 
 

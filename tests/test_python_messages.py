@@ -71,8 +71,9 @@ def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
             "Make the same call later, wait for it with wait=True, or use an API key.",
         ),
         (
-            "Try --encoding cp1252, or --line-end, or --no-header.",
+            "Try --encoding cp1252, or --delimiter tab, or --line-end, or --no-header.",
             'Try csv=pipeline.CsvOptions(encoding="cp1252"), or '
+            'csv=pipeline.CsvOptions(delimiter="tab"), or '
             "csv=pipeline.CsvOptions(line_end=...), or csv=pipeline.CsvOptions(header=False).",
         ),
         ("Write CSV: --output-format csv.", 'Write CSV: output="NAME.csv".'),

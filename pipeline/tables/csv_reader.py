@@ -29,6 +29,9 @@ NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/-]*\s*")
 
 NO_HEADER = "If these are values of a row, use --no-header: the columns are then 1, 2, ..."
 
+RAGGED = "Fix the record, or state the dialect: --delimiter, --quote-escape."
+ONE_COLUMN = "If the table has one column, name a delimiter that no text has: --delimiter tab."
+
 TITLES = 20
 """Records among which column names are looked for that are not the first, as below a title."""
 
@@ -170,7 +173,7 @@ class CsvReader:
         fields, line = next((len(row), end) for row, end in both if len(row) != width)
         raise InputError(
             f"{self._path}, line {line}: {fields} fields where {width} are expected.",
-            "Fix the record, or state the dialect: --delimiter, --quote-escape.",
+            ONE_COLUMN if width == 1 else RAGGED,
         )
 
 

@@ -28,6 +28,16 @@ def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, f
     assert "--quote-escape" in error.hint
 
 
+def test_texts_with_commas_in_a_table_of_one_column_can_be_read_with_another_delimiter(
+    path: Path,
+) -> None:
+    data = b"a\nmeters, DN15\ncleaning\n"
+    hint = "If the table has one column, name a delimiter that no text has: --delimiter tab."
+    assert error_of(path, data).hint == hint
+    (batch,) = opened(path, data, "a", delimiter="tab").batches()
+    assert batch.texts == ["meters, DN15", "cleaning"]
+
+
 def test_the_lines_within_quotes_count(path: Path) -> None:
     assert "line 5:" in error_of(path, b'a,b\n"1\n2\n",2\n3\n').message
 
