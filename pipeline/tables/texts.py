@@ -31,6 +31,9 @@ CODE_COLUMN = "--code-column"
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
 
+ALIKE_CODE = 0.6
+"""The same for a column of codes, which ocid is none of."""
+
 MISSPELT = 0.7
 """The similarity from which a name is taken for a misspelling of another, from 0 to 1."""
 
@@ -202,7 +205,11 @@ def _is_like(one: str, other: str) -> bool:
 def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> str:
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
-    close = get_close_matches(wanted.casefold(), folded, n=1, cutoff=ALIKE)
+    parent, dot, field = wanted.casefold().rpartition(".")
+    # The column that two fields are in would make any of them alike.
+    parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
+    cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE
+    close = [parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)]
     if option == CODE_COLUMN and (codes := _with_codes(folded, system)):
         close = codes
     if not close:

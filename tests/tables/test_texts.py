@@ -126,6 +126,20 @@ def test_a_name_that_is_like_no_other_is_not_guessed() -> None:
     assert caught.value.hint == "Choose one of them: --text-column NAME."
 
 
+def test_a_field_is_like_others_only_by_what_follows_their_column() -> None:
+    names = ["id", "tender", "tender.id", "tender.titel"]
+    for wanted, hint in (("tender.title", "Did you mean 'tender.titel'?"), ("tender.text", "")):
+        with pytest.raises(InputError) as caught:
+            find_columns(names[: 4 if hint else 3], [wanted], "The table")
+        assert caught.value.hint.startswith(hint or "Choose one of them")
+
+
+def test_an_identifier_is_not_suggested_for_a_code() -> None:
+    with pytest.raises(InputError) as caught:
+        find_column(["ocid", "release_id", "text"], "code", "The table", "--code-column", "cpv")
+    assert caught.value.hint == "Choose one of them: --code-column NAME."
+
+
 def test_long_names_are_cut_and_not_suggested() -> None:
     with pytest.raises(InputError) as caught:
         find_columns(["x" * 9_999, "titel"], ["title"], "The table")
