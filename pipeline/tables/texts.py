@@ -143,7 +143,7 @@ def check_absent(
         if len(absent) == len(wanted) or any(_is_like(name, other) for other in others):
             find_column(names, name, table, "--text-column")
     for name in absent:
-        log.warning("No row of %s has the text column %s.", table, quoted(name))
+        log.warning("%s: no row has the text column %s.", table, quoted(name))
 
 
 @contextmanager
