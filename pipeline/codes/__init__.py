@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pipeline.answers import System
 from pipeline.codes.added import added, added_digest, remove
@@ -25,6 +25,7 @@ __all__ = [
     "retired",
     "retirements",
     "shipped",
+    "titles",
     "titles_by_language",
     "titles_in",
 ]
@@ -33,6 +34,11 @@ __all__ = [
 def load(system: System) -> CodeTable:
     """Return the table of a system: the one that the user added, else the shipped one."""
     return added(system) or shipped(system)
+
+
+def titles(system: System, language: str) -> Mapping[str, str]:
+    """Return the titles of a system by code: those of the CPV in a language, others in English."""
+    return titles_in(language) if system == "cpv" else load(system).titles
 
 
 def titles_by_language(table: CodeTable) -> Sequence[Sequence[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pipeline.answers import SYSTEMS
-from pipeline.codes import load, titles_in
+from pipeline.codes import load, titles
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.languages import checked_language
 from pipeline.python_messages import in_python
@@ -46,10 +46,10 @@ def code_table(system: str, *, language: str = "en") -> pd.DataFrame:
     except PipelineError as error:
         raise in_python(error) from None
     table = load(name)
-    titles = table.titles if name != "cpv" or spoken == "en" else titles_in(spoken)
+    shown = titles(name, spoken)
     codes = list(table.titles)
     lines = [
-        {"title": titles[code], "level": table.level(code), **_by_level(table, code)}
+        {"title": shown[code], "level": table.level(code), **_by_level(table, code)}
         for code in codes
     ]
     index = pd.Index(codes, dtype="string", name="code")

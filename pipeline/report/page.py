@@ -27,7 +27,7 @@ from pipeline.charts import (
 from pipeline.classification.provenance import part_of
 from pipeline.classification.summary import NOT_FAILED, Summary
 from pipeline.classification.write import SETTLED
-from pipeline.codes import load
+from pipeline.codes import titles
 from pipeline.codes.levels import full_code, levels_above
 from pipeline.files.marked_file import MarkedFile
 from pipeline.money import plain
@@ -91,7 +91,7 @@ def page(
         previous: the record of the run before, if there was one.
         compared: how the rows differ from those of the run before; None if they were not compared.
     """
-    calibrated = summary.paid is None
+    calibrated, language = summary.paid is None, collected.settings.language
     return (
         _templates()
         .get_template("report.html.j2")
@@ -100,7 +100,7 @@ def page(
             collected=collected,
             summary=summary,
             manifest=manifest,
-            systems=[_system(*each, calibrated) for each in collected.systems.items()],
+            systems=[_system(*each, calibrated, language) for each in collected.systems.items()],
             measured=MEASURED if calibrated and collected.settings.measured else {},
             likely=LIKELY,
             unmarked=None if summary.to_check else summary.doubtful_under,
@@ -109,19 +109,19 @@ def page(
             changes=list(_changes(manifest, previous)) if previous else [],
             since=previous and previous.get("finished"),
             compared=compared,
-            titles=_titles(compared) if compared else {},
+            titles=_titles(compared, language) if compared else {},
         )
     )
 
 
-def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
+def _system(name: System, figures: SystemFigures, calibrated: bool, language: str) -> _System:
     answered = figures.confidences.total()
     points = _points(figures) if calibrated and answered >= FEWEST else []
     return _System(
         name=name,
         figures=figures,
         answered=answered,
-        fields=_fields(name, figures) if answered else None,
+        fields=_fields(name, figures, language) if answered else None,
         field_name=levels_above(name)[FIELD_DIGITS],
         surest=_surest(points, answered, name) if points else None,
         narrow_surest=_surest(points, answered, name, narrow=True) if points else None,
@@ -129,10 +129,10 @@ def _system(name: System, figures: SystemFigures, calibrated: bool) -> _System:
     )
 
 
-def _fields(system: System, figures: SystemFigures) -> Markup:
-    titles = load(system).titles
+def _fields(system: System, figures: SystemFigures, language: str) -> Markup:
+    shown = titles(system, language)
     lines = [
-        Ranked(field, readable(titles.get(full_code(system, field), ""), 80), rows)
+        Ranked(field, readable(shown.get(full_code(system, field), ""), 80), rows)
         for field, rows in figures.fields.most_common(MOST_FIELDS)
     ]
     return ranking(lines, columns=(levels_above(system)[FIELD_DIGITS], "title", "rows"))
@@ -166,10 +166,10 @@ def _surest(points: Sequence[Taken], total: int, system: System, narrow: bool = 
     )
 
 
-def _titles(compared: Compared) -> dict[tuple[System, str], str]:
+def _titles(compared: Compared, language: str) -> dict[tuple[System, str], str]:
     """Return the titles of the codes that changed, as far as the code tables have them."""
     return {
-        (system, code): load(system).titles.get(code, "")
+        (system, code): titles(system, language).get(code, "")
         for row in compared.rows
         for system, codes in row.codes.items()
         for code in codes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipeline.answers import System
-from pipeline.codes import CodeTable, find_code, load
+from pipeline.codes import CodeTable, find_code, load, titles
 from pipeline.codes.levels import stem
 from pipeline.engine import Ranker, ranker, searched
 from pipeline.engine.model.ranker import REPEATED
@@ -68,7 +68,7 @@ class Candidates:
                 ranked.setdefault(match.code, match.confidence)
         codes = load(item.system)
         return [
-            _candidate(codes, code, sure, item.titles.get(code, ""))
+            self._candidate(codes, code, sure, item.titles.get(code, ""))
             for code, sure in list(ranked.items())[:MOST]
         ]
 
@@ -90,23 +90,24 @@ class Candidates:
         code = find_code(codes, words)
         if code is not None:
             found = [code, *codes.children(code)]
-            return [_candidate(codes, each, None) for each in found if codes.assignable(each)][
-                :MOST
-            ]
+            usual = [each for each in found if codes.assignable(each)]
+            return [self._candidate(codes, each) for each in usual[:MOST]]
         matches = searched(system, words, MOST)
-        return [_candidate(codes, match.code, None) for match in matches]
+        return [self._candidate(codes, match.code) for match in matches]
 
     def _ranker(self, system: System) -> Ranker:
         return ranker(system, self._table.engine, self._table.models.get(system))
 
-
-def _candidate(codes: CodeTable, code: str, confidence: float | None, title: str = "") -> Candidate:
-    if code not in codes:
-        return Candidate(code, title, confidence, ())
-    above = tuple(
-        (stem(codes.system, each), codes.titles[each]) for each in reversed(codes.ancestors(code))
-    )
-    return Candidate(code, codes.titles[code], confidence, above, len(codes.children(code)))
+    def _candidate(
+        self, codes: CodeTable, code: str, confidence: float | None = None, title: str = ""
+    ) -> Candidate:
+        if code not in codes:
+            return Candidate(code, title, confidence, ())
+        shown = titles(codes.system, self._table.language)
+        above = tuple(
+            (stem(codes.system, each), shown[each]) for each in reversed(codes.ancestors(code))
+        )
+        return Candidate(code, shown[code], confidence, above, len(codes.children(code)))
 
 
 def marked(text: str, words: list[str]) -> Iterator[tuple[str, bool]]:

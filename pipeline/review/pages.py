@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse
 from pipeline.answers import chance
 from pipeline.bands import band
 from pipeline.charts import environment
-from pipeline.codes import find_code, load
+from pipeline.codes import find_code, load, titles
 from pipeline.codes.levels import full_code
 from pipeline.errors import OutputError
 from pipeline.quoting import how_many
@@ -161,9 +161,9 @@ class Pages:
         queue = self._review.queue
         divisions: dict[str, str] = {}
         if filters.system is not None:
-            titles = load(filters.system).titles
+            shown = titles(filters.system, self._review.table.language)
             divisions = {
-                each: f"{each} {titles.get(full_code(filters.system, each), '')} ({number:,})"
+                each: f"{each} {shown.get(full_code(filters.system, each), '')} ({number:,})"
                 for each, number in queue.divisions(filters.system).items()
             }
         statuses = {status: f"{number:,}" for status, number in queue.statuses().items()}

@@ -9,7 +9,7 @@ from threading import RLock
 from uuid import uuid4
 
 from pipeline.answers import System
-from pipeline.codes import load
+from pipeline.codes import titles
 from pipeline.decisions import (
     Choice,
     Conflict,
@@ -172,7 +172,8 @@ class Review:
             case "none" | "skip":
                 return self._decision(item, chosen)
             case code:
-                title = load(item.system).titles.get(code, item.titles.get(code))
+                known = titles(item.system, self.table.language)
+                title = known.get(code, item.titles.get(code))
                 return None if title is None else self._decision(item, "code", code, title)
 
     def _decision(

@@ -20,6 +20,7 @@ from pipeline.classification.provenance import (
 from pipeline.engine.model import ModelFolder, opened
 from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import CsvOptions, ExcelOptions
+from pipeline.languages import LANGUAGES
 from pipeline.settings import ENGINES, EngineName
 from pipeline.tables import Reader, format_of, open_reader
 
@@ -53,6 +54,7 @@ class EnrichedTable:
         reader: reads it.
         systems: the systems that it has codes of.
         prefix: the prefix of the code columns.
+        language: the language of the CPV titles.
         model: what gave the codes, for the record.
         engine: how the embedded engine ranks.
         models: the learned models that replaced those of the package.
@@ -62,6 +64,7 @@ class EnrichedTable:
     reader: Reader
     systems: tuple[System, ...]
     prefix: str
+    language: str
     model: str
     engine: EngineName
     models: Mapping[System, ModelFolder]
@@ -106,12 +109,13 @@ def open_enriched(
     reader = _opened(path, texts, files)
     systems = _systems(path, reader.schema.names, prefix)
     models = _models(manifest, path, systems)
-    engine = settings.get("engine")
+    engine, language = settings.get("engine"), str(settings.get("language"))
     return EnrichedTable(
         path=path,
         reader=reader,
         systems=systems,
         prefix=prefix,
+        language=language if language in LANGUAGES else "en",
         model=_made_by(manifest, models),
         engine=engine if engine in ENGINES else "learned",
         models=models,

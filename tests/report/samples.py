@@ -42,8 +42,10 @@ def reported(
     compared: Compared | None = None,
     copies: int = 1,
     min_confidence: float = 0.5,
+    language: str = "en",
 ) -> str:
-    collected = Collected(Settings(systems=("cpv",), min_confidence=min_confidence))
+    settings = Settings(systems=("cpv",), min_confidence=min_confidence, language=language)
+    collected = Collected(settings)
     for _ in range(copies):
         collected.add(list(answers), {"cpv": list(answers.values())})
     statuses = collected.systems["cpv"].statuses

@@ -94,10 +94,12 @@ def test_without_marks_it_does_not_say_that_no_row_needs_a_look() -> None:
 def test_a_run_that_stopped_says_why() -> None:
     parked = Parked(5, "The cost limit is reached.", "Raise --max-cost.")
     text = reported(SOME, parked=parked)
-    assert "The cost limit is reached. Raise --max-cost." in text
+    why = "The cost limit is reached. Raise --max-cost."
+    assert f"The run stopped before its end: {why}" in text
     assert "<h1>17 of 32 rows need a look so far.</h1>" in text
     text = reported({"road": matched(0.9)}, parked=parked)
     assert "<h1>The run stopped before its end.</h1>" in text, "nobody knows of the other rows"
+    assert f'<p class="lead">{why}</p>' in text
 
 
 @pytest.mark.parametrize(
@@ -138,6 +140,8 @@ def test_rows_that_are_new_gone_or_have_another_code_are_shown_safely() -> None:
     assert "Roadworks" in text  # the title of the code before
     assert "&lt;b&gt;2" in text
     assert "A row is recognised by its text" in text
+    german = reported(SOME, {"finished": ""}, compared=other, language="de")
+    assert "Straßenarbeiten" in german and "Bauarbeiten" in german  # of a code and of a division
     assert "the settings, the decisions, the model" in text  # --roll-up alone changes codes, too
     assert "rows are not compared" not in text
 

@@ -38,6 +38,17 @@ async def test_a_candidate_shows_its_place_in_the_code_tree(sit: Open) -> None:
         assert short in roads.text
 
 
+async def test_codes_have_the_titles_of_the_language_of_the_run(sit: Open, tmp_path: Path) -> None:
+    sitting = sit(enriched(tmp_path, ["Tannen fällen"], language="de", min_confidence=1.0))
+    await sitting.start()
+    await sitting.go("/?q=45233140&system=cpv")
+    (roads,) = (each for each in sitting.page.each("button") if "45233140" in each.text)
+    assert "Straßenarbeiten" in roads.text and "45 Bauarbeiten" in roads.text
+    assert "Construction" not in sitting.page.text
+    await sitting.choose("45233140")
+    assert sitting.decisions[0].title == "Straßenarbeiten"
+
+
 async def test_each_decision_is_on_the_disk_before_the_next_text(sit: Open, table: Path) -> None:
     sitting = sit()
     await sitting.start()

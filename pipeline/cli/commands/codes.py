@@ -19,7 +19,7 @@ from pipeline.codes import (
     load,
     remove,
     retired,
-    titles_in,
+    titles,
 )
 from pipeline.errors import CodeTableError, SettingsError
 from pipeline.languages import checked_language
@@ -80,7 +80,8 @@ def show(code: str, languages: bool, language: str) -> None:
         )
     for table, name in found:
         similar = _in_other_systems(tables, name) if table.system == "cpv" else ()
-        say("\n".join([*_described(_in_language(table, language), name), *similar]))
+        shown = replace(table, titles=titles(table.system, language))
+        say("\n".join([*_described(shown, name), *similar]))
         if languages and table.system == "cpv":
             say("\n".join(_translated(table, name)))
     if ended:
@@ -98,11 +99,11 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
 
     text, found = " ".join(words), False
     for system in parse_systems(systems):
-        titles = _in_language(load(system), language).titles
+        shown = titles(system, language)
         matches = searched(system, text, top)
         for match in matches:
             if match.confidence >= ALIKE * matches[0].confidence:
-                say(f"{system:<7}{match.code:<10}{titles[match.code]}")
+                say(f"{system:<7}{match.code:<10}{shown[match.code]}")
                 found = True
     if not found:
         raise CodeTableError(f"No code fits {quoted(text)}.", "Try other words.")
@@ -132,13 +133,6 @@ def _tables() -> Iterator[CodeTable]:
             yield load(system)
         except CodeTableError as error:
             click.echo(f"Warning: {error}", err=True)
-
-
-def _in_language(table: CodeTable, language: str) -> CodeTable:
-    """Return the CPV with its titles in a language; other tables as they are."""
-    if table.system != "cpv" or language == "en":
-        return table
-    return replace(table, titles=titles_in(language))
 
 
 def _about(table: CodeTable) -> Iterator[str]:
@@ -190,5 +184,5 @@ def _ended(code: str) -> Iterator[str]:
 
 def _translated(table: CodeTable, code: str) -> Iterator[str]:
     place = list(table.titles).index(code)
-    for language, titles in cpv_titles().items():
-        yield f"  {language}  {titles[place]}"
+    for language, listed in cpv_titles().items():
+        yield f"  {language}  {listed[place]}"
