@@ -49,21 +49,38 @@ def failed(error: Exception) -> Parked:
     return Parked(1, str(error), "")
 
 
-def what_the_account_lacks(judgement: Judgement) -> Parked | None:
-    """Return why no other call can be bought with this account either, if none can."""
+def what_the_account_lacks(
+    has_key: bool, budget: Budget, calls: int, judgement: Judgement
+) -> Parked | None:
+    """Return why no other call can be bought with this account either, if none can.
+
+    Args:
+        has_key: whether requests carry a key.
+        budget: knows what the calls that are left cost.
+        calls: how many there are.
+        judgement: of the last attempt.
+    """
     match judgement.next:
+        case "credentials" if not has_key:
+            return Parked(
+                KEY,
+                _quoting("The service wants an API key, and none is set", judgement),
+                "Set TENDER_PIPELINE_API_KEY or --api-key-file, then run the same command: it "
+                "continues.",
+            )
         case "credentials":
             return Parked(
                 KEY,
-                _quoting("The service does not accept the API key", judgement.detail),
+                _quoting("The service does not accept the API key", judgement),
                 "Set TENDER_PIPELINE_API_KEY or --api-key-file to a valid key, then run the same "
                 "command: it continues.",
             )
         case "money":
             return Parked(
                 MONEY,
-                _quoting("The account's balance is too low", judgement.detail),
-                "Top it up and run the same command: it continues.",
+                _quoting("The account's balance is too low", judgement),
+                f"Top it up ({plain(times(budget.highest, calls))} USD is enough for the rest at "
+                "these prices) and run the same command: it continues.",
             )
         case "currency":
             return Parked(
@@ -83,9 +100,10 @@ def what_the_account_lacks(judgement: Judgement) -> Parked | None:
             return None
 
 
-def _quoting(message: str, said: str) -> str:
+def _quoting(message: str, judgement: Judgement) -> str:
     """Add what the service said to a message, if it said anything."""
-    return f"{message}: {said}" if said else f"{message}."
+    said = judgement.detail.rstrip(".")
+    return f"{message}: {said}." if said else f"{message}."
 
 
 def not_understood(judgement: Judgement) -> Parked:

@@ -50,6 +50,7 @@ class Pool:
         budget: keeps the cost limit.
         to_buy: how many calls there are.
         wait: whether to wait if no slot is free, instead of parking with one worker.
+        has_key: whether requests carry a key; else they are demo requests.
         max_price: the run parks at a higher price of a call, US dollars.
         longest_pause: the run parks if the service asks to wait for more seconds.
         answered_before: whether the base URL is known to be right; see `Job.was_answered`.
@@ -64,6 +65,7 @@ class Pool:
         *,
         to_buy: int,
         wait: bool,
+        has_key: bool = True,
         max_price: Decimal = MAX_PRICE,
         longest_pause: float = math.inf,
         answered_before: bool = False,
@@ -74,6 +76,7 @@ class Pool:
         self._budget = budget
         self._remaining = to_buy
         self._wait = wait
+        self._account_lacks = partial(parking.what_the_account_lacks, has_key, budget)
         self._max_price = max_price
         self._longest_pause = longest_pause
         self._under_way = 0
@@ -189,7 +192,8 @@ class Pool:
             self.park(parking.demo_limit_used_up(self._throttle))
         elif (pause := self._throttle.pause_left) > self._longest_pause:
             self.park(parking.asked_to_wait(pause))
-        slot = await self._turns.slot(self._to_spread)
+        # A run that does not wait only uses free slots.
+        slot = await self._turns.slot(lambda: self.to_send if self._wait else 1)
         if slot is None:
             return None
         self._under_way += 1
@@ -271,10 +275,6 @@ class Pool:
         while self._unwritten:
             await asyncio.wait(self._unwritten)
 
-    def _to_spread(self) -> int:
-        """Return how many calls to spread; a run that does not wait only uses free slots."""
-        return self.to_send if self._wait else 1
-
     def _note(self, judgement: Judgement) -> None:
         """Count an attempt, and park if it shows that the run cannot continue."""
         bought = self.bought
@@ -282,7 +282,7 @@ class Pool:
         price = judgement.cost_usd
         if price is not None and price > self._max_price:
             self.park(parking.price_too_high(price, self._max_price))
-        elif lack := parking.what_the_account_lacks(judgement):
+        elif lack := self._account_lacks(self._remaining, judgement):
             self.park(lack)
         elif not bought.understood and judgement.settlement.error == "MALFORMED_RESPONSE":
             self.park(parking.not_understood(judgement))

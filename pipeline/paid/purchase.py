@@ -250,6 +250,7 @@ class Purchase:
                 budget,
                 to_buy=to_buy,
                 wait=service.wait or bool(service.api_key),
+                has_key=bool(service.api_key),
                 max_price=service.max_price,
                 longest_pause=math.inf if service.wait else LONGEST_PAUSE,
                 answered_before=self._job.was_answered(),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
+from pipeline.cli.output.buying import described, described_files
 from pipeline.paid.estimate import Estimate, Limited
+from pipeline.paid.service import PaidService
 from pipeline.rate import Rate
 
 
@@ -74,3 +77,12 @@ def test_purchases_one_after_another_wait_once_and_share_the_rate_limit() -> Non
     assert (both.seconds, both.pause) == (30, 30), "each alone fits into a window"
     assert both.at_rate(None) == both
     assert 30 + 72 <= both.at_rate(Rate(100, 60)).seconds < 30 + 73
+
+
+def test_the_demo_limit_says_that_no_key_is_set(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.db"
+    demo, keyed = (PaidService("https://a.example", key, ledger=ledger) for key in ("", "key"))
+    assert "60 s (without a key, at most 10/hour); " in described(demo, estimate(7))
+    assert "60 s (at most 100/min); " in described(keyed, estimate(7))
+    (all_files,) = described_files(demo, {}, estimate(7))
+    assert "60 s (without a key, at most 10/hour); " in all_files

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -54,12 +56,24 @@ def test_a_low_balance_parks_and_goes_on_once_it_is_topped_up(
         summary = user.run()
         assert summary.parked is not None
         assert summary.parked.exit_code == 5
-        assert "Top it up" in summary.parked.hint
+        enough = re.search(r"Top it up \((\S+) USD is enough for the rest", summary.parked.hint)
         assert 0 < service.charged == summary.cost_usd
         assert not user.output.exists()
+        spent = summary.cost_usd
         summary = user.but(api_key=service.account.key).run()
     assert summary.parked is None
     assert summary.cost_usd == service.charged == user.row_costs()
+    assert enough and summary.cost_usd - spent <= Decimal(enough[1]) <= 20 * Decimal("0.00015")
+
+
+def test_a_service_that_wants_a_key_says_that_none_is_set(tmp_path: Path, service: Service) -> None:
+    refused = json.dumps({"success": False, "error": "UNAUTHORIZED", "message": "A key, please."})
+    with serving(Instead(service.app(), {0: (401, {}, refused)})) as address:
+        user = buyer(tmp_path, address, "")
+        user.write(TEXTS)
+        parked = user.run().parked
+    assert parked is not None and parked.exit_code == 4
+    assert parked.message == "The service wants an API key, and none is set: A key, please."
 
 
 def test_a_service_that_is_not_there_parks_and_nothing_is_at_risk(tmp_path: Path) -> None:

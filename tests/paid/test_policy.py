@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.money import ZERO
+from pipeline.paid.budget import Budget
 from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.parking import what_the_account_lacks
 from pipeline.paid.policy import judge
@@ -117,14 +119,21 @@ def test_what_ends_a_call_keeps_its_body_to_be_read_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "message"),
+    ("reply", "has_key", "message"),
     [
-        (got(401), "The service does not accept the API key."),
-        (got(402), "The account's balance is too low."),
-        (got(402, error("X") | {"message": "0 USD."}), "The account's balance is too low: 0 USD."),
+        (got(401), True, "The service does not accept the API key."),
+        (got(401), False, "The service wants an API key, and none is set."),
+        (got(402), True, "The account's balance is too low."),
+        (
+            got(402, error("X") | {"message": "0 USD."}),
+            True,
+            "The account's balance is too low: 0 USD.",
+        ),
     ],
 )
-def test_a_parked_run_quotes_the_service_if_it_said_something(reply: Reply, message: str) -> None:
-    parked = what_the_account_lacks(judge(reply))
+def test_a_parked_run_quotes_the_service_if_it_said_something(
+    reply: Reply, has_key: bool, message: str
+) -> None:
+    parked = what_the_account_lacks(has_key, Budget(ZERO, None, None), 1, judge(reply))
     assert parked is not None
     assert parked.message == message

@@ -54,7 +54,7 @@ def open_purchase(
 
 def described(service: PaidService, estimate: Estimate) -> str:
     """Return a purchase's cost and duration, its limits and its ledger."""
-    calls = f"{estimate.calls} ({rate_limit(service)})"
+    calls = f"{estimate.calls} ({_allowed(service)})"
     return "; ".join(filter(None, (calls, estimate.limits, f"ledger {service.ledger}")))
 
 
@@ -76,8 +76,13 @@ def described_files(
             yield f"{name}: {estimate.calls}{stop}"
     takes = f"at most {how_many(whole.to_buy, 'call')} to buy: {whole.takes}"
     once = "a text in several files is bought once"
-    offer = f"{takes} ({rate_limit(service)})"
+    offer = f"{takes} ({_allowed(service)})"
     yield "; ".join(filter(None, (offer, once, whole.limits, f"ledger {service.ledger}")))
+
+
+def _allowed(service: PaidService) -> str:
+    """Return a service's rate limit in words; without a key it is that of demo requests."""
+    return rate_limit(service) if service.api_key else f"without a key, {rate_limit(service)}"
 
 
 def rate_limit(service: PaidService) -> str:
