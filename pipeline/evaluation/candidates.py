@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from pipeline.answers import Matcher, System
 from pipeline.engine import Engine
-from pipeline.engine.model import ModelFolder, opened
+from pipeline.engine.model import ModelFolder, load_model, opened
 from pipeline.errors import SettingsError
 from pipeline.paid.service import PaidService
 from pipeline.processes import Jobs
@@ -41,6 +41,12 @@ class Embedded:
         """Return the matcher of a system; its answers name the words for a code if asked to."""
         models = {} if self.model is None else {system: self.model}
         return Engine((system,), MAX_TOP, jobs, models, self.engine, explain)
+
+    def learned(self, system: System, batches: Iterable[Sequence[str]]) -> int:
+        """Return how many of the texts a model of the user's was trained on."""
+        if self.model is None:
+            return 0
+        return sum(map(load_model(self.model, system).learned, batches))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pipeline.evaluation.json_types import comparison_dict, encoded, figures_dic
 from pipeline.evaluation.metrics import Figures, Share, shown_depths
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.evaluation.significance import Comparison, Difference
-from pipeline.evaluation.verdict import verdict
+from pipeline.evaluation.verdict import caveat, verdict
 from pipeline.paid.result import Paid
 
 __all__ = ["Cost", "Evaluated", "Findings"]
@@ -47,6 +47,7 @@ class Evaluated:
         figures: how good it is.
         cost: what its answers cost; None for a free candidate.
         model_sha256: the checksum of a learned model.
+        learned: how many of the rows have a text that this model was trained on.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Evaluated:
     figures: Figures
     cost: Cost | None = None
     model_sha256: str | None = None
+    learned: int = 0
 
     @property
     def failed(self) -> int:
@@ -67,6 +69,7 @@ class Evaluated:
             "name": self.name,
             "kind": self.kind,
             "model_sha256": self.model_sha256,
+            "learned_rows": self.learned,
             **figures_dict(self.figures),
             "failed": self.failed,
             "cost": encoded(self.cost),
@@ -105,9 +108,15 @@ class Findings:
 
     @property
     def verdict(self) -> str:
-        """The outcome in one sentence, or two with a price."""
+        """The outcome in a few sentences."""
         names = [candidate.name for candidate in self.subjects]
-        return verdict(names, [candidate.figures for candidate in self.subjects], self.comparison)
+        figures = [candidate.figures for candidate in self.subjects]
+        caveats = [
+            caveat(candidate.name, candidate.learned, self.rows)
+            for candidate in self.subjects
+            if candidate.learned
+        ]
+        return " ".join([verdict(names, figures, self.comparison), *caveats])
 
     def differences(self) -> Iterator[tuple[Difference, list[Share]]]:
         """Yield how two candidates differ in best codes, with the share of each that is right.

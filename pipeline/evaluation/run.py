@@ -51,6 +51,7 @@ class Stopped:
 class _Scored:
     scores: Scores
     cost: Cost | None = None
+    learned: int = 0
 
 
 def evaluated(
@@ -78,7 +79,9 @@ def evaluated(
         match candidate:
             case Embedded():
                 matcher = candidate.matcher(settings.system, settings.jobs, settings.suspects)
-                scored[candidate] = _Scored(score(matcher))
+                texts = (batch.texts for batch in rows.batches())
+                learned = candidate.learned(settings.system, texts)
+                scored[candidate] = _Scored(score(matcher), learned=learned)
             case Paid(service):
                 found = _bought(rows, service, open_purchase, score)
                 if isinstance(found, Stopped):
@@ -159,4 +162,6 @@ def _evaluated(candidate: Candidate, found: _Scored, codes: CodeTable) -> Evalua
         return Evaluated(candidate.name, "service", known, cost=found.cost)
     if candidate.model is None:
         return Evaluated(candidate.name, candidate.engine, known)
-    return Evaluated(candidate.name, "model", known, model_sha256=candidate.model.sha256)
+    return Evaluated(
+        candidate.name, "model", known, model_sha256=candidate.model.sha256, learned=found.learned
+    )

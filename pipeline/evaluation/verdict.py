@@ -8,7 +8,7 @@ from pipeline.evaluation.metrics import Figures, Headline
 from pipeline.evaluation.significance import Comparison, Difference
 from pipeline.evaluation.wording import p_value, percent, points, price, rows
 
-__all__ = ["verdict"]
+__all__ = ["caveat", "verdict"]
 
 
 def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Comparison | None) -> str:
@@ -29,6 +29,20 @@ def verdict(names: Sequence[str], figures: Sequence[Figures], comparison: Compar
             f"{rows(one.rows)}, and has it among its first ten for {percent(right[10].value)}."
         )
     return " ".join(filter(None, [_difference(names, figures, comparison), _price(comparison)]))
+
+
+def caveat(name: str, learned: int, all_rows: int) -> str:
+    """Return why the figures of a model are too good.
+
+    Args:
+        name: of the model.
+        learned: how many of the rows have a text that it was trained on.
+        all_rows: how many rows there are.
+    """
+    return (
+        f"But {name} was trained on the texts of {learned:,} of the {rows(all_rows)}, and repeats "
+        "what it learned: evaluate it on other rows."
+    )
 
 
 def _headline(name: str, found: Headline) -> str:

@@ -100,6 +100,17 @@ def test_a_learned_model_is_evaluated(
     assert (subject["name"], subject["kind"]) == ("model model", "model")
     assert subject["model_sha256"] == model_folder(model).sha256
     assert subject["accuracy"]["full code"]["top_1"]["hits"] == 60
+    assert subject["learned_rows"] == 0
+
+
+def test_it_says_if_a_model_was_trained_on_the_rows(
+    command: Command, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [history(1)[0][0].upper(), "wheat for the harbour"]
+    path = csv_file(tmp_path / "t.csv", [(text, "45233140", "") for text in texts])
+    assert command("evaluate", path, *CPV, "--compare", "lexical", model) == 0
+    caveat = "But model model was trained on the texts of 1 of the 2 rows, and repeats"
+    assert capsys.readouterr().out.count(caveat) == 1
 
 
 def test_two_subjects_are_compared_on_the_same_sample(

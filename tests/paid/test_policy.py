@@ -34,7 +34,6 @@ DETAILED = {"apiCost": 0.00007, "markupAmount": 0.000035, "finalCost": 0.000105}
 EUROS = {"finalCost": 0.1, "currency": "EUR"}
 PRICED, CENT = {"cost": {"apiCost": 0.01}}, Decimal("0.01")
 WRONG = {"cost": {"apiCost": "free"}}
-ZERO = Decimal(0)
 
 CASES: list[tuple[Reply, str, str, Decimal | None]] = [
     (got(200, success(costBreakdown=DETAILED)), "answered", "answered", Decimal("0.000105")),

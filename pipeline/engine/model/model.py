@@ -12,7 +12,7 @@ from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
 from pipeline.engine.model.encoder import encoded, portions
-from pipeline.engine.model.exact_matches import Repeats, hashed
+from pipeline.engine.model.exact_matches import Repeats, hashed, hashes
 from pipeline.engine.model.general_codes import fields, made_specific
 from pipeline.engine.model.largest import largest
 from pipeline.engine.model.reading import Reading
@@ -102,6 +102,11 @@ class Model:
             return first
         openness = gate.openness(read)
         return openness * first + (1 - openness) * self.behind_gate.confidence(seen)
+
+    def learned(self, texts: Sequence[str]) -> int:
+        """Return how many of some texts the model was trained on; the shipped ones never know."""
+        known, _, _ = self.repeats.find(hashes(texts))
+        return int(known.sum())
 
     def _hashed(self, texts: tuple[str, ...]) -> Ints:
         """Return the texts' hashes; a model without texts, as the shipped ones, needs none."""
