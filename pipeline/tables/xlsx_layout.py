@@ -47,8 +47,8 @@ def find_layout(
 ) -> Layout:
     """Return where the table is: in the first sheet that has all text columns.
 
-    If none has, the table is in the sheet with the most column names: a cover has few cells, and
-    the error about the missing columns should be about the table.
+    If none has, or no column is named, the table is in the sheet with the most column names: a
+    cover has few cells, and the error about the missing columns should be about the table.
 
     Args:
         path: the path of the workbook, for messages.
@@ -75,7 +75,7 @@ def find_layout(
             others = [other.name for other in sheets if other != sheet]
             layouts.append(Layout(sheet, number, top[number], above, others))
     for layout in layouts:
-        if wanted <= names(layout.header):
+        if wanted and wanted <= names(layout.header):
             return layout
     if layouts:
         return max(layouts, key=lambda layout: len(names(layout.header)))

@@ -115,16 +115,19 @@ def test_as_many_as_are_allowed_raise_nothing() -> None:
         )
 
 
-@pytest.mark.parametrize("kind", ["frame", "arrow", "csv"])
+@pytest.mark.parametrize("kind", ["frame", "arrow", "csv", "xlsx"])
 def test_the_column_with_the_words_is_suggested_if_no_name_is_like_the_missing_one(
     tmp_path: Path, kind: str
 ) -> None:
     frame = pd.DataFrame({"id": ["1", "2"], "was": ["Winterdienst auf Gehwegen", "Road marking"]})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    data = {"frame": frame, "arrow": pa.table(frame), "csv": tmp_path / "t.csv"}[kind]
+    with pd.ExcelWriter(tmp_path / "t.xlsx", engine="xlsxwriter") as book:
+        pd.DataFrame(["Tenders of 2025"]).to_excel(book, sheet_name="Cover", index=False)
+        frame.to_excel(book, sheet_name="Data", index=False)
+    data = {"frame": frame, "arrow": pa.table(frame)}.get(kind, tmp_path / f"t.{kind}")
     with pytest.raises(pipeline.InputError) as caught:
         pipeline.classify(data)
-    assert caught.value.hint == "Did you mean 'was'? Use text_columns=[\"was\"]."
+    assert caught.value.hint.startswith("Did you mean 'was'? Use text_columns=[\"was\"].")
 
 
 def test_a_table_without_words_has_no_column_to_suggest() -> None:
