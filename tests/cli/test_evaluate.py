@@ -190,7 +190,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
         (["--suspects", "s.csv", "--reference-column", "id"], "--reference-column"),
         (["--sample", "0"], "--sample"),
         (["--code-column", "Code"], "Did you mean 'code'?"),
-        (["--text-column", "text"], "--text-column"),
+        (["--text-column", "x"], "Did you mean 'description'? Use --text-column 'description'."),
         (
             ["--text-column", "a", "--code-column", "b", "--language-column", "c"],
             "has no column 'a' and no column 'b' and no column 'c'. Its columns: ",

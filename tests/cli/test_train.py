@@ -234,7 +234,9 @@ def test_a_column_that_is_not_there_is_an_error_with_a_suggestion(
     assert command("train", path, *ONLY, "--code-column", "Code") == 2
     assert "Did you mean 'code'?" in capsys.readouterr().err
     assert command("train", path, *ONLY, "--text-column", "x", "--code-column", "Code") == 2
-    assert "no column 'x' and no column 'Code'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no column 'x' and no column 'Code'" in said
+    assert "Use --text-column 'description'. Did you mean 'code'?" in said  # it has the words
 
 
 def test_a_folder_without_a_model_is_refused_before_any_work(

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import (
     DialectOptions,
@@ -54,7 +55,7 @@ from pipeline.evaluation import (
 )
 from pipeline.processes import Jobs
 from pipeline.settings import ENGINES, EngineName
-from pipeline.tables import ArrowReader, Reader, naming_all, open_reader
+from pipeline.tables import ArrowReader, Reader, naming_all
 
 __all__ = ["evaluate"]
 
@@ -228,7 +229,7 @@ def _reader(path: Path, settings: EvaluationSettings, options: _Options) -> Read
         table = label_table(decisions_in(options.decisions, warn), settings.system)
         return ArrowReader(table, settings.text_columns)
     with naming_all(settings.needed_columns, settings.system):
-        return open_reader(
+        return open_suggesting(
             path, settings.text_columns, options.csv, options.input_format, options.excel
         )
 

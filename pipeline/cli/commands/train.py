@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from pipeline.answers import SYSTEMS, System
+from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.options import (
     DialectOptions,
@@ -24,7 +25,7 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.decisions import decisions_in
-from pipeline.tables import naming_all, open_reader
+from pipeline.tables import naming_all
 from pipeline.training import TrainedModel
 from pipeline.training.run import (
     TrainingSettings,
@@ -128,7 +129,7 @@ def _trained(options: _Options) -> TrainedModel:
     path, reader = options.history, None
     if path is not None:
         with naming_all([("--code-column", options.code_column)], settings.system):
-            reader = open_reader(
+            reader = open_suggesting(
                 path, options.text_columns, options.csv, options.input_format, options.excel
             )
     name = None if path is None else str(path)
