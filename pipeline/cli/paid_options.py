@@ -39,7 +39,8 @@ terms_options = declared(
     option(
         "--rate",
         metavar="N/WINDOW",
-        help="The rate limit: 100/min, 60/6s, none.  [default: the account's]",
+        help="The rate limit: 100/min, 60/6s, none.  [default: 100/min, or 10/hour "
+        "without a key]",
     ),
     option("--workers", default=16, help="Concurrent requests."),
     option(

@@ -22,7 +22,10 @@ KEY_HINT = "Set TENDER_PIPELINE_API_KEY, or name a file with the key: --api-key-
 
 PATIENCE_S = 10.0
 
-METHOD_NOT_ALLOWED = 405
+ABOUT_STATUS = {
+    404: "; only the first call shows whether the address is right",
+    405: ", as expected: GET buys nothing",
+}
 
 
 def check_service(service: PaidService) -> Iterator[Finding]:
@@ -68,8 +71,8 @@ def _connection(service: PaidService) -> Iterator[Finding]:
         yield Finding("service", "error", found, hint)
         return
     status = response.status_code
-    expected = ", as expected: GET buys nothing" if status == METHOD_NOT_ALLOWED else ""
-    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms (HTTP {status}{expected})"
+    about = f"HTTP {status}{ABOUT_STATUS.get(status, '')}"
+    found = f"{service.base_url} answers in {1000 * seconds:.0f} ms ({about})"
     if status in (301, 302, 307, 308):
         hint = "Use the address that it redirects to as --base-url."
         yield Finding("service", "error", f"{found} and redirects", hint)

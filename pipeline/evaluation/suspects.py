@@ -129,7 +129,7 @@ def write_suspects(path: Path, source: Path, overwrite: bool, found: Findings) -
     """Write the suspicious rows, with a manifest beside the file.
 
     Args:
-        path: of the file, CSV or Parquet.
+        path: of the file, in the format of its suffix.
         source: the labelled table, which is never replaced.
         overwrite: whether a file that this tool did not write may be replaced.
         found: what an evaluation with suspects found.

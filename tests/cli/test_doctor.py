@@ -116,6 +116,9 @@ def test_the_service_gets_one_request_that_buys_nothing_and_has_no_key(service: 
     assert "HTTP 405" in found["service"]["found"]
     assert found["clock"]["verdict"] == "ok"
     assert found["locks"]["verdict"] == "ok"
+    service.status = 404  # of a service without GET, or of a wrong address
+    _, found = checked("--base-url", service.address)
+    assert "HTTP 404; only the first call shows" in found["service"]["found"]
 
 
 def test_a_wrong_clock_and_a_redirection_are_named(service: Service) -> None:

@@ -155,8 +155,8 @@ class _Options(PaidOptions, DialectOptions):
 @click.option(
     "--suspects",
     type=LocalPath(path_type=Path),
-    help="Write the rows whose code is most likely wrong to a CSV or Parquet FILE, the most "
-    "suspicious first. For texts that the model was trained on, it misses wrong codes.",
+    help="Write the rows whose code is most likely wrong to FILE, a table in any format, the "
+    "most suspicious first. For texts that the model was trained on, it misses wrong codes.",
 )
 @click.option(
     "--reference-column",
