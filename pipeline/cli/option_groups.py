@@ -15,28 +15,33 @@ class OptionGroups(click.Command):
 
     Attributes:
         groups: the names of the options in each group, in the order of the help.
-        essential: the options to show if the command is called without arguments.
+        own_first: whether the options that are in no group come before the groups.
+        essential: the options to show if the command is called without arguments; none if it can be
+            called like that.
     """
 
     groups: ClassVar[Mapping[str, Collection[str]]]
-    essential: ClassVar[Collection[str]]
+    own_first: ClassVar[bool] = False
+    essential: ClassVar[Collection[str]] = ()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each group, then the options that are in none."""
+        """Write each group, and the options that are in none."""
         rows = self._rows(ctx)
-        for title, names in self.groups.items():
+        grouped = [
+            (title, [rows.pop(name) for name in names]) for title, names in self.groups.items()
+        ]
+        own = [("Options" if self.own_first else "Other options", list(rows.values()))]
+        for title, lines in own + grouped if self.own_first else grouped + own:
             with formatter.section(title):
-                formatter.write_dl([rows.pop(name) for name in names])
-        with formatter.section("Other options"):
-            formatter.write_dl(list(rows.values()))
+                formatter.write_dl(lines)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments.
 
         Raises:
-            click.UsageError: there are none; it shows the essential options.
+            click.UsageError: there are none, but some are needed; it shows the essential options.
         """
-        if not args and not ctx.resilient_parsing:
+        if self.essential and not args and not ctx.resilient_parsing:
             raise _NoArguments(self._overview(ctx), ctx)
         return super().parse_args(ctx, args)
 

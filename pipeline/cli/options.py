@@ -17,6 +17,7 @@ from pipeline.file_options import FORMATS, CsvOptions, ExcelOptions, Format
 from pipeline.files.paths import CloudPath, as_path
 
 __all__ = [
+    "READING",
     "SETTINGS_FILE",
     "AddressPath",
     "DialectOptions",
@@ -214,6 +215,9 @@ DIALECT: Mapping[str, Mapping[str, Any]] = {
         "[default: detected]",
     },
 }
+
+READING = ("--input-format", *DIALECT)
+"""The names of the options that describe a table file."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,29 @@ from pipeline.settings import KEY_VARIABLE
 if TYPE_CHECKING:  # imported if there is a service
     from pipeline.paid.service import PaidService
 
-__all__ = ["PaidOptions", "check_no_terms", "paid_options", "terms_options", "yes"]
+__all__ = ["BUYING", "PaidOptions", "check_no_terms", "paid_options", "terms_options", "yes"]
+
+BUYING = (
+    "--base-url",
+    "--api-key-file",
+    "--rate",
+    "--max-cost",
+    "--max-cost-per-day",
+    "--max-cost-per-month",
+    "--max-price",
+    "--max-duration",
+    "--yes",
+    "--ledger",
+    "--max-age",
+    "--retry-failed",
+    "--on-unconfirmed",
+    "--timeout",
+    "--workers",
+    "--burst",
+    "--wait",
+    "--ignore-pause",
+)
+"""The names of the options for buying, in the order of the help."""
 
 terms_options = declared(
     option(
@@ -39,8 +61,7 @@ terms_options = declared(
     option(
         "--rate",
         metavar="N/WINDOW",
-        help="The rate limit: 100/min, 60/6s, none.  [default: 100/min, or 10/hour "
-        "without a key]",
+        help="The rate limit: 100/min, 60/6s, none.  [default: 100/min, or 10/hour without a key]",
     ),
     option("--workers", default=16, help="Concurrent requests."),
     option(

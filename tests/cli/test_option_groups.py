@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.cli.commands.codes import search
+from pipeline.cli.commands.doctor import doctor
 from pipeline.cli.commands.evaluate import evaluate
 from pipeline.cli.commands.run import plan, run
 from pipeline.cli.commands.train import train
@@ -15,7 +16,7 @@ from pipeline.cli.option_groups import OptionGroups
 OF_NO_GROUP = ["--config", "--help"]
 
 
-@pytest.mark.parametrize("command", [run, plan])
+@pytest.mark.parametrize("command", [run, plan, doctor])
 def test_each_option_is_in_one_group_of_the_help(command: OptionGroups) -> None:
     shown = CliRunner().invoke(command, ["--help"]).output
     options = [p.opts[0] for p in command.params if isinstance(p, click.Option)]
@@ -25,6 +26,22 @@ def test_each_option_is_in_one_group_of_the_help(command: OptionGroups) -> None:
     assert titles == [*(f"{title}:" for title in command.groups), "Other options:"]
     for name in options:
         assert f"  {name}" in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "groups"), [(evaluate, ["Table:", "Paid service:"]), (train, ["Table:"])]
+)
+def test_a_commands_own_options_come_before_those_of_other_commands(
+    command: OptionGroups, groups: list[str]
+) -> None:
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert [line for line in shown.splitlines() if line[-1:] == ":" and line[0] != " "] == [
+        "Options:",
+        *groups,
+    ]
+    own, *others = shown.partition("\nOptions:")[2].split("\n\n")
+    assert "  --code-column" in own and "  --help" in own
+    assert "  --sheet" in others[0]
 
 
 @pytest.mark.parametrize("command", [run, plan])

@@ -13,6 +13,7 @@ from pipeline.cli.commands.run import destinations, run
 from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.ledger_options import ledger_place
+from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.origins import unknown_variables
 from pipeline.cli.output.console import say
 from pipeline.cli.run_options import RunOptions
@@ -95,7 +96,13 @@ def _terms(options: RunOptions, sound: bool) -> Iterator[Finding]:
         yield from check_service(service)
 
 
-doctor = JsonErrors(
+class _Doctor(JsonErrors, OptionGroups):
+    """The command with its help in the groups of ``run``."""
+
+    groups = run.groups
+
+
+doctor = _Doctor(
     "doctor",
     params=[each for each in run.params if isinstance(each, click.Option)],
     callback=_doctor,

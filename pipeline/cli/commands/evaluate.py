@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 from click.core import ParameterSource
@@ -16,7 +16,9 @@ from click.core import ParameterSource
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.json_errors import JsonErrors
+from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
+    READING,
     DialectOptions,
     JobsType,
     LocalPath,
@@ -30,7 +32,7 @@ from pipeline.cli.options import (
 from pipeline.cli.output.buying import open_purchase
 from pipeline.cli.output.console import log_to_stderr, progress_display, say, warn
 from pipeline.cli.output.run import COMPLETE, WITH_FAILED_ROWS
-from pipeline.cli.paid_options import PaidOptions, check_no_terms, paid_options
+from pipeline.cli.paid_options import BUYING, PaidOptions, check_no_terms, paid_options
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation import (
@@ -102,8 +104,15 @@ class _Options(PaidOptions, DialectOptions):
         )
 
 
+class _Evaluate(JsonErrors, OptionGroups):
+    """The command with its help in groups."""
+
+    groups: ClassVar = {"Table": READING, "Paid service": BUYING}
+    own_first = True
+
+
 @click.command(
-    cls=JsonErrors,
+    cls=_Evaluate,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
 )
 @click.argument("labelled", required=False, type=LocalPath(path_type=Path))

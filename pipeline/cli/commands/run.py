@@ -11,8 +11,9 @@ import click
 from pipeline.cli.found_file import confirm_found_file
 from pipeline.cli.json_errors import JsonErrors
 from pipeline.cli.option_groups import OptionGroups
-from pipeline.cli.options import singular_or_plural
+from pipeline.cli.options import READING, singular_or_plural
 from pipeline.cli.origins import unknown_variables
+from pipeline.cli.paid_options import BUYING
 from pipeline.cli.run_options import RunOptions, run_options
 from pipeline.cli.signals import leaving_at_once
 from pipeline.errors import PipelineError, SettingsError
@@ -36,14 +37,7 @@ class _JobCommand(JsonErrors, OptionGroups):
         "Table": (
             "--text-column",
             "--preset",
-            "--input-format",
-            "--delimiter",
-            "--encoding",
-            "--line-end",
-            "--quote-escape",
-            "--no-header",
-            "--sheet",
-            "--header-row",
+            *READING,
             "--limit-rows",
             "--endpoint-url",
         ),
@@ -57,26 +51,7 @@ class _JobCommand(JsonErrors, OptionGroups):
             "--decisions",
         ),
         "Embedded engine": ("--engine", "--model", "--explain", "--jobs"),
-        "Paid service": (
-            "--base-url",
-            "--api-key-file",
-            "--rate",
-            "--max-cost",
-            "--max-cost-per-day",
-            "--max-cost-per-month",
-            "--max-price",
-            "--max-duration",
-            "--yes",
-            "--ledger",
-            "--max-age",
-            "--retry-failed",
-            "--on-unconfirmed",
-            "--timeout",
-            "--workers",
-            "--burst",
-            "--wait",
-            "--ignore-pause",
-        ),
+        "Paid service": BUYING,
         "Output": (
             "--output",
             "--output-format",

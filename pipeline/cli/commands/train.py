@@ -6,14 +6,16 @@ import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.classification.text_columns import open_suggesting
 from pipeline.cli.json_errors import JsonErrors
+from pipeline.cli.option_groups import OptionGroups
 from pipeline.cli.options import (
+    READING,
     DialectOptions,
     LocalPath,
     as_json,
@@ -59,8 +61,15 @@ class _Options(DialectOptions):
     decisions: tuple[Path, ...]
 
 
+class _Train(JsonErrors, OptionGroups):
+    """The command with its help in groups."""
+
+    groups: ClassVar = {"Table": READING}
+    own_first = True
+
+
 @click.command(
-    cls=JsonErrors,
+    cls=_Train,
     context_settings=singular_or_plural("system", "text-column", "decisions"),
 )
 @click.argument("history", required=False, type=LocalPath(path_type=Path))
