@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -14,6 +16,7 @@ from pipeline.errors import InputError, SettingsError
 from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
+from pipeline.quoting import quoted
 from pipeline.tables import archived, has_table_suffix, is_archive, split_suffixes
 
 __all__ = ["Found", "InputFile", "are_several", "default_folder", "find_files", "is_file"]
@@ -99,9 +102,10 @@ def find_files(
         storage: access to buckets.
 
     Raises:
-        InputError: a pattern or a folder has no table.
+        InputError: a pattern or a folder has no table, or paths are the parts of one with spaces.
         SettingsError: two inputs would have the same output.
     """
+    _check_spaces(paths)
     skipped: list[AnyPath] = []
     found: dict[AnyPath, AnyPath] = {}
     for path in paths:
@@ -120,6 +124,20 @@ def find_files(
             )
     _check_outputs(found)
     return Found([InputFile(path, output) for path, output in found.items()], skipped)
+
+
+def _check_spaces(paths: Sequence[AnyPath]) -> None:
+    """Recognise a path with spaces that the shell has split."""
+    first, *others = paths
+    if not others or isinstance(first, CloudPath) or is_seen(first):
+        return
+    whole = Path(" ".join(map(str, paths)))
+    with suppress(OSError):  # the name may be too long
+        if whole.is_file():
+            raise InputError(
+                f"{first} does not exist, but {quoted(str(whole))} does.",
+                f"Put a path with spaces in quotes: {shlex.quote(str(whole))}",
+            )
 
 
 def _candidates(path: AnyPath, output: AnyPath, storage: Storage) -> Iterator[_Candidate]:
