@@ -161,6 +161,16 @@ def test_json_has_the_errors_of_others_too(
     assert figures["exit_code"] == code
 
 
+@pytest.mark.parametrize("arguments", [["run"], ["evaluate", "--system", "cpv"]])
+def test_a_text_in_place_of_a_table_is_not_an_unexpected_error(
+    command: Command, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert command(*arguments, "snow clearing " * 30) == 2
+    said = capsys.readouterr().err
+    assert "is too long for the path of a file." in said
+    assert "tender-pipeline codes search WORDS" in said
+
+
 def test_a_table_in_a_folder_that_may_not_be_entered_is_not_reported_as_missing(
     command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pipeline.cli.output.wrapping import wrapped
 from pipeline.cli.signals import INTERRUPTED
 from pipeline.errors import PipelineError
 from pipeline.paid.result import Parked
+from pipeline.quoting import quoted
 
 __all__ = [
     "complain",
@@ -71,7 +73,7 @@ def exit_code_of(error: BaseException) -> int:
             return code
         case click.Abort() | KeyboardInterrupt():
             return INTERRUPTED
-        case PermissionError(filename=str()):
+        case PermissionError(filename=str()) | OSError(errno=errno.ENAMETOOLONG, filename=str()):
             return PipelineError.exit_code
         case click.ClickException(exit_code=code):
             return code
@@ -86,6 +88,12 @@ def foreign(error: BaseException) -> PipelineError:
             found = PipelineError(
                 f"{path} cannot be used: {error.strerror}.",
                 "Check the permissions of the path and of the folders above it.",
+            )
+        case OSError(errno=errno.ENAMETOOLONG, filename=str(path)):  # such as a text
+            found = PipelineError(
+                f"{quoted(path)} is too long for the path of a file.",
+                "Give the path of a table. To find codes for a few words: tender-pipeline codes "
+                "search WORDS.",
             )
         case _:
             what = f"{type(error).__name__}: {error}".rstrip(": ")
