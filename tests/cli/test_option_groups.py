@@ -40,7 +40,7 @@ def test_a_commands_own_options_come_before_those_of_other_commands(
         *groups,
     ]
     own, *others = shown.partition("\nOptions:")[2].split("\n\n")
-    assert "  --code-column" in own and "  --help" in own
+    assert "  --code-column" in own and "--help" in own
     assert "  --sheet" in others[0]
 
 
