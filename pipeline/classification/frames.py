@@ -22,6 +22,9 @@ from pipeline.tables.texts import find_columns
 
 __all__ = ["PandasFrame", "frame_reader"]
 
+NO_COPY_ON_WRITE = int(pd.__version__.partition(".")[0]) < 3
+"""Whether rows of a frame change with it: since pandas 3, they are copied when one of them does."""
+
 
 @dataclass(frozen=True, slots=True)
 class PandasFrame:
@@ -61,8 +64,8 @@ class PandasFrame:
         return pa.RecordBatch.from_pydict(columns)
 
     def rows(self, start: int, stop: int) -> PandasFrame:
-        """Return some rows."""
-        return PandasFrame(self.frame.iloc[start:stop])
+        """Return some rows, which a later change of the frame does not reach."""
+        return PandasFrame(self.frame.iloc[start:stop].copy(deep=NO_COPY_ON_WRITE))
 
     def to_arrow(self) -> pa.Table:
         """Return all columns as a table.

@@ -58,6 +58,14 @@ def test_labels_with_levels_are_padded_with_nothing() -> None:
         pipeline.classify(again, systems="psc", text_columns=text_column)
 
 
+def test_a_later_change_of_the_frame_does_not_reach_the_result(frame: pd.DataFrame) -> None:
+    """Only pandas before 3 would let it."""
+    result = pipeline.classify(frame, systems="psc")
+    frame.iloc[0, 0] = "Office chairs"
+    assert result.to_pandas()["description"].iloc[0] == TEXTS[0]
+    assert "Road marking" in result._repr_html_()
+
+
 def test_half_a_surrogate_pair_stays_in_the_frame_and_the_row_is_classified() -> None:
     texts = pd.Series(["Road marking \ud800", None, "Office chairs"], dtype=object)
     result = pipeline.classify(
