@@ -6,7 +6,7 @@ PipelineError
 │   └── InputChangedError   it changed between the two times it was read
 ├── OutputError       the output cannot be written, or must not be replaced
 ├── CodeTableError    an unknown code, or a code table that cannot be read
-├── EngineError       a worker process of the engine died
+├── EngineError       the embedded engine cannot answer here
 ├── NoMatchError      more rows have no match than allowed
 ├── LedgerError       the ledger cannot be read or written
 └── ParkedError       a job stopped before its end and can be continued
@@ -48,7 +48,9 @@ class PipelineError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}"
+        # A message may end with the words of a service, which need not end a sentence.
+        end = "" if self.message.endswith((".", "!", "?")) else "."
+        return f"{self.message}{end} {self.hint}".rstrip()
 
 
 class SettingsError(PipelineError):
@@ -72,7 +74,11 @@ class CodeTableError(PipelineError):
 
 
 class EngineError(PipelineError):
-    """A worker process of the embedded engine died, usually because memory ran out."""
+    """The embedded engine cannot answer here.
+
+    One of its processes died, usually because memory ran out. Or a `pipeline.Classifier` was made
+    with another version of the package, other models or other code tables.
+    """
 
     exit_code = 1
 

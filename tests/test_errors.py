@@ -18,3 +18,5 @@ def test_every_error_has_an_exit_code_and_ends_with_its_hint() -> None:
         error = kind("It is broken.", "Mend it.")
         assert str(error) == "It is broken. Mend it."
         assert error.exit_code in (1, 2, 3, 7, 8)
+        assert str(kind("The service says: no", "Mend it.")) == "The service says: no. Mend it."
+        assert str(kind("It is broken.", "")) == "It is broken."
