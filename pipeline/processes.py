@@ -89,6 +89,7 @@ def in_processes(
 
     Raises:
         EngineError: a process died.
+        SettingsError: this process may not start others.
     """
     if jobs == 1:
         yield from map(work, items)
@@ -123,6 +124,7 @@ def as_completed(
 
     Raises:
         EngineError: a process died.
+        SettingsError: this process may not start others.
     """
     from concurrent.futures import FIRST_COMPLETED, wait
 
@@ -153,8 +155,15 @@ def _executor(
     """Start processes, which first call a function, and kill them at the end of a block."""
     # A run in one process does without these imports.
     from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import current_process
 
     from loky import ProcessPoolExecutor
+
+    if current_process().daemon:
+        raise SettingsError(
+            "A daemonic process, such as a worker of multiprocessing.Pool, may not start others.",
+            "Let it work alone: --jobs 1.",
+        )
 
     executor = ProcessPoolExecutor(max_workers=jobs, timeout=IDLE, initializer=begin)
     try:

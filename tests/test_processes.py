@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline import processes
-from pipeline.errors import EngineError
+from pipeline.errors import EngineError, SettingsError
 from pipeline.processes import AHEAD, MOST, as_completed, in_processes, shared_out
 
 
@@ -104,6 +104,14 @@ def test_a_process_that_may_start_no_others_does_the_work_alone(
     monkeypatch.setattr("multiprocessing.current_process", lambda: daemon)
     found, shared = shared_out(range(99))
     assert (found, list(shared)) == (1, list(range(99)))
+
+
+def test_a_process_that_may_start_no_others_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon = SimpleNamespace(daemon=True)
+    monkeypatch.setattr("multiprocessing.current_process", lambda: daemon)
+    for work in (in_processes, as_completed):
+        with pytest.raises(SettingsError, match=r"may not start others\. Let it work alone"):
+            list(work(abs, range(9), 2, "A process"))
 
 
 def test_every_item_has_its_result_and_an_item_is_read_when_it_can_start() -> None:
