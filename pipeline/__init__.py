@@ -8,6 +8,7 @@ result.to_pandas()
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from pipeline import spark as spark
     from pipeline.answers import SYSTEMS
     from pipeline.api import (
         Evaluation,
@@ -87,6 +88,8 @@ if not TYPE_CHECKING:
 
         if name == "__version__":
             return import_module("pipeline.versions").VERSIONS["tender-pipeline"]
+        if name == "spark":
+            return import_module("pipeline.spark")
         for home in HOMES if name in __all__ else ():
             if home in HEAVY:
                 from pipeline.platforms import check_platform
@@ -99,4 +102,4 @@ if not TYPE_CHECKING:
 
     def __dir__() -> list[str]:
         """Return the public names, for who presses Tab; of the modules, only one that is public."""
-        return sorted({*__all__, "__version__", *{"spark"}.intersection(globals())})
+        return sorted([*__all__, "__version__", "spark"])

@@ -73,7 +73,13 @@ def test_the_names_are_there_before_what_they_need_is_imported() -> None:
 
 def test_who_presses_tab_sees_the_public_names() -> None:
     importlib.import_module("pipeline.api")
-    assert {*dir(pipeline)} - {"spark"} == {*pipeline.__all__, "__version__"}
+    assert {*dir(pipeline)} == {*pipeline.__all__, "__version__", "spark"}
+
+
+def test_spark_is_there_without_an_import_of_its_own() -> None:
+    code = "import pipeline; print(pipeline.spark.classify.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "classify\n"
 
 
 def test_a_run_from_csv_to_csv_imports_nothing_for_other_jobs() -> None:

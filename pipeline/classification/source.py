@@ -29,7 +29,7 @@ from pipeline.file_options import (
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, as_path
 from pipeline.paid import identity
-from pipeline.quoting import cut
+from pipeline.quoting import cut, readable
 from pipeline.settings import Settings
 from pipeline.tables import (
     ArrowReader,
@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # pandas is slow to import, and file-to-file jobs do not need
     import polars as pl
 
 __all__ = ["Data", "Frame", "Source", "open_table"]
+
+FOR_SPARK = "Call pipeline.spark.classify, or make it a pandas frame: frame.toPandas()."
 
 
 class ArrowStream(Protocol):
@@ -264,14 +266,17 @@ def _in_memory(data: Any, settings: Settings) -> tuple[Frame | None, pa.Table]:
             return frame, frame.texts(settings)
     if (texts := texts_in(data)) is not None:
         return None, pa.table({_only_column(settings): listed_texts(texts)})
+    of_spark = type(data).__module__.startswith("pyspark.")
     if not hasattr(data, "__arrow_c_stream__"):
-        raise SettingsError(f"data is of the type {type(data).__qualname__}, not a table.", MAY_BE)
+        kind = type(data).__qualname__
+        hint = FOR_SPARK if of_spark else MAY_BE
+        raise SettingsError(f"data is of the type {kind}, not a table.", hint)
     try:
         return None, pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(
-            f"Arrow cannot read the table: {error}.",
-            "Turn it into a pandas frame or a pyarrow table first.",
+            f"Arrow cannot read the table: {readable(str(error), 200)}.",
+            FOR_SPARK if of_spark else "Turn it into a pandas frame or a pyarrow table first.",
         ) from error
 
 

@@ -61,6 +61,19 @@ def test_a_column_with_the_arrow_interface_is_not_a_table() -> None:
         pipeline.classify(column)
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_the_error_about_a_frame_of_spark_says_what_to_call(streams: bool) -> None:
+    def fail(schema: object) -> object:
+        raise ValueError("at java.base/java.lang.Thread.run(Thread.java:840)\n" * 50)
+
+    members: dict[str, Any] = {"__module__": "pyspark.sql.dataframe"}
+    frame = type("DataFrame", (), members | ({"__arrow_c_stream__": fail} if streams else {}))()
+    with pytest.raises(pipeline.PipelineError) as refusal:
+        pipeline.classify(frame)
+    assert refusal.value.hint.startswith("Call pipeline.spark.classify, or")
+    assert len(refusal.value.message) < 300
+
+
 @pytest.mark.parametrize(
     ("options", "hint"),
     [
