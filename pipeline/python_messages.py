@@ -79,8 +79,12 @@ SYNONYMS = {
     "nrows": "limit_rows",
     "threshold": "min_confidence",
     "label_column": "code_column",
+    "column": "text_columns",
+    "columns": "text_columns",
+    "service": "subject",
+    "url": "base_url",
 }
-"""What pandas or the command line calls an argument."""
+"""What pandas, the command line or another function calls an argument."""
 
 PHRASES = (
     (r"Run the same command", "Make the same call"),
@@ -94,6 +98,10 @@ PHRASES = (
     (r"name it: --header-row (\d+)", r"name it: csv=pipeline.CsvOptions(header_row=\1)"),
     (r"of their line: --header-row 1", "of their line: csv=pipeline.CsvOptions(header_row=1)"),
     (r"--endpoint-url", "the variable AWS_ENDPOINT_URL"),
+    (
+        r"the address of a service, which begins with http:// or https://",
+        'a service: pipeline.PaidService("https://service.example")',
+    ),
 )
 """Sentences that Python words differently: there, a file's format is in its name."""
 

@@ -172,7 +172,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
         left_out.unknown.update(code for code in batch.codes if code not in codes)
     if not left_out.usable:
         raise InputError(
-            f"{name} has no row with a text and a {settings.system} code: of "
+            f"No row of {name} has a text and a {settings.system} code: of "
             f"{left_out.rows:,} rows {left_out.without_text:,} have no text, "
             f"{left_out.without_code:,} no code, {left_out.no_codes.total():,} a code that is "
             f"not valid in {settings.system}.",

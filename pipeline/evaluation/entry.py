@@ -130,7 +130,8 @@ def evaluate(
 
 
 def _candidates(subject: Named, against: Named | None, system: System) -> list[Candidate]:
-    candidates = [_candidate(each, system) for each in (subject, against) if each is not None]
+    named = [subject] if against is None else [subject, against]
+    candidates = [_candidate(each, system) for each in named]
     if sum(isinstance(each, Paid) for each in candidates) > 1:
         raise SettingsError(
             "Both subjects are paid services.",

@@ -65,7 +65,9 @@ def test_a_model_is_evaluated_against_the_titles(tmp_path: Path) -> None:
     [
         ({"subject": "https://service.example"}, "not a name, a folder or a PaidService"),
         ({"subject": 7}, "not a name, a folder or a PaidService"),
+        ({"subject": None}, "not a name, a folder or a PaidService"),
         ({"subject": "nobody"}, "Unknown candidate"),
+        ({"subject": "nobody"}, 'or a service: pipeline.PaidService("https://service.example").'),
         ({"against": "engine"}, "against must be another one"),
         ({"code_column": "truth"}, "truth"),
         ({"text_columns": "text"}, "text"),
