@@ -45,7 +45,7 @@ class SystemSummary:
 
     statuses: Mapping[str, int]
     cost_usd: Decimal
-    confidences: Mapping[int, int] = field(default_factory=dict)
+    confidences: Mapping[int, int] = field(default_factory=dict, repr=False)
     bands: Mapping[Band, int] = field(default_factory=dict)
 
     @property

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 import pipeline
+from pipeline.classification.summary import SystemSummary
 from pipeline.classification.text_lists import listed_texts
 from pipeline.errors import InputError, SettingsError
-from pipeline.paid.result import Paid
+from pipeline.paid.result import Paid, Parked
 from tests.decisions.samples import chose, nothing_fits, write
 from tests.html_pages import check_fragment
 
@@ -278,6 +279,18 @@ def test_a_notebook_shows_the_first_rows_safely() -> None:
     assert "no match" in html
     assert re.search(r"<b>CPV</b> 5 \w+, 5 doubtful, 5 none, 5 empty</p>", html)
     assert re.search(r"0\.\d\d doubtful</span>", html)
+
+
+def test_a_notebook_shows_what_to_do_after_a_stop_or_a_failure() -> None:
+    result = of_texts()
+    stopped = Parked(5, "The balance is <0>.", "Top it up, and make the same call.")
+    html = replace(result, summary=replace(result.summary, parked=stopped))._repr_html_()
+    check_fragment(html)
+    assert "The balance is &lt;0&gt;.<br>Top it up, and make the same call.</p>" in html
+    failed = SystemSummary({"TIMEOUT": 1, "<b>": 2}, Decimal(0))
+    html = replace(result, summary=replace(result.summary, systems={"cpv": failed}))._repr_html_()
+    check_fragment(html)
+    assert "failed: 2 &lt;b&gt;, 1 TIMEOUT; <code>PaidService(..., retry_" in html
 
 
 def test_a_notebook_shows_labels_of_a_frame_and_the_place_of_a_file(tmp_path: Path) -> None:

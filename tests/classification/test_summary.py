@@ -78,7 +78,9 @@ def test_columns_without_a_row_are_left_out_and_so_are_costs_if_nothing_was_boug
 def test_the_median_is_the_confidence_that_half_of_the_matches_reach(
     confidences: dict[int, int], median: float | None
 ) -> None:
-    assert SystemSummary({}, Decimal(0), confidences).median_confidence == median
+    figures = SystemSummary({}, Decimal(0), confidences)
+    assert figures.median_confidence == median
+    assert "confidences" not in repr(figures), "up to a hundred counts"
 
 
 def test_the_figures_for_programs_are_json_with_money_as_text() -> None:
