@@ -81,7 +81,7 @@ def check_free(names: Sequence[str], settings: Settings) -> None:
     taken = [name for name in names if name in ours]
     if taken:
         raise SettingsError(
-            f"The table already has the columns {listed(taken)}.",
+            f"The table already has the column{'s' if len(taken) > 1 else ''} {listed(taken)}.",
             "Give the new columns other names: --column-prefix new_.",
         )
 

@@ -213,7 +213,9 @@ def _check_not_on_executor() -> None:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise SettingsError(f"{name} is a {type(value).__name__}.", f"{name} must be text.")
+        raise SettingsError(
+            f"{name} is of the type {type(value).__name__}.", f"{name} must be text."
+        )
     return value
 
 
@@ -234,7 +236,7 @@ def _ledger(value: Any) -> Path:
 def _rate(value: Any) -> str | None:
     if value is None:
         return None
-    parse_rate(_text("rate", value))
+    parse_rate(str(value))
     return str(value)
 
 

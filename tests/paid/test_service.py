@@ -24,7 +24,7 @@ import pipeline
         ({"api_key": 5}, "api_key must be text."),
         ({"ledger": 5}, "ledger must be the path of a file."),
         ({"rate": "fast"}, "Give rate"),
-        ({"rate": 100}, "rate must be text."),
+        ({"rate": 100}, "Give rate"),
         ({"workers": 0}, "workers must be a whole number from 1"),
         ({"workers": "16"}, "workers must be a whole number from 1"),
         ({"max_cost": "a lot"}, "Write an amount such as 2.50"),
