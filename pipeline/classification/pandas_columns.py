@@ -68,6 +68,8 @@ def _column(column: pa.ChunkedArray, field: pa.Field, exact_costs: bool) -> Any:
         return costs.astype(object if exact_costs else float)
     if pa.types.is_string(field.type):
         return column.to_pandas(types_mapper={pa.string(): TEXT}.get)
+    if pa.types.is_list(column.type):  # as lists, which JSON knows; pandas would make arrays
+        return column.to_pandas().map(list, na_action="ignore")
     return column.to_pandas()
 
 

@@ -116,7 +116,8 @@ class Result:
         A data frame keeps its index and dtypes, and the new columns follow its own. If its
         columns have a MultiIndex, the new columns have "" in the other levels. Codes and titles
         are nullable strings, statuses a category, confidences and costs floats, of which an
-        unknown one is NaN. The exact total is `cost_usd`.
+        unknown one is NaN. Matches are lists of dicts, JSON text if they were read from a file of
+        text. The exact total is `cost_usd`.
 
         Args:
             exact_costs: True for costs as `decimal.Decimal`, None for an unknown one.

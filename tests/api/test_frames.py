@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from decimal import Decimal
 from pathlib import Path
@@ -134,6 +135,12 @@ def test_a_result_can_be_pickled(frame: pd.DataFrame, tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(again.to_pandas(), result.to_pandas())
 
 
+def matches_of(cell: Any) -> list[dict[str, Any]]:
+    """Return the matches in a cell, which is JSON in a frame that was read from a text file."""
+    found: list[dict[str, Any]] = json.loads(cell if isinstance(cell, str) else json.dumps(cell))
+    return found
+
+
 def test_new_columns_have_the_dtypes_that_pandas_users_expect(
     frame: pd.DataFrame, tmp_path: Path
 ) -> None:
@@ -146,6 +153,9 @@ def test_new_columns_have_the_dtypes_that_pandas_users_expect(
         assert (kinds["psc_status"], kinds["psc_confidence"]) == ("category", "float64")
         assert (kinds["psc_cost_usd"], kinds["cost_usd"]) == ("float64", "float64")
         assert enriched["psc_code"].iloc[1] is pd.NA
+        best, *others = matches_of(enriched["psc_matches"].iloc[0])
+        assert len(others) == 1
+        assert best["code"] == enriched["psc_code"].iloc[0]
         assert np.isnan(enriched["psc_confidence"].iloc[1])
         assert set(enriched["psc_status"].cat.categories) == set(enriched["psc_status"])
         exact = result.to_pandas(exact_costs=True)["cost_usd"]
