@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tqdm import tqdm
 
 import pipeline
 
@@ -82,6 +83,7 @@ def test_the_error_about_a_frame_of_spark_says_what_to_call(streams: bool) -> No
         ({"text_columns": 0}, "text_columns must be"),
         ({"column_prefix": None}, "column_prefix must be"),
         ({"progress": None}, "progress must be"),
+        ({"progress": tqdm}, "progress must be"),
         ({"csv": "x"}, "csv must be a CsvOptions"),
         ({"output": 5}, "output must be the path of a file"),
         ({"overwrite": "no"}, "overwrite must be True or False"),
