@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -114,7 +114,13 @@ class Classifier:
         self._made_with = _made_with(settings)
 
     def __repr__(self) -> str:
-        return f"Classifier({', '.join(self.settings.systems)})"
+        default = asdict(Settings())
+        given = {
+            name: value
+            for name, value in asdict(self.settings).items()
+            if name == "systems" or value != default[name]
+        }
+        return f"Classifier({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     @property
     def matcher(self) -> Matcher:

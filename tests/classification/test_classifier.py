@@ -114,7 +114,9 @@ print(len(arrays), len(set(arrays)))
 
 
 def test_a_pickled_classifier_is_small_and_loads_its_models_once_in_a_process() -> None:
-    pickled = pickle.dumps(pipeline.Classifier(systems="psc", top=3))
+    classifier = pipeline.Classifier(systems="psc", top=3)
+    assert repr(classifier) == "Classifier(systems=('psc',), top=3)"
+    pickled = pickle.dumps(classifier)
     assert len(pickled) < 1000
     done = subprocess.run([sys.executable, "-c", LOADING], input=pickled, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
