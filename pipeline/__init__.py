@@ -4,6 +4,14 @@ import pipeline
 
 result = pipeline.classify(frame, systems=["cpv"])
 result.to_pandas()
+
+classify, classify_async  find codes for a table
+plan                      say what that would do and cost
+PaidService               the service to buy answers from, and the terms
+evaluate                  measure the codes on a table whose codes are known
+train                     learn from such a table
+code_table                the codes of a system with their titles
+Classifier, spark         classify where an engine calls a function for each batch, or in Spark
 """
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
