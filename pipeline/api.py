@@ -9,7 +9,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal
 
-from pipeline.answers import SYSTEMS
+from pipeline.answers import SYSTEMS, System
 from pipeline.checks import check_flag, same_argument
 from pipeline.classification import job
 from pipeline.classification.classifier import Classifier, with_models
@@ -18,7 +18,8 @@ from pipeline.classification.free import Free
 from pipeline.classification.plan import Plan
 from pipeline.classification.result import Result, result_of
 from pipeline.classification.source import Data, open_table
-from pipeline.decisions import decisions_in
+from pipeline.decisions import Decisions, decisions_in
+from pipeline.engine.model import ModelFolder
 from pipeline.errors import SettingsError
 from pipeline.evaluation import Evaluation, evaluate
 from pipeline.file_options import CsvOptions, ExcelOptions
@@ -163,48 +164,40 @@ async def classify_async(*data: Any, **options: Any) -> Result:
 
 
 @public
-def plan(
-    data: Data,
-    *,
-    systems: str | Sequence[str] = SYSTEMS,
-    text_columns: str | Sequence[str] = TEXT_COLUMNS,
-    limit_rows: int | None = None,
-    output: str | PathLike[str] | None = None,
-    csv: CsvOptions | None = None,
-    excel: ExcelOptions | None = None,
-    service: PaidService | None = None,
-    decisions: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    text_column: str | Sequence[str] | None = None,
-    system: str | Sequence[str] | None = None,
-) -> Plan:
-    """Return what `classify` would do and buy with these arguments; it spends nothing.
-
-    Args:
-        data: the table; see `classify` for all arguments.
-        systems: any of ``cpv``, ``psc``, ``unspsc``, ``naics``.
-        text_columns: the column with the text, or several, joined by ". "; else ``description``.
-        limit_rows: read only this many rows.
-        output: the file that the enriched table would go to; only if ``data`` is a file.
-        csv: the dialect of a CSV file, if it is detected wrongly.
-        excel: the sheet and the header row of a workbook, if they are found wrongly.
-        service: the paid service to buy from; None for the embedded engine, which is free.
-        decisions: the file of a review, or several; what people decided is not bought.
-        text_column: another name of ``text_columns``.
-        system: another name of ``systems``.
+@like(classify)
+def plan(*data: Any, **options: Any) -> Plan:
+    """Return what `classify` would do and buy with the same arguments; it spends nothing.
 
     Raises:
         SettingsError: an argument is wrong, or the table already has columns with the new names.
         InputError: the table cannot be read, or lacks a text column.
         LedgerError: the ledger cannot be used.
     """
-    settings = _settings(systems, system, text_columns, text_column, limit_rows=limit_rows)
-    reviewed = decisions_in(decisions, warn_in_python)
-    with open_table(data, settings, output, csv=csv, excel=excel) as (source, sink):
+    return _plan(**all_arguments(classify, *data, **options))
+
+
+def _plan(
+    *,
+    data: Data,
+    output: Any,
+    overwrite: Any,
+    csv: Any,
+    excel: Any,
+    service: Any,
+    partial: Any,
+    progress: Any,
+    **options: Any,
+) -> Plan:
+    check_flag("overwrite", overwrite)
+    check_flag("partial", partial)
+    display_for(progress)
+    settings, folders, reviewed = _asked(service, **options)
+    with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
         opened: AbstractContextManager[Purchase | Free] = (
-            nullcontext(Free(Classifier.of(settings, {}).matcher))
+            nullcontext(Free(Classifier.of(settings, folders).matcher))
             if service is None
             else Purchase(
-                _checked(service),
+                service,
                 settings,
                 source.identity(settings, sink.path),
                 plan_only=True,
@@ -227,23 +220,19 @@ def _classify(
     service: Any,
     partial: Any,
     progress: Any,
-    models: Any,
-    decisions: Any,
     **options: Any,
 ) -> Result:
     check_flag("overwrite", overwrite)
     check_flag("partial", partial)
-    reviewed = decisions_in(decisions, warn_in_python)
-    settings, folders = with_models(_settings(**options, decisions=reviewed.files), models)
     display = display_for(progress)
-    settings = settings if service is None else settings.for_service()
+    settings, folders, reviewed = _asked(service, **options)
     reporter = job.Reporter(stoppable(display, interruption), warn_in_python)
     with open_table(data, settings, output, overwrite, csv, partial, excel) as (source, sink):
         opened: AbstractContextManager[Purchase | Free] = (
             nullcontext(Free(Classifier.of(settings, folders).matcher, reviewed))
             if service is None
             else Purchase(
-                _checked(service),
+                service,
                 settings,
                 source.identity(settings, sink.path),
                 display,
@@ -274,23 +263,27 @@ def _stated(service: PaidService, display: Display, estimate: Estimate) -> bool:
     return True
 
 
-def _settings(
+def _asked(
+    service: Any,
+    *,
     systems: Any,
     system: Any,
     text_columns: Any,
     text_column: Any,
+    models: Any,
+    decisions: Any,
     **others: Any,
-) -> Settings:
-    """Return settings from arguments of any type; `Settings` refuses the wrong ones."""
-    return Settings(
-        same_argument(SYSTEMS, systems=systems, system=system),
-        same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
-        **others,
-    )
-
-
-def _checked(service: Any) -> PaidService:
-    if not isinstance(service, PaidService):
+) -> tuple[Settings, dict[System, ModelFolder], Decisions]:
+    """Return what arguments of any type ask for; `Settings` refuses the wrong ones."""
+    if not (service is None or isinstance(service, PaidService)):
         hint = 'service must be a PaidService: pipeline.PaidService("https://service.example").'
         raise SettingsError(f"service is {service!r}.", hint)
-    return service
+    reviewed = decisions_in(decisions, warn_in_python)
+    settings = Settings(
+        same_argument(SYSTEMS, systems=systems, system=system),
+        same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
+        decisions=reviewed.files,
+        **others,
+    )
+    settings, folders = with_models(settings, models)
+    return settings if service is None else settings.for_service(), folders, reviewed

@@ -9,10 +9,10 @@ import inspect
 import os
 import re
 import warnings
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from pipeline.errors import PipelineError
 
@@ -35,8 +35,6 @@ Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 Made = TypeVar("Made")
-
-Awaited: TypeAlias = Coroutine[Any, Any, Returned]
 
 SHORTENED = (PipelineError, KeyboardInterrupt)
 """What a public function catches to pass through `in_python`."""
@@ -148,15 +146,17 @@ def answering_names(made: type[Made]) -> type[Made]:
 
 def like(
     function: Callable[Arguments, object],
-) -> Callable[[Callable[..., Awaited[Returned]]], Callable[Arguments, Awaited[Returned]]]:
-    """Decorate an asynchronous function that takes the arguments of another one.
+) -> Callable[[Callable[..., Returned]], Callable[Arguments, Returned]]:
+    """Decorate a function that takes the arguments of another one.
 
     Type checkers, ``help`` and notebooks then know them.
     """
 
-    def signed(call: Callable[..., Awaited[Returned]]) -> Callable[Arguments, Awaited[Returned]]:
-        call.__annotations__ = function.__annotations__
-        call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    def signed(call: Callable[..., Returned]) -> Callable[Arguments, Returned]:
+        returned = call.__annotations__["return"]
+        call.__annotations__ = {**function.__annotations__, "return": returned}
+        signature = inspect.signature(function).replace(return_annotation=returned)
+        call.__signature__ = signature  # type: ignore[attr-defined]
         return call
 
     return signed

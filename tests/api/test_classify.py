@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pandas as pd
@@ -109,6 +110,16 @@ def test_the_table_comes_back_in_the_kind_that_was_passed(frame: pd.DataFrame) -
     of_table = pipeline.classify(pa.table({"description": TEXTS}), systems="psc")
     assert of_table.data is of_table.table
     assert of_table.to_arrow() is of_table.table
+
+
+def test_a_plan_takes_the_arguments_of_the_call_that_it_is_for(frame: pd.DataFrame) -> None:
+    taken = frame.assign(psc_code="")
+    options: dict[str, Any] = {"systems": "psc", "column_prefix": "new_", "top": 3, "jobs": "auto"}
+    options |= {"overwrite": True, "partial": True, "progress": False, "language": "de"}
+    assert pipeline.plan(taken, **options).rows == pipeline.classify(taken, **options).summary.rows
+    for wrong in ({"top": 0}, {"progress": "yes"}, {"partial": "yes"}, {"models": "nowhere"}):
+        with pytest.raises(pipeline.SettingsError):
+            pipeline.plan(frame, **wrong)
 
 
 def test_roll_up_replaces_codes(frame: pd.DataFrame) -> None:
