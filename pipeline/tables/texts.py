@@ -37,6 +37,9 @@ ALIKE_CODE = 0.6
 MISSPELT = 0.7
 """The similarity from which a name is taken for a misspelling of another, from 0 to 1."""
 
+MISSPELT_CODE = 0.85
+"""The same for a column of codes, beside one with the system in its name."""
+
 
 def collapsed(values: Sequence[str]) -> Sequence[str]:
     """Return the text of each single value: as `join_texts`, then `encodable`."""
@@ -210,7 +213,8 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
     parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
     cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE
     close = [parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)]
-    if option == CODE_COLUMN and (codes := _with_codes(folded, system)):
+    misspelt = get_close_matches(field, parts, cutoff=MISSPELT_CODE)
+    if option == CODE_COLUMN and not misspelt and (codes := _with_codes(folded, system)):
         close = codes
     if not close:
         return no_guess(option)

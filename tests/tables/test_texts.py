@@ -93,6 +93,7 @@ def test_all_columns_that_are_missing_are_named_at_once() -> None:
         (["cpv_title", "CPV-Code", "source"], "cpv", "CPV-Code"),
         (["accepted_unspsc", "accepted_psc"], "psc", "accepted_psc"),
         (["id", "kode", "cpv"], "psc", "kode"),
+        (["accepted_cpv", "codes"], "cpv", "codes"),  # misspelt
     ],
 )
 def test_the_column_with_the_system_in_its_name_is_the_likeliest_for_codes(
