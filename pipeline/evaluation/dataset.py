@@ -15,10 +15,13 @@ from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
 
-__all__ = ["SOURCE", "Labelled", "LabelledBatch", "LeftOut", "labelled"]
+__all__ = ["SOURCE", "UNNAMED", "Labelled", "LabelledBatch", "LeftOut", "labelled"]
 
 SOURCE = "source"
 """The column that names the source of a row, if the settings name no other."""
+
+UNNAMED = "a table in memory"
+"""The name of a table that is in no file."""
 
 FIELDS = [
     pa.field("code", pa.string()),
@@ -164,7 +167,7 @@ def labelled(reader: Reader, settings: EvaluationSettings, name: str) -> Labelle
         InputError: it cannot be read, lacks a column, or has no row with text and code.
     """
     codes = load(settings.system)
-    _check_columns(reader.schema.names, settings, name)
+    _check_columns(reader.schema.names, settings, "The table" if name == UNNAMED else name)
     if settings.source_column is None and _has_sources(reader.schema):
         settings = replace(settings, source_column=SOURCE)
     left_out = LeftOut()

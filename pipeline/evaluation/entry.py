@@ -14,7 +14,7 @@ from pipeline.classification.source import Data
 from pipeline.decisions import CODE_COLUMN, TEXT_COLUMN, decisions_in, label_table
 from pipeline.errors import SettingsError
 from pipeline.evaluation.candidates import Candidate, Paid, check_candidates, is_address, offline
-from pipeline.evaluation.dataset import SOURCE, labelled
+from pipeline.evaluation.dataset import SOURCE, UNNAMED, labelled
 from pipeline.evaluation.evaluation import Evaluation
 from pipeline.evaluation.run import Stopped, evaluated
 from pipeline.evaluation.settings import EvaluationSettings, check_given
@@ -113,7 +113,7 @@ def evaluate(
     if data is None:
         data = label_table(reviewed, settings.system)
         settings = replace(settings, text_columns=(TEXT_COLUMN,), code_column=CODE_COLUMN)
-    name = str(data) if isinstance(data, str | PathLike) else "a table in memory"
+    name = str(data) if isinstance(data, str | PathLike) else UNNAMED
 
     def open_purchase(service: PaidService, asked: Settings, identity: str) -> Purchase:
         return Purchase(service, asked, identity, shown)

@@ -114,6 +114,8 @@ def test_the_error_about_a_missing_code_column_names_its_argument() -> None:
     with pytest.raises(pipeline.InputError) as refused:
         pipeline.evaluate(frame(), system="cpv", code_column="truth")
     assert "code_column=" in refused.value.hint
+    with pytest.raises(pipeline.InputError, match=r"^The table has no column 'code'\."):
+        pipeline.evaluate(["Strassenbau"], system="cpv")
 
 
 def test_all_missing_columns_are_reported_at_once(tmp_path: Path) -> None:
