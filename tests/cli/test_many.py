@@ -266,7 +266,7 @@ def test_a_plan_goes_on_after_a_file_that_cannot_be_read(
     said = "3 files, 3 rows, 0 without text; without 2 files that failed"
     assert printed.out.splitlines()[0] == said
     assert "data/broken.csv, line 2: 2 fields where " in printed.err
-    assert "data/clash.csv: The table already has the columns 'psc_code'." in printed.err
+    assert "data/clash.csv: The table already has the column 'psc_code'." in printed.err
     assert command("plan", "data", "--systems", "psc", "--json") == 2
     figures = json.loads(capsys.readouterr().out)
     assert (figures["rows"], len(figures["files"])) == (3, 5)

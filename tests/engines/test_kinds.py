@@ -77,7 +77,7 @@ def test_a_polars_frame_converts_to_pandas_and_survives_pickling(frame: Any) -> 
 def test_columns_are_missing_or_taken_as_in_other_frames(frame: Any) -> None:
     with pytest.raises(pipeline.InputError, match="The frame has no column 'text'"):
         pipeline.classify(frame, text_columns="text")
-    with pytest.raises(pipeline.SettingsError, match="already has the columns 'cpv_code'"):
+    with pytest.raises(pipeline.SettingsError, match="already has the column 'cpv_code'"):
         pipeline.classify(frame.rename({"kind": "cpv_code"}))
 
 
