@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pipeline.answers import Match, System
 from pipeline.bands import Band, band
-from pipeline.codes import load, titles_in
+from pipeline.codes import CodeTable, load, titles_in
 from pipeline.codes.levels import stem
 
 __all__ = ["ShownMatch", "shown"]
@@ -23,7 +23,7 @@ class ShownMatch:
         language: the language of the title.
         confidence: how sure the matcher is.
         band: what the first code is worth; None for the others, for which bands are not measured.
-        path: the significant digits of the codes above it and of its own; "" at the top.
+        above: the codes above it from the top, each short and with its title.
     """
 
     code: str
@@ -31,12 +31,13 @@ class ShownMatch:
     language: str
     confidence: float
     band: Band | None
-    path: str
+    above: tuple[tuple[str, str], ...]
 
 
 def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[ShownMatch]:
     """Yield what to show of some matches of a system."""
     titles = titles_in(language) if system == "cpv" and language != "en" else {}
+    table = load(system)
     for rank, match in enumerate(matches):
         title = titles.get(match.code)
         yield ShownMatch(
@@ -45,12 +46,18 @@ def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[S
             language if title else "en",
             match.confidence,
             None if rank else band(system, match.confidence),
-            _path(system, match.code),
+            _above(table, match.code, titles),
         )
 
 
-def _path(system: System, code: str) -> str:
-    table = load(system)
-    above = table.ancestors(code) if code in table else []
-    line = [*reversed(above), code] if above else []
-    return " > ".join(each if "-" in each else stem(system, each) for each in line)
+def _above(
+    table: CodeTable, code: str, titles: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    above = reversed(table.ancestors(code)) if code in table else ()
+    return tuple(
+        (
+            each if "-" in each else stem(table.system, each),
+            titles.get(each) or table.titles[each],
+        )
+        for each in above
+    )

@@ -19,6 +19,13 @@ pytestmark = pytest.mark.anyio
 
 ROAD_PRICE = Decimal("0.0000765")
 
+ABOVE_ROADS = (
+    "in 45 Bauarbeiten › 452 Komplett- oder Teilbauleistungen im… › 4523 Bauarbeiten für "
+    "Rohrleitungen,… › 45233 Bauarbeiten, Fundamentierungsarbeiten… › 452331 Bauarbeiten für "
+    "Fernstraßen und Straßen"
+)
+ABOVE_Y1LB = "in Y Construction of structures/facilities › Y1 Construction of buildings"
+
 
 async def ask(browser: Browser, text: str = "road", *systems: str) -> int:
     await browser.go("/try")
@@ -59,7 +66,7 @@ class Roads:
             yield {self._system: [Matched(matches) for _ in texts]}
 
 
-async def test_titles_are_in_the_language_with_the_path_and_what_the_first_code_is_worth(
+async def test_titles_are_in_the_language_with_the_codes_above_and_what_the_first_code_is_worth(
     accounts: Accounts,
 ) -> None:
     roads: dict[System, Matcher] = {
@@ -73,11 +80,11 @@ async def test_titles_are_in_the_language_with_the_path_and_what_the_first_code_
     assert browser.form("/try")["language"] == ["de"]
     cpv, psc = (table.rows()[1:] for table in browser.page.each("table"))
     assert cpv == [
-        ["45233140", "Straßenarbeiten 45 > 452 > 4523 > 45233 > 452331 > 4523314", "0.900 sure"],
+        ["45233140", f"Straßenarbeiten {ABOVE_ROADS}", "0.900 sure"],
         ["45000000", "Bauarbeiten", "0.100"],
     ]
     assert psc == [
-        ["Y1LB", "Roads Y > Y1 > Y1LB", "0.900 sure"],
+        ["Y1LB", f"Roads {ABOVE_Y1LB}", "0.900 sure"],
         ["nothing", "Signs", "0.100"],
     ]
     assert browser.response.text.count('lang="de"') == 2
@@ -285,3 +292,6 @@ async def test_the_limits_on_the_page_are_those_that_are_set(accounts: Accounts)
     assert "your address may make 7 requests in 90 s" in browser.page.text
     await browser.go("/")
     assert "With a key any number of requests" in browser.page.text
+    browser = Browser(create_app(accounts, SCRIPTED, demo_rate=None))
+    await browser.go("/try")
+    assert "may make any number of requests free of charge. Description" in browser.page.text
