@@ -38,11 +38,13 @@ class Access:
         self._lock = Lock()
 
     def begin(self, request: Request) -> Response:
-        """Exchange the token of the link for the cookie.
+        """Exchange the token of the link for the cookie; a browser that has it just goes on.
 
         Raises:
             PageError: the token is wrong or was used.
         """
+        if self._is_admitted(request):
+            return RedirectResponse("/", 303)
         right = _same(request.query_params.get("token", ""), self.token)
         with self._lock:
             if not right or self._used or request.method != "GET":
@@ -63,7 +65,7 @@ class Access:
         Raises:
             PageError: its cookie is missing or wrong.
         """
-        if not _same(request.cookies.get(self._cookie, ""), self._session):
+        if not self._is_admitted(request):
             raise PageError(403, "Open the link that the review printed in the terminal.")
 
     def check_form(self, request: Request, form: Form) -> None:
@@ -75,6 +77,9 @@ class Access:
         check_origin(request)
         if not _same(form.value("form_token"), self.form_token):
             raise PageError(403)
+
+    def _is_admitted(self, request: Request) -> bool:
+        return _same(request.cookies.get(self._cookie, ""), self._session)
 
 
 class LoopbackHosts:

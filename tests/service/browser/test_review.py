@@ -24,6 +24,14 @@ from tests.service.browser.conftest import watched
 
 __all__ = ["table"]
 
+COVERED = """[...document.querySelectorAll("li:has(.below)")].filter(each => {
+  const words = document.createRange(), link = each.querySelector(".below").getBoundingClientRect();
+  words.selectNodeContents(each.querySelector(".what"));
+  return [...words.getClientRects()].some(
+    line => line.right > link.left && line.bottom > link.top + 1);
+}).map(each => each.innerText)"""
+"""The candidates whose text is under the link to the codes below."""
+
 
 @pytest.fixture
 def page(browser: Browser, table: Path, tmp_path: Path) -> Iterator[Page]:
@@ -57,6 +65,9 @@ def test_a_sitting_by_keyboard(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="codes for “09134”")).to_be_visible()
     found += complaints(page)
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert page.evaluate(COVERED) == []
+    page.set_viewport_size({"width": 1100, "height": 900})
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="codes for")).to_have_count(0)
 
