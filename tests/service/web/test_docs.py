@@ -38,7 +38,9 @@ def plain(page: str) -> str:
 
 
 async def test_it_has_every_endpoint_error_and_limit(accounts: Accounts) -> None:
-    said = plain(await text_of(accounts))
+    page = await text_of(accounts)
+    assert page.count("<table") == page.count('<table class="stacked">')  # readable on a phone
+    said = plain(page)
     for system in SYSTEMS:
         assert f"POST /api/{system}/match" in said
     for one in FAILURES:
