@@ -28,15 +28,13 @@ async def body_of(request: Request) -> bytes:
     """Read a JSON body.
 
     Raises:
-        ValidationError: its headers do not say JSON in UTF-8, or it is too large or incomplete.
+        ValidationError: its headers do not say JSON in UTF-8, or it is too large.
+        ClientDisconnect: the client closed the connection before the end.
     """
     _check_media_type(request)
     _check_coding(request)
     _check_length(request)
-    try:
-        body = await read_at_most(request, MAX_BODY)
-    except ClientDisconnect as error:
-        raise ValidationError("The body arrived incomplete. Send it again.") from error
+    body = await read_at_most(request, MAX_BODY)
     if body is None:
         raise _too_large()
     return body

@@ -50,9 +50,7 @@ def shown(system: System, matches: Iterable[Match], language: str) -> Iterator[S
         )
 
 
-def _above(
-    table: CodeTable, code: str, titles: Mapping[str, str]
-) -> tuple[tuple[str, str], ...]:
+def _above(table: CodeTable, code: str, titles: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     above = reversed(table.ancestors(code)) if code in table else ()
     return tuple(
         (

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.answers import SYSTEMS
 from pipeline.service import Accounts, create_app
@@ -170,12 +170,30 @@ async def test_errors_of_the_machine_are_reported_in_full(lines: Lines) -> None:
     assert told.endswith("RuntimeError")
 
 
-async def test_a_caller_that_goes_away_is_not_a_fault(lines: Lines) -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        raise ClientDisconnect
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api/cpv/match", b"application/json"),
+        ("/reconcile/cpv", b"application/x-www-form-urlencoded"),
+    ],
+)
+async def test_a_caller_that_leaves_before_the_end_of_its_body_gets_no_status(
+    accounts: Accounts, lines: Lines, path: str, kind: bytes
+) -> None:
+    begun: Message = {"type": "http.request", "body": b"{", "more_body": True}
+    parts = iter([begun, {"type": "http.disconnect"}])
 
-    assert await answered(app) == []
+    async def receive() -> Message:
+        return next(parts)
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "client": None}
+    headers = [(b"host", b"service"), (b"content-type", kind)]
+    await create_app(accounts, SCRIPTED)({**scope, "headers": headers}, receive, send)
     (line,) = lines()
+    assert line["route"] == path
     assert "status" not in line
 
 

@@ -19,12 +19,15 @@ pytestmark = pytest.mark.anyio
 
 ROAD_PRICE = Decimal("0.0000765")
 
-ABOVE_ROADS = (
-    "in 45 Bauarbeiten › 452 Komplett- oder Teilbauleistungen im… › 4523 Bauarbeiten für "
-    "Rohrleitungen,… › 45233 Bauarbeiten, Fundamentierungsarbeiten… › 452331 Bauarbeiten für "
-    "Fernstraßen und Straßen"
-)
-ABOVE_Y1LB = "in Y Construction of structures/facilities › Y1 Construction of buildings"
+ABOVE_ROADS = [
+    "in 45 Bauarbeiten",
+    "452 Komplett- oder Teilbauleistungen im…",
+    "4523 Bauarbeiten für Rohrleitungen,…",
+    "45233 Bauarbeiten, Fundamentierungsarbeiten…",
+    "452331 Bauarbeiten für Fernstraßen und Straßen",
+]
+ABOVE_Y1LB = ["in Y Construction of structures/facilities", "Y1 Construction of buildings"]
+THEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
 async def ask(browser: Browser, text: str = "road", *systems: str) -> int:
@@ -80,11 +83,11 @@ async def test_titles_are_in_the_language_with_the_codes_above_and_what_the_firs
     assert browser.form("/try")["language"] == ["de"]
     cpv, psc = (table.rows()[1:] for table in browser.page.each("table"))
     assert cpv == [
-        ["45233140", f"Straßenarbeiten {ABOVE_ROADS}", "0.900 sure"],
+        ["45233140", f"Straßenarbeiten {THEN.join(ABOVE_ROADS)}", "0.900 sure"],
         ["45000000", "Bauarbeiten", "0.100"],
     ]
     assert psc == [
-        ["Y1LB", f"Roads {ABOVE_Y1LB}", "0.900 sure"],
+        ["Y1LB", f"Roads {THEN.join(ABOVE_Y1LB)}", "0.900 sure"],
         ["nothing", "Signs", "0.100"],
     ]
     assert browser.response.text.count('lang="de"') == 2
