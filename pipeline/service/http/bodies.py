@@ -6,6 +6,7 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from json import JSONDecodeError
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
 from zlib import crc32
 
@@ -161,7 +162,8 @@ def parse_json(content: bytes | str, what: str = "body", example: str = EXAMPLE)
     except RecursionError as error:
         raise ValidationError(f"The {what} is nested too deeply. {example}") from error
     except ValueError as error:
-        raise ValidationError(f"The {what} is not valid JSON. {example}") from error
+        place = f" at character {error.pos + 1:,}" if isinstance(error, JSONDecodeError) else ""
+        raise ValidationError(f"The {what} is not valid JSON{place}. {example}") from error
 
 
 class _TwiceError(ValueError):

@@ -107,14 +107,14 @@ BLANK = re.findall(r"\s", "".join(map(chr, range(sys.maxunicode))))
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("", "not valid JSON. Send {"),
+        ("", "not valid JSON at character 1. Send {"),
         ("description=road", "not valid JSON"),
         ('{"description": "road"', "not valid JSON"),
         ('{"description": "road"} {}', "not valid JSON"),
         ('{"description": "road",}', "not valid JSON"),
         ("{'description': 'road'}", "not valid JSON"),
-        ('{"description": "two\nlines"}', "not valid JSON"),
-        ('{"description": "road", "x": NaN}', "not valid JSON"),
+        ('{"description": "two\nlines"}', "not valid JSON at character 21."),
+        ('{"description": "road", "x": NaN}', "not valid JSON. Send {"),
         ('{"description": "road", "x": -Infinity}', "not valid JSON"),
         (b'{"description": "\xff"}', "not UTF-8. Send JSON in UTF-8."),
         (b'{"description": "\xed\xa0\xbd"}', "not UTF-8"),
