@@ -19,7 +19,7 @@ START = "/start"
 
 
 class Access:
-    """A link that works once, and the cookie and form token that it is exchanged for.
+    """A link that admits one browser, and the cookie and form token that it is exchanged for.
 
     Args:
         port: the port of the page; cookies do not tell ports apart, so their name does.

@@ -9,7 +9,7 @@ from tests.review.conftest import Open
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_link_works_once_and_for_the_browser_that_opened_it(sit: Open) -> None:
+async def test_the_link_works_only_in_the_browser_that_opened_it(sit: Open) -> None:
     first = sit()
     assert (await first.go("/")).status_code == 403
     assert (await first.go("/start?token=guess")).status_code == 403

@@ -160,7 +160,8 @@ def _serve(sitting: Review, options: _Options) -> int:
         access = Access(port)
         server = Server(create_app(sitting, access, port))
         url = f"{address(listener)}{START}?token={access.token}"
-        say("\n".join([*_about(sitting), f"Open this link, which works once: {url}"]))
+        link = f"Open this link, which works in one browser only: {url}"
+        say("\n".join([*_about(sitting), link]))
         say("Press Ctrl-C to finish.")
         Thread(target=Candidates(sitting.table).load, daemon=True).start()
         with _browser(url, options):
