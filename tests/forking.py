@@ -1,9 +1,9 @@
 """Commands as real processes, without the imports of each.
 
-A process that has imported the package forks a child for each request. The child gets its own
-arguments, folder, environment and standard streams. It is a process like any other: it takes
-signals, can be killed, and has an exit code. Only its imports are done already, which are most of
-what a short run takes.
+A process that has imported the package and loaded its models forks a child for each request. The
+child gets its own arguments, folder, environment and standard streams. It is a process like any
+other: it takes signals, can be killed, and has an exit code. Only imports and models are there
+already, which are most of what a short run takes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from pipeline.answers import SYSTEMS
-from pipeline.codes.shipped import shipped
+from pipeline.engine import Engine
 
 __all__ = ["Process", "ran", "script", "shell"]
 
@@ -44,14 +44,14 @@ COMMAND_LINE = "pipeline.cli:main"
 
 MODULES = (
     "aiohttp",
+    "pipeline.classification.classifier",
+    "pipeline.cli.commands.accounts",
     "pipeline.cli.commands.run",
-    "pipeline.cli.job",
-    "pipeline.paid.purchase",
-    "pipeline.service.app",
+    "pipeline.cli.commands.serve",
+    "pipeline.cli.many",
     "pipeline.service.server",
     "pyarrow.parquet",
     "tests.paid.serving",
-    "uvicorn",
 )
 """Imported once, before the first request."""
 
@@ -290,8 +290,8 @@ def _call(request: Mapping[str, Any], standard: Sequence[int], status: int) -> N
 if __name__ == "__main__":
     for name in MODULES:
         importlib.import_module(name)
-    for system in SYSTEMS:
-        shipped(system)
+    # Each fork has the models, too, and what answering a text loads.
+    list(Engine(SYSTEMS).answers([["warm"]]))
     gc.freeze()
     with (
         contextlib.suppress(KeyboardInterrupt),
