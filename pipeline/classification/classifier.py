@@ -33,6 +33,8 @@ __all__ = ["Classifier", "text_batches", "text_columns_of", "with_models"]
 
 Data = TypeVar("Data", pa.RecordBatch, pa.Table)
 
+NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
+
 
 @answering_names
 class Classifier:
@@ -114,13 +116,9 @@ class Classifier:
         self._made_with = _made_with(settings)
 
     def __repr__(self) -> str:
-        default = asdict(Settings())
-        given = {
-            name: value
-            for name, value in asdict(self.settings).items()
-            if name == "systems" or value != default[name]
-        }
-        return f"Classifier({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        usual = {**asdict(Settings()), "systems": ()}  # which are always shown
+        given = (each for each in asdict(self.settings).items() if each[1] != usual[each[0]])
+        return f"Classifier({', '.join(f'{name}={value!r}' for name, value in given)})"
 
     @property
     def matcher(self) -> Matcher:
@@ -215,9 +213,6 @@ class Classifier:
                     "Install the same package and code tables on every machine, then make the "
                     "classifier again.",
                 )
-
-
-NO_COLUMNS = pa.RecordBatch.from_arrays([], names=[])
 
 
 def with_models(settings: Settings, models: Any) -> tuple[Settings, dict[System, ModelFolder]]:

@@ -4,16 +4,13 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import pipeline
 from pipeline.classification.summary import SystemSummary
-from pipeline.classification.text_lists import listed_texts
 from pipeline.errors import InputError, SettingsError
 from pipeline.paid.result import Paid, Parked
 from tests.decisions.samples import chose, nothing_fits, write
@@ -33,67 +30,6 @@ def test_a_list_of_texts_and_a_series_are_tables() -> None:
     by_series = pipeline.classify(series, systems=["cpv", "naics"]).to_pandas()
     assert list(by_series.index) == list("abcd")
     assert by_series["cpv_code"].tolist()[0] == by_list.table["cpv_code"].to_pylist()[0]
-
-
-@pytest.mark.parametrize("data", [["a", 1], [b"a"], 3])
-def test_other_data_is_refused_with_what_it_may_be(data: Any) -> None:
-    with pytest.raises(SettingsError, match="a list of texts"):
-        pipeline.classify(data)
-
-
-def test_missing_values_in_a_list_are_empty_and_other_values_are_named() -> None:
-    gaps = ["Road works \ud800", "Office chairs", None, float("nan"), pd.NA]
-    for texts in (gaps, tuple(gaps), np.array(gaps, object), pd.Index(gaps, dtype=object)):
-        table = pipeline.classify(texts, systems="psc").table
-        assert table["psc_status"].to_pylist()[2:] == ["empty"] * 3
-        assert table["description"].null_count == 3
-    with pytest.raises(SettingsError, match="a list whose item 1 is of the type float"):
-        pipeline.classify(["Road works", 3.5])
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        pd.array(["Road works", None], "string"),
-        pd.Categorical(["Road works", None]),
-        pa.array(["Road works", None]).dictionary_encode(),
-        pa.chunked_array([["Road works"], [None]], pa.large_string()),
-    ],
-)
-def test_an_array_of_pandas_or_arrow_is_like_a_list(texts: Any) -> None:
-    table = pipeline.classify(texts, systems="psc", text_columns="title").table
-    assert table["title"].to_pylist() == ["Road works", None]
-    assert table["psc_status"].to_pylist()[1] == "empty"
-
-
-def test_an_arrow_array_of_records_is_a_table() -> None:
-    records = pa.chunked_array([[{"description": "Road works", "id": 1}]])
-    assert pipeline.classify(records, systems="psc").table["id"].to_pylist() == [1]
-
-
-def test_only_what_is_not_a_text_is_asked_whether_it_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[object] = []
-
-    def isna(value: object) -> bool:
-        asked.append(value)
-        return True
-
-    monkeypatch.setattr(pd, "isna", isna)
-    assert listed_texts(["Road works", None, pd.NA]).to_pylist() == ["Road works", None, None]
-    assert asked == [pd.NA]
-
-
-@pytest.mark.parametrize("text", ["Road works", "Winterdienst", "Lift no. 3", "x" * 9_999])
-def test_a_text_that_is_not_in_a_list_is_not_taken_for_a_path(text: str) -> None:
-    with pytest.raises(InputError, match=r"put it in a list: pipeline\.classify\(\[text\]\)"):
-        pipeline.classify(text)
-
-
-def test_a_misspelt_path_is_not_taken_for_a_text() -> None:
-    with pytest.raises(InputError, match=r"my tenders\.csv does not exist"):
-        pipeline.classify("my tenders.csv")
 
 
 def test_a_text_column_in_the_index_of_a_frame_is_an_error_that_says_so() -> None:
@@ -119,11 +55,6 @@ def test_a_column_with_other_values_names_the_first_and_what_keeps_gaps_empty() 
     frame["description"] = frame["description"].astype(object).astype("string")
     result = pipeline.classify(frame, systems="psc", min_confidence=0)
     assert result.to_pandas()["psc_status"].tolist()[:2] == ["ok", "empty"]
-
-
-def test_a_list_has_one_column() -> None:
-    with pytest.raises(SettingsError, match="The data has one column, and text_columns names 2"):
-        pipeline.classify(["road"], text_columns=["title", "text"])
 
 
 def test_rows_to_review_keep_their_index_and_rows_that_failed_are_apart() -> None:
