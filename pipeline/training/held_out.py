@@ -12,8 +12,8 @@ from pipeline.codes import levels
 from pipeline.engine.model import Model
 from pipeline.engine.model.arrays import Bools, Texts
 from pipeline.engine.model.general_codes import is_general
-from pipeline.engine.model.reading import Reading
 from pipeline.engine.training import Examples, Task, Trained
+from pipeline.engine.training.examples import reading
 
 __all__ = ["bands", "flips", "headline", "ok_from"]
 
@@ -92,8 +92,7 @@ def flips(trained: Trained, task: Task, previous: Model) -> dict[str, float]:
 
 
 def _first(model: Model, examples: Examples) -> Texts:
-    read = Reading(lambda encoder: encoder.hidden(examples.parts[0]))
-    places, _ = model.ranked(read, examples.hashes, 1)
+    places, _ = model.ranked(reading(examples), examples.hashes, 1)
     found: Texts = model.codes[places[:, 0]]
     return found
 

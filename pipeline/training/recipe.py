@@ -107,6 +107,7 @@ def _prepared(folder: Path, system: System, settings: SystemSettings) -> Prepare
         remembers=settings.remembers,
         recognises=False,
         learns_held_back=settings.learns_held_back,
+        sources=np.unique(tried, return_inverse=True)[1] if settings.reranks else None,
     )
     learned = all_sources if settings.learns_held_back else sources
     return Prepared(task, taught, tried, Counter(learned))

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from pipeline.engine.evidence import shares_known
-from pipeline.engine.model.arrays import Bools, Floats
+from pipeline.engine.model.arrays import Bools, Floats, Ints
 from pipeline.engine.model.features import Counts, count, hashed_features
 from pipeline.engine.model.product_quantization import Codebook
-from pipeline.engine.model.sparse_rows import distinct, weighted_sums
-from pipeline.engine.model.vocabulary import Vocabulary
+from pipeline.engine.model.sparse_rows import SparseRows, distinct, weighted_sums
+from pipeline.engine.model.vocabulary import Composition, Vocabulary
 from pipeline.engine.text.ngrams import Hashes
 
-__all__ = ["AT_ONCE", "Encoder", "encoded", "portions", "words_known"]
+__all__ = ["AT_ONCE", "Encoded", "Encoder", "encoded", "portions", "words_known"]
 
 AT_ONCE = 512
 """Number of texts scored in one matrix, which limits memory use."""
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Texts as vectors.
+
+    Attributes:
+        hidden: texts x dimensions.
+        composition: the features that they are composed of.
+    """
+
+    hidden: Floats
+    composition: Composition
+
+    @property
+    def known(self) -> Floats:
+        """The known share of each text's features."""
+        return self.composition.known
+
+    @cached_property
+    def words(self) -> SparseRows:
+        """Texts x features: the words and pairs of neighbours that are known."""
+        return self.composition.words
+
+    def select(self, texts: Ints) -> Encoded:
+        """Return the given texts, in the given order."""
+        return Encoded(self.hidden[texts], self.composition.select(texts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,13 +59,14 @@ class Encoder:
     vocabulary: Vocabulary
     weights: Codebook
 
-    def hidden(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Return (texts x dimensions, known share of each text's features)."""
-        tokens, pairs, spelt, known = self.vocabulary.composed(counts)
+    def encode(self, counts: Counts) -> Encoded:
+        """Return texts as vectors."""
+        composition = self.vocabulary.composed(counts)
+        tokens, pairs, spelt, _ = composition
         used, local = distinct(tokens.columns)
         halves = self.weights.sums(spelt.select(used))
         hidden = weighted_sums(replace(tokens, columns=local), halves.__getitem__, halves.shape[1])
-        return hidden + self.weights.sums(pairs), known
+        return Encoded(hidden + self.weights.sums(pairs), composition)
 
     def knows(self, hashes: Hashes, are_parts: bool) -> Bools:
         """Return which words, or parts of words, are known; see `pipeline.engine.evidence`."""
@@ -56,9 +84,9 @@ def counted(texts: tuple[str, ...]) -> Counts:
 
 
 @lru_cache(maxsize=ENCODERS)
-def encoded(encoder: Encoder, texts: tuple[str, ...]) -> tuple[Floats, Floats]:
-    """Return `Encoder.hidden` of texts, computed once for all systems."""
-    return encoder.hidden(counted(texts))
+def encoded(encoder: Encoder, texts: tuple[str, ...]) -> Encoded:
+    """Return texts as vectors, computed once for all systems."""
+    return encoder.encode(counted(texts))
 
 
 @lru_cache(maxsize=ENCODERS)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pipeline.answers import SYSTEMS
 from pipeline.engine.model.features import BITS, BLOCKS
 from pipeline.engine.model.product_quantization import CENTRES
+from pipeline.engine.model.reranker import TRAITS
 
 __all__ = [
     "Sizes",
@@ -62,6 +63,23 @@ GATE: Mapping[str, tuple[str, ...]] = {"gate": ("f4", "width of the gate")}
 CROSSWALK: Mapping[str, tuple[str, ...]] = {"counterparts": ("i4", "codes of CPV")}
 """The same for the crosswalk of a model with a gate, if the model asks CPV."""
 
+RERANKER: Mapping[str, tuple[str, ...]] = {
+    "texts": ("f4", "codes"),
+    "word_lengths": ("u1", "words and pairs"),
+    "word_codes": ("u2 u4", "entries"),
+    "word_values": ("u1", "entries", "measures of examples"),
+    "word_scales": ("f4", "measures of examples"),
+    "title_lengths": ("u1", "words"),
+    "title_codes": ("u2 u4", "entries of titles"),
+    "title_values": ("u1", "entries of titles", "measures of titles"),
+    "title_scales": ("f4", "measures of titles"),
+    "judge_linear": ("f4", "traits"),
+    "judge_inner": ("f4", "traits", "units"),
+    "judge_bias": ("f4", "units"),
+    "judge_outer": ("f4", "units"),
+}
+"""The same for a system's reranker."""
+
 LONGEST = {
     "features": BLOCKS << BITS,
     "parts": 1_024,
@@ -71,6 +89,19 @@ LONGEST = {
     "codes of CPV": 250_000,
     "repeats": 20_000_000,
     "vectors": 1_000_000,
+    "words and pairs": BLOCKS << BITS,
+    "words": BLOCKS << BITS,
+    "entries": 50_000_000,
+    "entries of titles": 50_000_000,
+}
+EMPTY = {"repeats", "words and pairs", "words", "entries", "entries of titles"}
+"""Dimensions that may have a length of 0."""
+
+EXACTLY = {
+    "typical parts": CENTRES,
+    "measures of examples": 2,
+    "measures of titles": 1,
+    "traits": TRAITS,
 }
 UNPACKED = 2**28
 """The most numbers that an unpacked array may hold: 1 GiB."""
@@ -85,7 +116,8 @@ CALIBRATION = 4
 
 def array_names(systems: Sequence[str]) -> set[str]:
     """Return the allowed array names for a model of these systems."""
-    own = {f"{system}.{name}" for system in systems for name in (*OWN, *MEMORY, *GATE, *CROSSWALK)}
+    names = (*OWN, *MEMORY, *GATE, *CROSSWALK, *RERANKER)
+    own = {f"{system}.{name}" for system in systems for name in names}
     return own | {f"encoder.{name}" for name in ENCODER}
 
 
@@ -124,7 +156,7 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
     wanted = OWN if part in SYSTEMS else ENCODER
     if part in SYSTEMS and not MEMORY.keys().isdisjoint(arrays):
         wanted = {**wanted, **MEMORY}
-    for extra in (GATE, CROSSWALK):
+    for extra in (GATE, CROSSWALK, RERANKER):
         if not extra.keys().isdisjoint(arrays):
             wanted = {**wanted, **extra}
     for name, (kinds, *sides) in wanted.items():
@@ -137,8 +169,8 @@ def check_shapes(arrays: Mapping[str, _Array], part: str, sizes: Sizes) -> None:
 
 
 def _fits(side: str, length: int, sizes: Sizes) -> bool:
-    least = 0 if side == "repeats" else 1
-    if side == "typical parts" and length != CENTRES:
+    least = 0 if side in EMPTY else 1
+    if length != EXACTLY.get(side, length):
         return False
     return least <= length <= LONGEST.get(side, WIDEST) and sizes.setdefault(side, length) == length
 
@@ -174,9 +206,20 @@ def check_system(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> Non
     _check_ascending(f"{system}.repeat_hashes", arrays["repeat_hashes"])
     if not (arrays["repeat_usual"] <= arrays["repeat_seen"]).all():
         raise ValueError(f"{system}.repeat_usual is more than repeat_seen")
+    if "texts" in arrays:
+        _check_lists(system, arrays, sizes)
     for name, (low, high) in _bounds(sizes).items():
         if name in arrays:
             _check(f"{system}.{name}", arrays[name], low, high)
+
+
+def _check_lists(system: str, arrays: Mapping[str, _Array], sizes: Sizes) -> None:
+    for kind in ("word", "title"):
+        lengths = arrays[f"{kind}_lengths"]
+        if len(lengths) > sizes["features"]:
+            raise ValueError(f"{system}.{kind}_lengths has more words than the encoder")
+        if int(lengths.sum(dtype=np.int64)) != len(arrays[f"{kind}_codes"]):
+            raise ValueError(f"{system}.{kind}_lengths does not add up to the entries")
 
 
 def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
@@ -189,6 +232,12 @@ def _bounds(sizes: Sizes) -> dict[str, tuple[float, float]]:
         "memory_labels": (0, sizes["codes"] - 1),
         "memory_texts": (0, 1e9),
         "gate": (-LARGEST, LARGEST),
+        "texts": (0, 1e9),
+        "word_codes": (0, sizes["codes"] - 1),
+        "word_scales": (0, LARGEST),
+        "title_codes": (0, sizes["codes"] - 1),
+        "title_scales": (0, LARGEST),
+        **{f"judge_{name}": (-LARGEST, LARGEST) for name in ("linear", "inner", "bias", "outer")},
     }
 
 

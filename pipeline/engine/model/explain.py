@@ -2,7 +2,7 @@
 
 The network's score of a code is linear in the features of a text. The contribution of a feature to
 one code, relative to its average contribution to the others weighted by their shares, is therefore
-exact. The memory, which contributes less to an answer, is left out.
+exact. The memory and the reranker, which contribute less to an answer, are left out.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Gate:
 
     def openness(self, read: Reading) -> Floats:
         """Return the probability of each text that it is worded like the model's examples."""
-        hidden, _ = read(self.encoder)
+        hidden = read(self.encoder).hidden
         # einsum sums each row in the same order, however many there are; BLAS does not.
         odds = np.einsum("ij,j->i", unit(hidden), self.weights[1:]) + self.weights[0]
         return probability(odds.astype(np.float64))

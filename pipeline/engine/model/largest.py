@@ -7,13 +7,21 @@ import numpy as np
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.products import blocks
 
-__all__ = ["largest", "lower_bound"]
+__all__ = ["highest", "largest", "lower_bound"]
 
 GROUPS = 4
 """Groups of columns per requested value. With more groups, fewer values are left to sort."""
 
 FEWEST = 160
 """Minimum number of groups: with fewer, finding the group maxima takes longer."""
+
+
+def highest(rows: Floats, count: int) -> tuple[Ints, Floats]:
+    """Return (the indices of each row's highest values, those values); ties go to the first."""
+    count = min(count, rows.shape[1])
+    row, place, values = largest(rows, count)
+    best = np.searchsorted(row, np.arange(len(rows)))[:, None] + np.arange(count)
+    return place[best], values[best].astype(np.float64)
 
 
 def largest(rows: Floats, count: int) -> tuple[Ints, Ints, Floats]:

@@ -80,7 +80,7 @@ def load_model(folder: ModelFolder, system: System) -> Model:
     values = about.values[system]
     try:
         encoder = _encoder(folder)
-        arrays = _own(folder, about, system, encoder.weights.width)
+        arrays = _own(folder, about, system, encoder)
     except ValueError as error:
         raise damaged(folder.path, str(error)) from error
     beside = _beside(folder, about, system)
@@ -136,9 +136,10 @@ def _encoder(folder: ModelFolder) -> Encoder:
     return stored.encoder(arrays)
 
 
-def _own(folder: ModelFolder, about: About, system: System, width: int) -> Arrays:
+def _own(folder: ModelFolder, about: About, system: System, encoder: Encoder) -> Arrays:
     """Return the arrays that belong to one system."""
-    sizes = {"width": width, "packed width": (width + 1) // 2}
+    width, features = encoder.weights.width, len(encoder.vocabulary.features)
+    sizes = {"width": width, "packed width": (width + 1) // 2, "features": features}
     arrays = _read(folder, about, system, sizes)
     if not _is_shipped(folder):
         check_system(system, arrays, sizes)

@@ -14,11 +14,11 @@ from pipeline.engine.model.calibration import Calibration, evidence
 from pipeline.engine.model.encoder import encoded, portions
 from pipeline.engine.model.exact_matches import Repeats, hashed, hashes
 from pipeline.engine.model.general_codes import fields, made_specific
-from pipeline.engine.model.largest import largest
+from pipeline.engine.model.largest import highest
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scores, familiarity
 
-__all__ = ["Model", "highest"]
+__all__ = ["Model"]
 
 LEAST_KNOWN = 0.25
 """A text with a smaller share of known words gets no match: its scores are due to chance.
@@ -135,11 +135,3 @@ class Model:
 def _reader(texts: tuple[str, ...]) -> Reading:
     """Return the reading of a portion; the models of all systems get the same one."""
     return Reading(lambda encoder: encoded(encoder, texts))
-
-
-def highest(shares: Floats, count: int) -> tuple[Ints, Floats]:
-    """Return (the indices of each row's highest shares, those shares); ties go to the first."""
-    count = min(count, shares.shape[1])
-    row, place, values = largest(shares, count)
-    best = np.searchsorted(row, np.arange(len(shares)))[:, None] + np.arange(count)
-    return place[best], values[best].astype(np.float64)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.encoder import Encoder
+from pipeline.engine.model.encoder import Encoded, Encoder
 
 __all__ = ["Reading", "Shares"]
 
@@ -18,16 +18,15 @@ class Reading:
     """The vectors of a portion of texts, and the scores that several systems ask for.
 
     Args:
-        encode: returns the texts' vectors and the known share of their features; see
-            `Encoder.hidden`.
+        encode: returns the texts as vectors; see `Encoder.encode`.
     """
 
-    def __init__(self, encode: Callable[[Encoder], tuple[Floats, Floats]]) -> None:
+    def __init__(self, encode: Callable[[Encoder], Encoded]) -> None:
         self._encode = encode
         self._kept: dict[Shares, tuple[Floats, Floats]] = {}
 
-    def __call__(self, encoder: Encoder) -> tuple[Floats, Floats]:
-        """Return the texts' vectors by an encoder; see `Encoder.hidden`."""
+    def __call__(self, encoder: Encoder) -> Encoded:
+        """Return the texts as vectors by an encoder."""
         return self._encode(encoder)
 
     def kept(self, shares: Shares) -> tuple[Floats, Floats]:
@@ -45,9 +44,4 @@ class Reading:
 
     def only(self, rows: Ints) -> Reading:
         """Return the reading of some of the texts."""
-
-        def encode_some(encoder: Encoder) -> tuple[Floats, Floats]:
-            hidden, known = self._encode(encoder)
-            return hidden[rows], known[rows]
-
-        return Reading(encode_some)
+        return Reading(lambda encoder: self._encode(encoder).select(rows))

@@ -14,6 +14,7 @@ from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.products import Products, blocks, softmax
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.reranker import Reranker
 
 __all__ = ["Blend", "Scorer", "Scores", "blend", "familiarity", "places"]
 
@@ -37,6 +38,11 @@ class Scores(Protocol):
         """The codes that are scored."""
         ...
 
+    @property
+    def reranker(self) -> Reranker | None:
+        """What reorders the best codes, if anything."""
+        ...
+
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return (texts x codes: rows that sum to one; the known share of each text's features)."""
         ...
@@ -56,6 +62,7 @@ class Scorer:
         directions: the weight vector of each code, codes x dimensions.
         prior: the bias of each code, independent of the text.
         memory: the prototypes of the codes, if any are stored.
+        reranker: reorders the best codes, if there is one.
     """
 
     encoder: Encoder
@@ -63,6 +70,7 @@ class Scorer:
     directions: Floats
     prior: Floats
     memory: Memory | None = None
+    reranker: Reranker | None = None
     _products: Products = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -71,14 +79,16 @@ class Scorer:
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
-        hidden, known = read(self.encoder)
-        shares = self._products(hidden)
+        encoded = read(self.encoder)
+        shares = self._products(encoded.hidden)
         for block in blocks(shares):
             shares[block] += self.prior
             softmax(shares[block])
         if self.memory is not None:
-            self.memory.mix(shares, hidden, FROM_MEMORY)
-        return shares, known
+            self.memory.mix(shares, encoded.hidden, FROM_MEMORY)
+        if self.reranker is not None:
+            self.reranker.rerank(shares, encoded)
+        return shares, encoded.known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
         """Return the share of each text's words that the encoder knows; see `Scores`."""
@@ -99,6 +109,7 @@ class Blend:
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
         same_codes: whether both models have the same codes in the same order.
+        reranker: reorders the best codes of texts that open the gate, if there is one.
     """
 
     own: Scorer
@@ -109,16 +120,23 @@ class Blend:
     codes: Texts
     places: Ints
     same_codes: bool
+    reranker: Reranker | None = None
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
         asked, own, other, known = self.parts(read)
         if self.same_codes:
-            other[asked] += own
-            return other, known
-        shares = np.zeros((len(other), len(self.codes)), np.float32)
-        shares[:, self.places] = other
-        shares[asked, : own.shape[1]] += own
+            shares = other
+            shares[asked] += own
+        else:
+            shares = np.zeros((len(other), len(self.codes)), np.float32)
+            shares[:, self.places] = other
+            shares[asked, : own.shape[1]] += own
+        if self.reranker is not None and self.gate is not None:
+            reranked = shares[asked]
+            encoded = read.only(asked)(self.own.encoder)
+            self.reranker.rerank(reranked, encoded, self.gate.openness(read)[asked])
+            shares[asked] = reranked
         return shares, known
 
     def parts(self, read: Reading) -> tuple[Ints, Floats, Floats, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,17 @@ from pipeline.engine.model.int4 import pack, unpack
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import Codebook
 from pipeline.engine.model.prototypes import Memory, unit
+from pipeline.engine.model.reranker import Judge, Lister, Reranker
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.model.vocabulary import Vocabulary
+from pipeline.engine.model.word_index import InvertedIndex, WordIndex
 
 __all__ = ["Arrays", "encoder", "encoder_arrays", "model", "model_arrays", "model_values", "own"]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+INDEX = ("lengths", "codes", "values", "scales")
+JUDGE = ("linear", "inner", "bias", "outer")
 
 
 def own(model: Model) -> Scorer:
@@ -77,11 +83,27 @@ def model_arrays(model: Model) -> Arrays:
             "memory_labels": scorer.memory.labels.astype(np.uint32),
             "memory_texts": scorer.memory.texts.astype(np.float32),
         }
+    if model.scores.reranker is not None:
+        arrays |= _reranker_arrays(model.scores.reranker)
     if isinstance(model.scores, Blend) and model.scores.gate is not None:
         arrays |= {"gate": model.scores.gate.weights.astype(np.float32)}
         if model.scores.crosswalk is not None:
             arrays |= {"counterparts": model.scores.crosswalk.counterparts.astype(np.int32)}
     return arrays
+
+
+def _reranker_arrays(reranker: Reranker) -> Arrays:
+    words, judge = reranker.lister.words, reranker.judge
+    lists = {"word": words.examples, "title": words.titles}
+    return {
+        "texts": words.texts,
+        **{
+            f"{kind}_{name}": getattr(index, name)
+            for kind, index in lists.items()
+            for name in INDEX
+        },
+        **{f"judge_{name}": getattr(judge, name) for name in JUDGE},
+    }
 
 
 def model_values(model: Model) -> dict[str, Any]:
@@ -130,12 +152,13 @@ def model(
         np.asarray(arrays["prior"]),
         _memory(arrays, directions.shape[1]) if "memory" in arrays else None,
     )
-    scores: Scores = scorer
+    scores: Scorer | Blend = scorer
     gate = None
     if beside is not None:
         gate = _gate(arrays, beside.scores)
         walk = _crosswalk(arrays, values, beside.scores, cpv)
         scores = blend(scorer, beside.scores, float(values["weight"]), gate, walk)
+    scores = replace(scores, reranker=_reranker(arrays, scorer, scores))
     return Model(
         system,
         scores,
@@ -171,6 +194,18 @@ def _crosswalk(
 def _memory(arrays: Arrays, width: int) -> Memory:
     vectors = unpack(arrays["memory"], arrays["memory_scales"], width)
     return Memory(unit(vectors), arrays["memory_labels"].astype(np.intp), arrays["memory_texts"])
+
+
+def _reranker(arrays: Arrays, own: Scorer, scores: Scores) -> Reranker | None:
+    if "texts" not in arrays:
+        return None
+    examples, titles = (
+        InvertedIndex(*(np.asarray(arrays[f"{kind}_{name}"]) for name in INDEX))
+        for kind in ("word", "title")
+    )
+    index = WordIndex(examples, titles, np.asarray(arrays["texts"]))
+    judge = Judge(*(np.asarray(arrays[f"judge_{name}"]) for name in JUDGE))
+    return Reranker(Lister.of(index, scores.codes, own.prior), judge)
 
 
 def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:

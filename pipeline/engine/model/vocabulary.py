@@ -35,6 +35,16 @@ class Composition(NamedTuple):
     spelt: SparseRows
     known: Floats
 
+    @property
+    def words(self) -> SparseRows:
+        """Texts x known features: the words and the pairs of neighbours, as in `vectors`."""
+        return _added(self.tokens.where(self.tokens.columns % 2 == 0), self.pairs, self.spelt)
+
+    def select(self, texts: Ints) -> Composition:
+        """Return the given texts, in the given order."""
+        tokens, pairs = self.tokens.select(texts), self.pairs.select(texts)
+        return self._replace(tokens=tokens, pairs=pairs, known=self.known[texts])
+
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
@@ -78,14 +88,7 @@ class Vocabulary:
     def vectors(self, counts: Counts) -> SparseRows:
         """Return texts x known features: what `composed` describes, added up by feature."""
         tokens, pairs, spelt, _ = self.composed(counts)
-        entries = spelt.select(tokens.columns)
-        token = entries.rows
-        return summed(
-            np.concatenate([tokens.values[token] * entries.values, pairs.values]),
-            np.concatenate([tokens.rows[token], pairs.rows]),
-            np.concatenate([entries.columns, pairs.columns]),
-            len(counts),
-        )
+        return _added(tokens, pairs, spelt)
 
     def _weighed(self, counted: SparseRows, place: Ints, is_known: Bools) -> SparseRows:
         """Return rows x known features: the values times the rarity of the features."""
@@ -124,6 +127,18 @@ def learn(parts: Sequence[Counts], at_least: int, most: int) -> Vocabulary:
         often = np.sort(often[np.argsort(-times[often], kind="stable")[:most]])
     rarity = np.log1p(texts / (times[often] + 0.5))
     return Vocabulary(features[often].astype(np.uint32), rarity.astype(np.float32))
+
+
+def _added(tokens: SparseRows, pairs: SparseRows, spelt: SparseRows) -> SparseRows:
+    """Return texts x features: the features of tokens' halves, and of pairs, added up."""
+    entries = spelt.select(tokens.columns)
+    token = entries.rows
+    return summed(
+        np.concatenate([tokens.values[token] * entries.values, pairs.values]),
+        np.concatenate([tokens.rows[token], pairs.rows]),
+        np.concatenate([entries.columns, pairs.columns]),
+        len(tokens),
+    )
 
 
 def _logarithms(rows: SparseRows) -> SparseRows:

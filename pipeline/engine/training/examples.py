@@ -11,8 +11,9 @@ from pipeline.engine.model.arrays import Bools, Ints, Texts
 from pipeline.engine.model.encoder import AT_ONCE
 from pipeline.engine.model.exact_matches import hashes
 from pipeline.engine.model.features import Counts, count
+from pipeline.engine.model.reading import Reading
 
-__all__ = ["Examples"]
+__all__ = ["Examples", "reading"]
 
 PART = 4_096
 """Number of texts counted at once."""
@@ -65,3 +66,9 @@ class Examples:
                 place = slice(start, start + len(counts))
                 yield Examples([counts], self.hashes[place], self.codes[place])
                 start += len(counts)
+
+
+def reading(portion: Examples) -> Reading:
+    """Return the reading of a portion of examples; see `Examples.portions`."""
+    (counts,) = portion.parts
+    return Reading(lambda encoder: encoder.encode(counts))

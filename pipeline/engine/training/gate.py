@@ -27,4 +27,6 @@ def learned_gate(encoder: Encoder, examples: Examples, others: Examples) -> Gate
 
 def _directions(encoder: Encoder, examples: Examples) -> Floats:
     """Return the text vectors, scaled to unit length."""
-    return np.concatenate([unit(encoder.hidden(each.parts[0])[0]) for each in examples.portions()])
+    return np.concatenate(
+        [unit(encoder.encode(each.parts[0]).hidden) for each in examples.portions()]
+    )

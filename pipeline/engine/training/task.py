@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pipeline.answers import System
-from pipeline.engine.model.arrays import Floats
+from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.examples import Examples
 from pipeline.engine.training.network import Settings
@@ -43,6 +43,8 @@ class Task:
         learns_held_back: whether the finished model also trains on the held-out examples. If no
             task sets this, the evaluated model is the finished one, and training takes half the
             time.
+        sources: the number of each held-out example's source. If they are given, a reranker is
+            trained on these examples. It is measured on each source after training on the others.
         beside: an existing model to blend with the trained one, if any. Its calibration is the
             starting point, which a few held-out examples change little.
         others: texts that are not worded like the examples, if any. The trained model's weight in
@@ -63,6 +65,7 @@ class Task:
     remembers: bool = True
     recognises: bool = True
     learns_held_back: bool = True
+    sources: Ints | None = None
     beside: Model | None = None
     others: Examples = field(default_factory=lambda: Examples.of([], []))
     cpv: Model | None = None

@@ -230,6 +230,6 @@ def _memory(task: Task, examples: Examples, encoder: Encoder, codes: Texts) -> M
     general = np.array([is_general(task.system, code) for code in taught.codes.tolist()])
     # A general label is no evidence for a specific code, so it is used only if there are no others.
     kept = ~general if task.system in PARTIAL and not general.all() else general | ~general
-    hidden = [encoder.hidden(each.parts[0])[0] for each in taught.where(kept).portions()]
+    hidden = [encoder.encode(each.parts[0]).hidden for each in taught.where(kept).portions()]
     labels = np.searchsorted(codes, taught.codes[kept])
     return remember(np.concatenate(hidden), labels, weights[kept])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Bools, Floats, Texts
@@ -16,15 +19,15 @@ from pipeline.engine.model.calibration import (
 )
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.exact_matches import Repeats, gather
-from pipeline.engine.model.features import Counts
 from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.general_codes import fields
-from pipeline.engine.model.model import Model, highest
-from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.largest import highest
+from pipeline.engine.model.model import Model
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiarity, places
-from pipeline.engine.training.examples import Examples
+from pipeline.engine.training.examples import Examples, reading
 from pipeline.engine.training.gate import learned_gate
 from pipeline.engine.training.other_languages import best_counterparts
+from pipeline.engine.training.reranking import Fold, rerankers, with_judge
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
@@ -88,6 +91,8 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
     """
     gate = trial.scores.gate if isinstance(trial.scores, Blend) else None
     scores = _beside(task, scorer, trial.weight, gate)
+    if (reranker := trial.scores.reranker) is not None:
+        scores = replace(scores, reranker=with_judge(task, scores, reranker))
     repeats = replace(_repeats(task, scores, True), trust=trial.repeats.trust)
     return replace(trial, scores=scores, repeats=repeats)
 
@@ -95,18 +100,21 @@ def finished(task: Task, scorer: Scorer, trial: Model) -> Model:
 def tried(task: Task, scorer: Scorer) -> Trained:
     """Calibrate a model on the held-out examples and evaluate it on them.
 
+    If it has a reranker, the examples of a fold are answered by one that did not learn them.
+
     Args:
         task: the training data and the held-out examples.
         scorer: the scorer that was trained without the held-out examples.
     """
     gate = _gate(task)
     scores = _beside(task, scorer, _weight(task, scorer, gate), gate)
+    reranker, folds = rerankers(task, scores)
+    scores = replace(scores, reranker=reranker)
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
     known_again = (model.codes[usual] == task.held_back.codes) & found
     trust = float((known_again.sum() + 1) / (found.sum() + 2))
-    ranked = [_ranked(model, each) for each in task.held_back.portions()]
-    best, hits, known = (np.concatenate(each) for each in zip(*ranked, strict=True))
+    best, hits, known = _by_fold(task, model, scores, folds, _ranked)
     seen = evidence(best[:, 0], best[:, 1], known)
     start = None if task.beside is None else task.beside.calibration
     calibration = calibrate(seen, hits[:, 0] > 0, start)
@@ -118,25 +126,44 @@ def tried(task: Task, scorer: Scorer) -> Trained:
         behind_gate=start if gate is not None else None,
         unseen=float(1 - np.isin(task.held_back.codes, model.codes).mean()),
     )
-    ranks = [
-        model.ranked(_reader(each.parts[0]), each.hashes, TOP) for each in task.held_back.portions()
-    ]
-    places = np.concatenate([places for places, _ in ranks])
+    places, confidence = _by_fold(
+        task,
+        model,
+        scores,
+        folds,
+        lambda tested, each: tested.ranked(reading(each), each.hashes, TOP),
+    )
     top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))
-    sure = np.concatenate([confidence[:, 0] for _, confidence in ranks])
-    return Trained(model, task.held_back.codes, top, sure, int(found.sum()))
+    return Trained(model, task.held_back.codes, top, confidence[:, 0], int(found.sum()))
+
+
+def _by_fold(
+    task: Task,
+    model: Model,
+    scores: Scorer | Blend,
+    folds: Sequence[Fold],
+    answer: Callable[[Model, Examples], tuple[npt.NDArray[Any], ...]],
+) -> tuple[npt.NDArray[Any], ...]:
+    """Return what ``answer`` returns for the held-out examples, each asked with its fold."""
+    found, order = [], []
+    for fold, reranker in folds:
+        tested = replace(model, scores=replace(scores, reranker=reranker))
+        found += [answer(tested, each) for each in task.held_back.where(fold).portions()]
+        order.append(np.flatnonzero(fold))
+    back = np.argsort(np.concatenate(order))
+    return tuple(np.concatenate(each)[back] for each in zip(*found, strict=True))
 
 
 def _ranked(model: Model, examples: Examples) -> tuple[Floats, Floats, Floats]:
     """Return (texts x 10: top probabilities; whether those codes are right; share known)."""
-    shares, known = model.shares(_reader(examples.parts[0]))
+    shares, known = model.shares(reading(examples))
     places, best = highest(shares, TOP)
     hits = (model.codes[places] == examples.codes[:, None]).astype(np.float64)
     missing = ((0, 0), (0, TOP - best.shape[1]))
     return np.pad(best, missing), np.pad(hits, missing), known
 
 
-def _beside(task: Task, scorer: Scorer, weight: float, gate: Gate | None) -> Scores:
+def _beside(task: Task, scorer: Scorer, weight: float, gate: Gate | None) -> Scorer | Blend:
     if task.beside is None:
         return scorer
     walk = None if task.cpv is None else _crosswalk(task, task.cpv, task.beside.codes)
@@ -166,7 +193,7 @@ def _weight(task: Task, scorer: Scorer, gate: Gate | None) -> float:
         other, _ = _share_of_truth(task.system, task.beside.scores, each)
         weights = WEIGHTS[:, None] * familiarity(known)
         if gate is not None:
-            weights *= gate.openness(_reader(each.parts[0]))
+            weights *= gate.openness(reading(each))
         likelihood += np.log(weights * own + (1 - weights) * other + UNTHINKABLE).sum(axis=1)
     return float(WEIGHTS[likelihood.argmax()])
 
@@ -176,7 +203,7 @@ def _share_of_truth(system: System, scores: Scores, examples: Examples) -> tuple
 
     For a general code, this is the probability of its whole field.
     """
-    shares, known = scores.shares(_reader(examples.parts[0]))
+    shares, known = scores.shares(reading(examples))
     for own, below in fields(system, scores.codes):
         shares[:, own] += shares[:, below].sum(axis=1)
     place = places(scores.codes, examples.codes)
@@ -191,7 +218,3 @@ def _repeats(task: Task, scores: Scores, whole: bool) -> Repeats:
 def _alone(task: Task) -> bool:
     """Return whether the examples were the only training data."""
     return task.beside is None and not len(task.phrases)
-
-
-def _reader(counts: Counts) -> Reading:
-    return Reading(lambda encoder: encoder.hidden(counts))

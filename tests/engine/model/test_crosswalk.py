@@ -14,6 +14,7 @@ from pipeline.codes import counterparts
 from pipeline.engine.model import general_model, load_model, shipped_model
 from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.crosswalk import Crosswalk
+from pipeline.engine.model.features import count
 from pipeline.engine.model.folder import PUBLISHERS
 from pipeline.engine.model.loading import opened
 from pipeline.engine.model.model import Model
@@ -31,7 +32,7 @@ class Cpv:
     asked: list[int] = field(default_factory=list)
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
-        texts = len(read(general().encoder)[0])
+        texts = len(read(general().encoder).hidden)
         self.asked.append(texts)
         return np.tile(np.array([0.4, 0.3, 0.2, 0.1], np.float32), (texts, 1)), np.ones(texts)
 
@@ -47,7 +48,7 @@ def general() -> Scorer:
 
 
 def reading(texts: int) -> Reading:
-    return Reading(lambda encoder: (np.zeros((texts, 1), np.float32), np.ones(texts)))
+    return Reading(lambda encoder: encoder.encode(count(["anything"] * texts)))
 
 
 def even(texts: int) -> Floats:

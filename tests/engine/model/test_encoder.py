@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pipeline.engine.model.encoder import Encoder
-from pipeline.engine.model.features import count, hashed_features
+from pipeline.engine.model.encoder import Encoded, Encoder
+from pipeline.engine.model.features import BITS, count, hashed_features
 from pipeline.engine.model.product_quantization import quantised
 from pipeline.engine.model.vocabulary import learn
 from pipeline.engine.text.ngrams import gram_hashes
@@ -22,6 +22,16 @@ TEXTS = [
 ]
 
 
+PLACES = np.array([3, 43])
+
+
+def rows_of(texts: Encoded) -> list[tuple[list[float], float, list[float]]]:
+    """Return the vector, the known share and the words of each text."""
+    words = np.split(texts.words.values, texts.words.ends[1:-1])
+    rows = zip(texts.hidden.tolist(), texts.known.tolist(), words, strict=True)
+    return [(hidden, known, own.tolist()) for hidden, known, own in rows]
+
+
 @cache
 def encoder() -> Encoder:
     """Return an encoder that knows the features of some texts, with random weights."""
@@ -33,7 +43,7 @@ def encoder() -> Encoder:
 
 def test_composed_vectors_are_those_that_training_uses() -> None:
     counts, found = count(TEXTS), encoder()
-    hidden, _ = found.hidden(counts)
+    hidden = found.encode(counts).hidden
     by_feature = found.weights.sums(found.vocabulary.vectors(counts))
     assert np.abs(hidden).max() > 0.1
     assert hidden == pytest.approx(by_feature, rel=1e-4, abs=1e-5)
@@ -41,14 +51,21 @@ def test_composed_vectors_are_those_that_training_uses() -> None:
 
 def test_a_text_has_the_same_vector_in_any_company() -> None:
     found = encoder()
-    hidden, known = found.hidden(count(TEXTS))
-    turned = found.hidden(count(TEXTS[::-1]))
-    assert [each[::-1].tolist() for each in turned] == [hidden.tolist(), known.tolist()]
-    some = found.hidden(count(TEXTS).select(np.array([3, 43])))
-    assert [each.tolist() for each in some] == [hidden[[3, 43]].tolist(), known[[3, 43]].tolist()]
-    for place, text in enumerate(TEXTS):
-        alone = found.hidden(count([text]))
-        assert [each[0].tolist() for each in alone] == [hidden[place].tolist(), known[place]]
+    whole = found.encode(count(TEXTS))
+    assert rows_of(found.encode(count(TEXTS[::-1])))[::-1] == rows_of(whole)
+    for some in (found.encode(count(TEXTS).select(np.array([3, 43]))), whole.select(PLACES)):
+        assert rows_of(some) == [rows_of(whole)[place] for place in (3, 43)]
+    assert [rows_of(found.encode(count([text])))[0] for text in TEXTS] == rows_of(whole)
+
+
+def test_the_words_of_a_text_are_its_features_without_parts_of_words() -> None:
+    counts, found = count(TEXTS), encoder()
+    every, words = found.vocabulary.vectors(counts), found.encode(counts).words
+    features = found.vocabulary.features
+    kept = every.where(features[every.columns] < 2 << BITS)
+    assert words.columns.tolist() == kept.columns.tolist()
+    assert words.values.tolist() == kept.values.tolist()
+    assert 0 < len(words.values) < len(every.values)
 
 
 def test_an_ngram_that_two_tokens_share_has_the_weights_of_both() -> None:

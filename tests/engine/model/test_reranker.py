@@ -1,0 +1,254 @@
+"""The word index and the reranker: what they measure, learn and promise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.engine.model import load_model, model_folder, save
+from pipeline.engine.model.arrays import Bools, Floats
+from pipeline.engine.model.encoder import Encoded
+from pipeline.engine.model.features import count
+from pipeline.engine.model.model import Model
+from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.reranker import TRAITS, Judge, Reranker
+from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.stored import own
+from pipeline.engine.model.word_index import MEASURES
+from pipeline.engine.training import Examples, Task, Trained, history_recipe
+from pipeline.engine.training.reranking import fit, folds
+from pipeline.engine.training.train import train
+from pipeline.engine.training.validation import finished, tried
+from pipeline.engine.training.word_index import build
+from pipeline.errors import SettingsError
+from tests.engine.model.spoiling import element, without
+from tests.engine.model.training_data import history, ignored
+
+CODES = ("03111000", "45233140", "90910000")
+TITLES = ("Wheat and barley seeds", "Road paving", "Office cleaning")
+TEXTS = ("barley wheat", "paving asphalt", "")
+
+
+def task(sources: list[int]) -> Task:
+    """Return a task whose held-out texts are of some sources."""
+    return Task(
+        "cpv",
+        Examples.of(*history(300)),
+        Examples.of(*history(len(sources), seed=1, noise=0.2)),
+        Examples.of(TITLES, CODES),
+        np.ones(300 + len(sources), np.float32),
+        np.ones(3, np.float32),
+        np.ones(3, np.float32),
+        learns_held_back=False,
+        recognises=False,
+        sources=np.array(sources),
+    )
+
+
+@cache
+def reranked() -> Trained:
+    """Return a model whose reranker learned from held-out texts of three sources."""
+    (trained,) = train([task([0, 1, 2] * 70)], history_recipe(300), ignored)
+    return trained
+
+
+def reranker(model: Model) -> Reranker:
+    found = model.scores.reranker
+    assert found is not None
+    return found
+
+
+def encoded(*texts: str) -> Encoded:
+    return own(reranked().model).encoder.encode(count(texts))
+
+
+def measured(*texts: str) -> Floats:
+    """Return what is known of each text and each of the three codes."""
+    places = np.tile([0, 1, 2], (len(texts), 1))
+    return reranker(reranked().model).lister.words.measured(encoded(*texts).words, places)
+
+
+def test_a_text_is_closest_to_the_code_with_its_words() -> None:
+    found = measured(*TEXTS)
+    assert found[0].argmax(axis=0).tolist() == [0, 0, 0, 0]
+    assert found[1, :, 0].argmax() == found[1, :, 1].argmax() == 1
+    assert found[2].tolist() == np.zeros((3, MEASURES)).tolist()
+
+
+def test_half_of_a_title_measures_less_than_the_whole_title() -> None:
+    half, whole = measured("road", "road paving")[:, 1, 2]
+    assert 0 < half < whole <= 1.02
+
+
+def test_a_word_of_too_many_codes_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.engine.training.word_index.MOST_CODES", 2)
+    scorer = own(reranked().model)
+    texts = ["wheat district", "road district", "office district"]
+    none = Examples.of([], [])
+    words = build(scorer.encoder.vocabulary, scorer.codes, Examples.of(texts, CODES), none)
+    seen = words.measured(encoded("district", "wheat").words, np.tile([0, 1, 2], (2, 1)))
+    assert not seen[0, :, 1].any()
+    assert seen[1, :, 1].tolist() == [pytest.approx(seen[1].max()), 0, 0]
+
+
+def test_the_index_keeps_the_words_of_the_most_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.engine.training.word_index.MOST_ENTRIES", 1)
+    scorer = own(reranked().model)
+    taught = Examples.of(["wheat", "road", "road"], [CODES[0], CODES[1], CODES[1]])
+    words = build(scorer.encoder.vocabulary, scorer.codes, taught, Examples.of([], []))
+    seen = words.measured(encoded("wheat", "road").words, np.tile([0, 1], (2, 1)))
+    assert seen[:, :, 1].tolist() == [[0, 0], [0, pytest.approx(seen[1, 1, 1])]]
+    assert seen[1, 1, 1] > 0
+
+
+def test_a_code_that_the_index_lacks_can_be_a_candidate() -> None:
+    words = reranker(reranked().model).lister.words
+    known, unknown = words.measured(encoded("barley wheat").words, np.array([[0, 3]]))[0]
+    assert known.all()
+    assert unknown.tolist() == [0] * MEASURES
+
+
+def test_reranking_changes_the_order_and_keeps_the_sum() -> None:
+    scorer, lister = own(reranked().model), reranker(reranked().model).lister
+    backwards = np.zeros(TRAITS, np.float32)
+    backwards[0] = -1.0  # the log share
+    judge = replace(reranker(reranked().model).judge, linear=backwards, outer=np.zeros(32))
+    read = Reading(lambda encoder: encoder.encode(count(["wheat barley", "office cleaning"])))
+    before, _ = replace(scorer, reranker=None).shares(read)
+    after, _ = replace(scorer, reranker=Reranker(lister, judge)).shares(read)
+    assert after.sum(axis=1) == pytest.approx(before.sum(axis=1), rel=1e-5)
+    assert after.argmax(axis=1).tolist() == before.argmin(axis=1).tolist()
+
+
+def test_a_weight_says_how_far_the_shares_are_changed() -> None:
+    scorer, own_reranker = own(reranked().model), reranker(reranked().model)
+    texts = encoded("wheat seeds", "wheat seeds", "wheat seeds")
+    shares, _ = replace(scorer, reranker=None).shares(Reading(lambda encoder: texts))
+    changed = shares.copy()
+    own_reranker.rerank(changed, texts, np.array([0.0, 0.5, 1.0]))
+    assert changed[0] == pytest.approx(shares[0], rel=1e-5)
+    assert changed[1] == pytest.approx((changed[0] + changed[2]) / 2, rel=1e-5)
+    assert changed[2] != pytest.approx(shares[2], rel=1e-5)
+
+
+def test_a_judge_learns_the_trait_that_tells_the_right_candidate() -> None:
+    random = np.random.default_rng(0)
+    traits = 5 + 3 * random.normal(size=(1_600, 5, TRAITS))
+    right = traits[:, :, 3] == traits[:, :, 3].max(axis=1, keepdims=True)
+    judge = fit(traits[:1_500], right[:1_500], np.ones(1_500))
+    best = judge.scores(traits[1_500:]).argmax(axis=1)
+    assert right[1_500:][np.arange(100), best].mean() > 0.8
+    again = fit(traits[:1_500], right[:1_500], np.ones(1_500))
+    assert again.linear.tolist() == judge.linear.tolist()
+
+
+def test_a_text_of_little_weight_teaches_little() -> None:
+    traits = np.random.default_rng(0).normal(size=(1_600, 5, TRAITS))
+    up = traits[:, :, 3] == traits[:, :, 3].max(axis=1, keepdims=True)
+    down = traits[:, :, 3] == traits[:, :, 3].min(axis=1, keepdims=True)
+    right = np.concatenate([up[:800], down[800:]])
+    weights = np.repeat([1.0, 0.01], 800)
+    best = fit(traits, right, weights).scores(traits).argmax(axis=1)
+    assert up[np.arange(1_600), best].mean() > 0.7
+
+
+def test_each_source_is_a_fold_and_small_ones_share_one() -> None:
+    found = folds(np.repeat([0, 1, 2, 3], [100, 90, 10, 20]))
+    assert [int(fold.sum()) for fold in found] == [100, 90, 30]
+    assert (np.sum(found, axis=0) == 1).all()
+
+
+@pytest.mark.parametrize("rows", [(400, 100), (20, 20)])
+def test_a_fold_with_most_of_the_texts_is_divided(rows: tuple[int, int]) -> None:
+    found = folds(np.repeat([0, 1], rows))
+    assert len(found) >= 4
+    assert (np.sum(found, axis=0) == 1).all()
+
+
+def test_the_figures_are_those_of_rerankers_that_did_not_learn_the_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learned_by: list[int] = []
+
+    def counting(traits: Floats, right: Bools, weights: Floats) -> Judge:
+        learned_by.append(len(traits))
+        return reranker(reranked().model).judge
+
+    monkeypatch.setattr("pipeline.engine.training.reranking.fit", counting)
+    tried(task([0] * 100 + [1] * 100), replace(own(reranked().model), reranker=None))
+    assert sorted(learned_by) == [100, 100, 200]
+
+
+@pytest.mark.parametrize("sources", [[0] * 40, None])
+def test_with_few_texts_or_without_their_sources_there_is_no_reranker(
+    sources: list[int] | None,
+) -> None:
+    few = replace(task([0] * 40), sources=None if sources is None else np.array(sources))
+    trial = tried(few, replace(own(reranked().model), reranker=None))
+    assert trial.model.scores.reranker is None
+
+
+def test_the_finished_model_keeps_the_judge_and_indexes_what_it_learned() -> None:
+    some = replace(task([0, 1, 2] * 70), learns_held_back=True)
+    trial = reranked().model
+    scores = trial.scores
+    assert isinstance(scores, Scorer)
+    found = reranker(finished(some, replace(scores, reranker=None), trial))
+    assert found.judge is reranker(trial).judge
+    assert found.lister.words.texts.sum() == len(some.taught) + len(some.held_back)
+    assert reranker(trial).lister.words.texts.sum() == len(some.taught)
+
+
+def test_answers_do_not_depend_on_the_batch() -> None:
+    texts, _ = history(40, seed=5)
+    together, sure = reranked().model.predict(texts, 3)
+    for row, text in enumerate(texts):
+        alone, own_sure = reranked().model.predict([text], 3)
+        assert (alone[0].tolist(), own_sure[0].tolist()) == (
+            together[row].tolist(),
+            sure[row].tolist(),
+        )
+
+
+def test_a_model_that_was_saved_reranks_as_before(tmp_path: Path) -> None:
+    save([reranked().model], tmp_path / "model", {})
+    kept = load_model(model_folder(tmp_path / "model"), "cpv")
+    texts, _ = history(40, seed=6)
+    places, _ = kept.predict(texts, 3)
+    assert places.tolist() == reranked().model.predict(texts, 3)[0].tolist()
+    words, before = (reranker(each).lister.words for each in (kept, reranked().model))
+    assert words.titles.codes.tolist() == before.titles.codes.tolist()
+    assert words.examples.values.tolist() == before.examples.values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cpv.word_codes", 3),
+        ("cpv.word_lengths", 9),
+        ("cpv.word_scales", np.nan),
+        ("cpv.title_codes", 3),
+        ("cpv.title_lengths", 9),
+        ("cpv.texts", -1),
+        ("cpv.judge_inner", np.inf),
+        ("cpv.judge_linear", np.nan),
+    ],
+)
+def test_a_reranker_with_a_value_that_training_would_not_write_is_refused(
+    tmp_path: Path, name: str, value: float
+) -> None:
+    save([reranked().model], tmp_path / "model", {})
+    element(name, 0, value)(tmp_path / "model")
+    with pytest.raises(SettingsError, match="is damaged"):
+        load_model(model_folder(tmp_path / "model"), "cpv")
+
+
+def test_a_reranker_without_one_of_its_arrays_is_refused(tmp_path: Path) -> None:
+    save([reranked().model], tmp_path / "model", {})
+    without("cpv.judge_bias")(tmp_path / "model")
+    with pytest.raises(SettingsError, match=r"it has no array cpv\.judge_bias"):
+        load_model(model_folder(tmp_path / "model"), "cpv")
