@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pipeline.engine.model.arrays import Bools, Floats, Ints
+from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.general_codes import is_general
 from pipeline.engine.model.products import softmax
 from pipeline.engine.model.reranker import Candidates, Judge, Lister, Reranker
@@ -31,9 +31,17 @@ SHRINKAGE = 1e-3
 MOST_OF_A_SOURCE = 1_000
 """A source with more texts weighs no more than this many."""
 
+OF_A_GENERAL_LABEL = 0.3
+"""The weight of a text whose label names only its field, so that every code of the field is right.
+
+With 1, the first UNSPSC code of held-out texts is exact for .374 and right as far as stated for
+.405, without these texts for .378 and .392."""
+
 FEWEST = 60
 """Texts of a source that is a fold by itself; smaller ones share a fold. With fewer texts in all
 to learn from, there is no reranker."""
+
+TINY = 1e-12
 
 PARTS = 4
 """Folds into which a fold with most of the texts is divided."""
@@ -79,13 +87,15 @@ def rerankers(task: Task, scores: Scorer | Blend) -> tuple[Reranker | None, Sequ
         return None, [without]
     lister = _lister(task, task.taught, scores)
     found = _candidates(held_back, scores, lister)
-    right = scores.codes[found.places] == held_back.codes[:, None]
-    rows = right.any(axis=1) & ~_general(task, held_back)
+    general = _general(task, held_back)
+    right = _right(scores.codes[found.places], held_back.codes, general)
+    rows: Bools = np.array(right.any(axis=1))
+    weights = _weights(sources) * np.where(general, OF_A_GENERAL_LABEL, 1)
     if rows.sum() < FEWEST:
         return None, [without]
 
     def learned(some: Bools) -> Reranker:
-        return Reranker(lister, fit(found.traits[some], right[some], _weights(sources[some])))
+        return Reranker(lister, fit(found.traits[some], right[some], weights[some]))
 
     return learned(rows), [(fold, learned(rows & ~fold)) for fold in folds(sources)]
 
@@ -117,7 +127,7 @@ def fit(traits: Floats, right: Bools, weights: Floats) -> Judge:
 
     Args:
         traits: texts x candidates x traits.
-        right: texts x candidates, with one right candidate per text.
+        right: texts x candidates: those that may be right, at least one per text.
         weights: how much each text counts.
     """
     centre = traits.mean(axis=(0, 1), dtype=np.float64)
@@ -158,7 +168,9 @@ def _fitted(
             rows = order[at : at + BATCH]
             some = traits[rows]
             hidden = np.tanh(some @ inner.values + bias.values)
-            error = softmax(some @ linear.values + hidden @ outer.values) - right[rows]
+            error = softmax(some @ linear.values + hidden @ outer.values)
+            likely = error * right[rows]
+            error -= likely / np.maximum(likely.sum(axis=1, keepdims=True), TINY)
             error *= weights[rows, None] / len(rows)
             back = error[:, :, None] * outer.values * (1 - hidden * hidden)
             linear.step(np.einsum("nk,nkf->f", error, some), rate)
@@ -189,8 +201,15 @@ def _candidates(examples: Examples, scores: Scorer | Blend, lister: Lister) -> C
     )
 
 
+def _right(candidates: Texts, truth: Texts, general: Bools) -> Bools:
+    """Return which candidates are right; for a general label, all of its field."""
+    in_field = candidates.astype("U2") == truth.astype("U2")[:, None]
+    right: Bools = np.where(general[:, None], in_field, candidates == truth[:, None])
+    return right
+
+
 def _general(task: Task, examples: Examples) -> Bools:
-    """Return which labels name a whole field, and so do not say which code is right."""
+    """Return which labels name a whole field."""
     return np.array([is_general(task.system, code) for code in examples.codes.tolist()], np.bool_)
 
 

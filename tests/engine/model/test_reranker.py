@@ -183,6 +183,35 @@ def test_the_figures_are_those_of_rerankers_that_did_not_learn_the_texts(
     assert sorted(learned_by) == [100, 100, 200]
 
 
+def test_for_a_general_label_every_code_of_its_field_is_right_and_counts_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taught: list[tuple[Bools, Floats]] = []
+
+    def noting(traits: Floats, right: Bools, weights: Floats) -> Judge:
+        taught.append((right, weights))
+        return reranker(reranked().model).judge
+
+    monkeypatch.setattr("pipeline.engine.training.reranking.fit", noting)
+    some = task([0] * 100)
+    codes = some.held_back.codes.copy()
+    codes[:50] = "45000000"
+    some = replace(some, held_back=replace(some.held_back, codes=codes))
+    tried(some, replace(own(reranked().model), reranker=None))
+    right, weights = taught[0]
+    assert right.shape == (100, 3)
+    assert right.sum(axis=1).tolist() == [1] * 100
+    assert weights.tolist() == [pytest.approx(0.3)] * 50 + [1] * 50
+
+
+def test_a_judge_learns_from_several_candidates_that_may_be_right() -> None:
+    traits = np.random.default_rng(0).normal(size=(1_600, 5, TRAITS))
+    right = traits[:, :, 3] > 0
+    kept = right.any(axis=1)
+    best = fit(traits[kept], right[kept], np.ones(kept.sum())).scores(traits[kept]).argmax(axis=1)
+    assert right[kept][np.arange(kept.sum()), best].mean() > 0.9
+
+
 @pytest.mark.parametrize("sources", [[0] * 40, None])
 def test_with_few_texts_or_without_their_sources_there_is_no_reranker(
     sources: list[int] | None,
