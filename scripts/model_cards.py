@@ -77,8 +77,13 @@ CROSSWALK = """For those, the codes that the crosswalk gives to the CPV codes of
 {weight} of the weight.
 """
 
+RERANKER = """A reranker, a small network, puts the best 20 codes in order again{gated}. It has, as
+hashes, the words of each code's texts, titles and phrases. It learned from the "held back" files
+below; for the figures, the texts of each source were answered by one that learned only the others.
+"""
+
 MEASURED = {
-    False: "which the model has not learned",
+    False: "which the networks have not learned",
     True: """by a model that had not learned them. After that, the second
 network of this package learned them, too, so they cannot measure it any more""",
 }
@@ -92,7 +97,7 @@ Answers `tender-pipeline run` for {name} where no service and no other model is 
 
 A low-rank softmax on hashed words, pairs of words and parts of words ({dimensions} dimensions,
 shared by the four systems), with weights in {bits} bits each{memory}.
-{second}Nothing else is kept of the texts.
+{second}{reranker}Nothing else is kept of the texts.
 
 ## What it learned
 
@@ -181,6 +186,7 @@ def _card(
         bits=8 // recipe["model"]["columns"],
         memory=", and\ntypical vectors of each code's texts" if remembers else "",
         second=_second(system, about, second) if has_second else "",
+        reranker=RERANKER.format(gated=", as far as the gate is open" if has_second else ""),
         learned=about["learned_rows"],
         codes_from_examples=about["codes_from_examples"],
         phrases=about["phrases"],

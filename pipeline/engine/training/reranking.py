@@ -22,7 +22,7 @@ __all__ = ["Fold", "fit", "folds", "rerankers", "with_judge"]
 UNITS = 16
 """Hidden units of a network. Without any, the reranker gains half as much."""
 
-NETWORKS = 2
+NETWORKS = 4
 EPOCHS = 10
 BATCH = 256
 RATE = 0.01

@@ -19,7 +19,7 @@ from pipeline.engine.training.examples import Examples
 
 __all__ = ["build"]
 
-MOST_ENTRIES = 120_000
+MOST_ENTRIES = 100_000
 """The most entries of the examples' index; those of the most examples are kept.
 
 CPV has 1.3 million, most of them of one example. With 194,000, those of several, the reranker finds

@@ -116,7 +116,8 @@ def test_reranking_changes_the_order_and_keeps_the_sum() -> None:
     scorer, lister = own(reranked().model), reranker(reranked().model).lister
     backwards = np.zeros(TRAITS, np.float32)
     backwards[0] = -1.0  # the log share
-    judge = replace(reranker(reranked().model).judge, linear=backwards, outer=np.zeros(32))
+    own_judge = reranker(reranked().model).judge
+    judge = replace(own_judge, linear=backwards, outer=np.zeros_like(own_judge.outer))
     read = Reading(lambda encoder: encoder.encode(count(["wheat barley", "office cleaning"])))
     before, _ = replace(scorer, reranker=None).shares(read)
     after, _ = replace(scorer, reranker=Reranker(lister, judge)).shares(read)
