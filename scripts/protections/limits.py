@@ -220,8 +220,8 @@ PROTECTIONS = (
     ),
     Protection(
         "no attempt counts as ended later than now",
-        "return now if self.settled_at is None else min(self.settled_at, now)",
-        "return now if self.settled_at is None else self.settled_at",
+        "return min(self.settled_at, now)",
+        "return self.settled_at",
         "tests/paid/test_one_limit.py",
     ),
     Protection(
