@@ -21,8 +21,8 @@ class Allowance:
     """A cost limit for a UTC day or calendar month. When the next one begins, it counts from zero.
 
     An attempt that is answered after midnight counts for both days: the ledger knows when it was
-    sent, the service when it was billed, and neither day may exceed the limit. If the clock ran
-    ahead for a while and was set back, everything since the day began counts.
+    sent, the service when it was billed, and neither day may exceed the limit. If the clock is set
+    back, it was wrong before or is wrong now: what is spent counts for either day.
 
     Args:
         period: the length of the period.
@@ -68,8 +68,9 @@ class Allowance:
     def charge(self, confirmed: Decimal = ZERO, at_risk: Decimal = ZERO) -> None:
         """Add what attempts have cost, and may have cost, to the current period."""
         self._renew()
-        before = self._spent.get(self.began_at, (ZERO, ZERO))
-        self._spent[self.began_at] = total([before[0], confirmed]), total([before[1], at_risk])
+        latest = max([self.began_at, *self._spent])
+        before = self._spent.get(latest, (ZERO, ZERO))
+        self._spent[latest] = total([before[0], confirmed]), total([before[1], at_risk])
         self._add_up()
 
     def _renew(self) -> None:
@@ -78,7 +79,7 @@ class Allowance:
             self._begin()
 
     def _add_up(self) -> None:
-        """Add up what was spent since the current period began, also while the clock ran ahead."""
+        """Add up what was spent in the current period, and while the clock was ahead of it."""
         spent = [each for began, each in self._spent.items() if began >= self.began_at]
         self.confirmed = total(confirmed for confirmed, _ in spent)
         self.at_risk = total(at_risk for _, at_risk in spent)

@@ -41,7 +41,14 @@ PROTECTIONS = (
         "        if not self.began_at.timestamp() <= self._now() < self.ends_at.timestamp():\n",
         "        if self._now() >= self.ends_at.timestamp():\n",
         "tests/paid/test_allowance.py"
-        "::test_what_was_spent_while_the_clock_ran_ahead_counts_and_what_was_spent_before",
+        "::test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before",
+    ),
+    Protection(
+        "a clock that was behind for a while does not free the limit of a day",
+        "latest = max([self.began_at, *self._spent])",
+        "latest = self.began_at",
+        "tests/paid/test_allowance.py"
+        "::test_what_was_spent_while_the_clock_was_wrong_counts_and_what_was_spent_before",
     ),
     Protection(
         "the limit of a day counts what this job spends",
