@@ -34,10 +34,8 @@ MOST_UNREAD: Final = 1 << 18
 """Bytes: while this much is received and unread, nothing more is received."""
 
 HEAD: Final = re.compile(
-    rb"[\r\n]{0,2}HTTP/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?\r\n"
-    rb"((?:[!#-'*+\-.^-`|~\w]+:[^\r\n\0]*\r\n)*)\r\n"
+    rb"HTTP/1\.1 ([2-5]\d\d)(?: [^\r\n]*)?\r\n((?:[!#-'*+\-.^-`|~\w]+:[^\r\n\0]*\r\n)*)\r\n"
 )
-"""Some servers send a line end after a body, which may arrive when the next request is sent."""
 FIELD: Final = re.compile(rb"([^:]+):[ \t]*+([^ \t\r]*+(?:[ \t]++[^ \t\r]++)*+)[ \t]*+\r\n")
 """It never goes back: else 60,000 spaces inside a value would stop everything for seconds."""
 END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
@@ -157,6 +155,8 @@ class Connection(asyncio.Protocol):
         if not self._got:
             raise DisconnectedError
         if not isinstance(head, _Head):
+            # Some servers send a line end after a body, perhaps when the next request is sent.
+            self._got = self._got.lstrip(b"\r\n")
             return await _Unusual(self, method, target).response()
         if len(self._got) < head.body_to:
             del self._got[: head.body_from]

@@ -15,7 +15,7 @@ import httpx
 from aiohappyeyeballs import AddrInfoType
 
 from pipeline.paid.client.connection import Connection
-from pipeline.paid.client.exchanges import Body, Field, Response, Whole
+from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, Response, Whole
 from pipeline.paid.client.proxy import Proxied, proxy_of
 
 __all__ = ["OverHttpx", "Transport"]
@@ -99,8 +99,9 @@ class Transport(httpx.AsyncBaseTransport):
             connection = kept or await self._connected()
             target = url.raw_path
             got = await connection.exchange(method.encode(), target, headers, body.begin())
-        except BaseException:
-            self._hung_up += kept is not None and kept.ended
+        except BaseException as error:
+            broken = isinstance(error, BrokenResponseError)
+            self._hung_up += kept is not None and (kept.ended or broken)
             self._release(connection)
             raise
         self._reused += kept is not None

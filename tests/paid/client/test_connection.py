@@ -57,10 +57,12 @@ async def asked_twice(response: bytes, hang_up: bool = False) -> tuple[list[Rece
         (OK + b"Content-Length: 2\n\r\n{}", 200, b"{}"),
         (b"\r\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
         (b"\n" + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}"),
+        (b"\r\n" + CHUNKED + b"\r\n2\r\n{}\r\n0\r\n\r\n", 200, b"{}"),
     ],
     ids=[
         *("usual", "kept", "short", "chunked", "early hints", "twice", "folded", "no content"),
         *("bare line feeds", "one bare line feed", "after an empty line", "after a line feed"),
+        "chunked after an empty line",
     ],
 )  # fmt: skip
 async def test_a_complete_response_leaves_its_connection_open(
@@ -130,16 +132,20 @@ async def test_a_connection_whose_request_was_not_read_is_not_used_again() -> No
 
 
 @pytest.mark.parametrize(("answered", "lost"), [(1, 1), (20, 2)])
-async def test_connections_are_kept_unless_the_server_often_closes_them(
-    answered: int, lost: int
+@pytest.mark.parametrize("more", [b"", b"more\r\n\r\n"], ids=["closes", "sends more"])
+async def test_connections_are_kept_unless_the_server_often_spoils_them(
+    answered: int, lost: int, more: bytes
 ) -> None:
-    async def closes(exchange: Exchange) -> None:
+    async def spoils(exchange: Exchange) -> None:
         for _ in range(answered):
             await exchange.read_request()
             await exchange.answer()
         await exchange.reader.read(1)
+        if more:
+            await exchange.raw(more)
+            await exchange.reader.read()
 
-    async with serving(closes) as server, Client(server.base, KEY, connections=1) as client:
+    async with serving(spoils) as server, Client(server.base, KEY, connections=1) as client:
         replies = [await client.send("cpv", "one") for _ in range(2 * (answered + 1))]
     assert sum(isinstance(reply, Lost) for reply in replies) == lost
 
