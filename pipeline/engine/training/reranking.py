@@ -35,6 +35,9 @@ FEWEST = 60
 """Texts of a source that is a fold by itself; smaller ones share a fold. With fewer texts in all
 to learn from, there is no reranker."""
 
+LEAST_SPREAD = 1e-6
+"""A trait with a smaller standard deviation is constant."""
+
 TINY = 1e-12
 
 PARTS = 4
@@ -124,7 +127,8 @@ def fit(traits: Floats, right: Bools, weights: Floats) -> Judge:
         weights: how much each text counts.
     """
     centre = traits.mean(axis=(0, 1), dtype=np.float64)
-    scale = traits.std(axis=(0, 1), dtype=np.float64) + 1e-6
+    scale = traits.std(axis=(0, 1), dtype=np.float64)
+    scale[scale < LEAST_SPREAD] = 1  # a constant teaches nothing, so its weights stay random
     standard = (traits - centre) / scale
     found = [_fitted(standard, right, weights, seed) for seed in range(NETWORKS)]
     linear, inner, bias, outer = (

@@ -147,6 +147,16 @@ def test_a_judge_learns_the_trait_that_tells_the_right_candidate() -> None:
     assert again.linear.tolist() == judge.linear.tolist()
 
 
+def test_a_trait_that_is_constant_in_training_says_nothing_later() -> None:
+    traits = np.random.default_rng(0).normal(size=(100, 5, TRAITS))
+    traits[:, :, 4] = 7.1
+    judge = fit(traits, traits[:, :, 3] == traits[:, :, 3].max(axis=1, keepdims=True), np.ones(100))
+    before = judge.scores(traits)
+    traits[:, :, 4] += 0.001
+    assert judge.scores(traits) == pytest.approx(before, abs=1e-4)
+    assert np.abs(judge.bias).max() < 100
+
+
 def test_a_text_of_little_weight_teaches_little() -> None:
     traits = np.random.default_rng(0).normal(size=(1_600, 5, TRAITS))
     up = traits[:, :, 3] == traits[:, :, 3].max(axis=1, keepdims=True)
