@@ -32,8 +32,8 @@ MOST_OF_A_SOURCE = 1_000
 """A source with more texts weighs no more than this many."""
 
 FEWEST = 60
-"""Texts of a source that is a fold by itself; smaller ones share a fold. With fewer texts in all
-to learn from, there is no reranker."""
+"""Texts of a source that is a fold by itself; smaller ones share a fold. From fewer texts, no
+reranker is learned."""
 
 LEAST_SPREAD = 1e-6
 """A trait with a smaller standard deviation is constant."""
@@ -44,7 +44,8 @@ PARTS = 4
 """Folds into which a fold with most of the texts is divided."""
 
 Fold: TypeAlias = tuple[Bools, Reranker | None]
-"""Which of the held-out examples are in a fold, and a reranker that did not learn from them."""
+"""Which of the held-out examples are in a fold, and a reranker that did not learn from them, unless
+the others are too few."""
 
 
 @dataclass(slots=True)
@@ -87,13 +88,15 @@ def rerankers(task: Task, scores: Scorer | Blend) -> tuple[Reranker | None, Sequ
     right = _right(scores.codes[found.places], held_back.codes, _general(task, held_back))
     rows: Bools = np.array(right.any(axis=1))
     weights = _weights(sources)
-    if rows.sum() < FEWEST:
-        return None, [without]
 
-    def learned(some: Bools) -> Reranker:
+    def learned(some: Bools) -> Reranker | None:
+        if some.sum() < FEWEST:
+            return None
         return Reranker(lister, fit(found.traits[some], right[some], weights[some]))
 
-    return learned(rows), [(fold, learned(rows & ~fold)) for fold in folds(sources)]
+    if (whole := learned(rows)) is None:
+        return None, [without]
+    return whole, [(fold, learned(rows & ~fold)) for fold in folds(sources)]
 
 
 def with_judge(task: Task, scores: Scorer | Blend, tried: Reranker) -> Reranker:

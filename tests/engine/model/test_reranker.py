@@ -194,6 +194,16 @@ def test_the_figures_are_those_of_rerankers_that_did_not_learn_the_texts(
     assert sorted(learned_by) == [100, 100, 200]
 
 
+def test_a_fold_has_no_reranker_if_the_others_teach_too_little() -> None:
+    some = task([0] * 100 + [1] * 100)
+    codes = some.held_back.codes.copy()
+    codes[:100] = "98390000"  # no candidate
+    some = replace(some, held_back=replace(some.held_back, codes=codes))
+    trial = tried(some, replace(own(reranked().model), reranker=None))
+    assert trial.model.scores.reranker is not None
+    assert np.isfinite(trial.sure).all()
+
+
 def test_for_a_general_label_every_code_of_its_field_is_right(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
