@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -34,15 +33,9 @@ def is_general(system: System, code: str) -> bool:
 
 def fields(system: System, codes: Texts) -> tuple[Field, ...]:
     """Return the fields for which the codes include the general code and any code below it."""
-    return _fields(system, codes.dtype.str, codes.tobytes())
-
-
-@lru_cache(maxsize=8)
-def _fields(system: System, kind: str, content: bytes) -> tuple[Field, ...]:
-    """Return the fields of an array of codes, from its bytes: those are hashed quickly."""
     general: list[tuple[int, str]] = []
     below: dict[str, list[int]] = defaultdict(list)
-    for place, code in enumerate(np.frombuffer(content, kind).tolist()):
+    for place, code in enumerate(codes.tolist()):
         if is_general(system, code):
             general.append((place, code[:2]))
         else:

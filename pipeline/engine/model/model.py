@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pipeline.engine.model.arrays import Bools, Floats, Ints, Texts
 from pipeline.engine.model.calibration import Calibration, evidence
 from pipeline.engine.model.encoder import encoded, portions
 from pipeline.engine.model.exact_matches import Repeats, hashed, hashes
-from pipeline.engine.model.general_codes import fields, made_specific
+from pipeline.engine.model.general_codes import Field, fields, made_specific
 from pipeline.engine.model.largest import highest
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.scorer import Blend, Scores, familiarity
@@ -29,7 +29,7 @@ of rows of keys. Words of two or three letters are often known by chance, and mo
 placeholder texts (lorem ipsum) consists of words of some language."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A trained model of one system.
 
@@ -79,7 +79,7 @@ class Model:
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares, with those of general codes passed on; see `Scores`."""
         shares, known = self.scores.shares(read)
-        return made_specific(shares, fields(self.system, self.codes)), known
+        return made_specific(shares, self._fields), known
 
     def ranked(self, read: Reading, seen: Ints, top: int) -> tuple[Ints, Floats]:
         """Rank the codes of texts that are already encoded and hashed; see `predict`."""
@@ -93,6 +93,11 @@ class Model:
             best = np.column_stack([first, self.calibration.others(best, first)])
         self._put_repeats_first(places, best, seen)
         return places[:, :top], best[:, :top]
+
+    @cached_property
+    def _fields(self) -> Sequence[Field]:
+        """The fields of the codes."""
+        return fields(self.system, self.codes)
 
     def _sure(self, calibration: Calibration, read: Reading, seen: Floats) -> Floats:
         """Return how likely the first codes are right."""
