@@ -7,7 +7,6 @@ import gc
 import importlib
 import logging
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -34,7 +33,10 @@ ENOUGH = 2 << 30
 """Free bytes that make it large enough. In many containers it has only 64 MiB."""
 
 with suppress(OSError):
-    if "TMPDIR" not in os.environ and shutil.disk_usage(MEMORY).free >= ENOUGH:
+    found = os.statvfs(MEMORY)
+    is_enough = found.f_bavail * found.f_frsize >= ENOUGH
+    # In containers it is often mounted so that no script can be started that a test has written.
+    if "TMPDIR" not in os.environ and is_enough and not found.f_flag & os.ST_NOEXEC:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 # The workers keep the processors busy. This comes before numpy, which reads it once.
