@@ -224,7 +224,8 @@ def display_for(progress: object) -> Display:
         return bar if progress else silent
     if progress in (bar, log_lines, notebook_bar, silent):
         return cast(Display, progress)
-    if not callable(progress) or hasattr(progress, "update"):  # such as tqdm, which is no Progress
+    of_tqdm = str(getattr(progress, "__module__", "")).startswith("tqdm.")  # which is no Progress
+    if not callable(progress) or of_tqdm:
         raise SettingsError(
             f"progress is {progress!r}.",
             'progress must be True, False, "auto" or a display such as '

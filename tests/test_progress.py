@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -51,6 +52,27 @@ def test_the_bar_of_a_large_purchase_fits_80_columns_with_its_time_left() -> Non
     line = tqdm.format_meter(1234, 11530, 60, ncols=80, bar_format=shape, postfix=note)
     assert line.endswith(f" 1234/11530 calls, {note}")
     assert len(line) == 80
+
+
+class Bar(list[int]):
+    """A display of the user's own, which is not tqdm although it has an `update`."""
+
+    def __init__(self, total: int) -> None:
+        super().__init__([total])
+
+    def __enter__(self) -> Callable[[int], None]:
+        return self.update
+
+    def __exit__(self, *_: object) -> None:
+        """Stay as it is."""
+
+    def update(self, done: int) -> None:
+        self.append(done)
+
+
+def test_a_display_of_the_users_own_may_be_a_class_with_any_methods() -> None:
+    with progress.display_for(Bar)(30) as advance:
+        advance(10)
 
 
 def test_the_bar_counts_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:
