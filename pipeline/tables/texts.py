@@ -212,7 +212,10 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
     # The column that two fields are in would make any of them alike.
     parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
     cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE
-    close = [parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)]
+    alike = [each for each in folded if dot and _is_like(each, wanted)]
+    close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
+        parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)
+    ]
     misspelt = get_close_matches(field, parts, cutoff=MISSPELT_CODE)
     if option == CODE_COLUMN and not misspelt and (codes := _with_codes(folded, system)):
         close = codes

@@ -133,6 +133,9 @@ def test_a_field_is_like_others_only_by_what_follows_their_column() -> None:
         with pytest.raises(InputError) as caught:
             find_columns(names[: 4 if hint else 3], [wanted], "The table")
         assert caught.value.hint.startswith(hint or "Choose one of them")
+    with pytest.raises(InputError) as caught:
+        find_columns([*names, "title_id"], ["tendr.title"], "The table")
+    assert caught.value.hint.startswith("Did you mean 'tender.titel'?")
 
 
 def test_an_identifier_is_not_suggested_for_a_code() -> None:
