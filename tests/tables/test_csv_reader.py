@@ -112,6 +112,7 @@ def test_a_missing_text_column_lists_the_columns_and_names_the_likeliest(path: P
         (b"id^title\n1^Road works\n", True),
         (b"id,title,year\n1,Road works,2024\n", False),
         ("id,description\n1,Road works\n".encode("utf-16-le"), False),
+        ("id,description\n1,Road works\n".encode("utf-16-be"), False),
     ],
 )
 def test_a_first_record_that_looks_like_a_row_may_be_one(
@@ -122,7 +123,8 @@ def test_a_first_record_that_looks_like_a_row_may_be_one(
         CsvReader(path, ["description"], CsvOptions())
     assert ("use --no-header: the columns are then 1, 2" in caught.value.hint) == hinted
     assert ("what separates them: --delimiter" in caught.value.hint) == (b"," not in data)
-    assert ("--encoding 'utf-16-le'" in caught.value.hint) == (b"\0" in data)
+    assert ("--encoding 'utf-16-le'" in caught.value.hint) == (data[1:2] == b"\0")
+    assert ("--encoding 'utf-16-be'" in caught.value.hint) == (data[:1] == b"\0")
     with pytest.raises(InputError) as caught:
         CsvReader(path, ["description"], CsvOptions(header=False))
     assert "--no-header" not in caught.value.hint
