@@ -127,7 +127,9 @@ def test_the_column_with_the_words_is_suggested_if_no_name_is_like_the_missing_o
     data = {"frame": frame, "arrow": pa.table(frame)}.get(kind, tmp_path / f"t.{kind}")
     with pytest.raises(pipeline.InputError) as caught:
         pipeline.classify(data)
-    assert caught.value.hint.startswith("Did you mean 'was'? Use text_columns=[\"was\"].")
+    another = " Or name another sheet, excel=pipeline.ExcelOptions(sheet=\"NAME\"): 'Cover'."
+    hint = "Did you mean 'was'? Use text_columns=[\"was\"]."
+    assert caught.value.hint == (hint + another if kind == "xlsx" else hint)
 
 
 def test_a_table_without_words_has_no_column_to_suggest() -> None:
