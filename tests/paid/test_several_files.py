@@ -158,6 +158,10 @@ def test_a_plan_says_which_files_the_limit_is_enough_for(folder: Folder, service
     _, figures = folder.plan("--max-age", "0s", "--max-cost-per-day", "1")
     assert (figures["rows"], figures["calls_to_buy"]) == (3, 2), "a run skips a.csv"
     assert len({each["left_today_usd"] for each in [*figures["files"], figures]}) == 1
+    manifest = Path("out/a.csv.manifest.json")
+    changed = json.loads(manifest.read_text()) | {"plan": {"rows": "1", "x": 2}}
+    manifest.write_text(json.dumps(changed))
+    assert folder.plan()[1]["rows"] == 3
     assert len(service.asked) == 1
 
 
