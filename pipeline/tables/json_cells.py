@@ -58,8 +58,9 @@ class CellText:
         """
         if not self.path or not cell or cell.isspace():
             return cell
+        key = f"{{{json.dumps(self.column)}:"
         try:
-            record = parsed(f"{{{json.dumps(self.column)}:{cell}}}")
+            record = parsed(f"{key}{cell}}}", len(key))
             if isinstance(record[self.column], str | bool):
                 raise ValueError(f"{quoted(cell)} is a single value")
             texts = texts_at(record, self.name)

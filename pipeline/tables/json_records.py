@@ -107,8 +107,12 @@ def raw_records(path: Path, scan: Scan, noun: str, hint: str) -> Iterator[RawRec
     yield scan.rest()
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parsed(text: str, start: int = 0) -> dict[str, Any]:
     """Return a record; its numbers are of type `Number`.
+
+    Args:
+        text: the record.
+        start: where what the user wrote begins in it, for the place in an error.
 
     Raises:
         ValueError: the text is not one JSON object, or a key occurs twice in an object.
@@ -117,7 +121,7 @@ def parsed(text: str) -> dict[str, Any]:
         record = DECODER.decode(text)
     except json.JSONDecodeError as error:
         what = error.msg.removesuffix(" at")
-        raise ValueError(f"{what} at character {error.pos + 1}") from error
+        raise ValueError(f"{what} at character {error.pos + 1 - start}") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(record, dict):

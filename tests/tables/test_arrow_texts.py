@@ -77,7 +77,7 @@ def test_a_text_column_may_hold_json() -> None:
 @pytest.mark.parametrize(
     ("cell", "reason"),
     [
-        ("Roads", "Expecting value"),
+        ("Roads", "Expecting value at character 1."),
         ("1", "'1' is a single value"),
         ('"Roads"', "is a single value"),
         ('{"title": {}}', "'tender.title' is an object, not text"),
