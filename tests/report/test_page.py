@@ -28,7 +28,7 @@ def test_it_says_how_many_rows_need_a_look_and_what_to_do_about_failures() -> No
     assert "<h1>17 of 32 rows need a look.</h1>" in text
     assert "raise --timeout if it recurs" in text
     assert "about 5 in 10" in text
-    assert "Row 1 is the first below the column names." in text
+    assert "Row 1 is the first row of data." in text
     assert "Construction work" in text  # the division's title
     found = re.search(r"Of the most confident half of the rows, (\d+)% should be right", text)
     assert found and int(found[1]) == pytest.approx(74, abs=1)  # 22 / 30 and half a bin

@@ -292,7 +292,8 @@ async def test_the_limits_on_the_page_are_those_that_are_set(accounts: Accounts)
     app = create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(7, 90))
     browser = Browser(app)
     await browser.go("/try")
-    assert "may make 7 requests in 90 s free of charge, one for each system." in browser.page.text
+    said = "may make 7 requests in 90 s free of charge. Each system is one request."
+    assert said in browser.page.text
     await browser.go("/")
     assert "With a key any number of requests" in browser.page.text
     browser = Browser(create_app(accounts, SCRIPTED, demo_rate=None))
