@@ -289,8 +289,7 @@ async def test_a_balance_that_does_not_cover_the_price_is_reported(
 
 
 async def test_the_limits_on_the_page_are_those_that_are_set(accounts: Accounts) -> None:
-    app = create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(7, 90))
-    browser = Browser(app)
+    browser = Browser(create_app(accounts, SCRIPTED, key_rate=None, demo_rate=Rate(7, 90)))
     await browser.go("/try")
     said = "may make 7 requests in 90 s free of charge. Each system is one request."
     assert said in browser.page.text
