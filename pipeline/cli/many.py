@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.classification.plan import Plan
 from pipeline.classification.provenance import part_of
@@ -134,7 +134,7 @@ def plan_all(options: RunOptions) -> int:
 def _planned(before: EarlierRuns, terms: Terms) -> Plan:
     """Plan the job of a file; a run skips it if it is done, whatever the ledger has."""
     if done := before.done:
-        counts = [part_of(done, "plan").get(name) for name in Plan(0, 0).row_counts]
+        counts: list[Any] = [part_of(done, "plan").get(name) for name in Plan(0, 0).row_counts]
         if all(isinstance(count, int) for count in counts):  # anybody may have changed them
             return Plan(*counts)
     with opened_job(before.options, terms) as this:
