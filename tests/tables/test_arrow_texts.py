@@ -194,7 +194,7 @@ def test_beside_other_texts_a_field_that_no_row_has_is_missed_once_unless_it_is_
     (said,) = caplog.messages
     assert said.startswith(str(path))
     assert said.endswith(": no row has the text column 'buyer.city'.")
-    for misspelt in ("buyer.nmae", "buyer.adress.street", "Buyer.name"):
+    for misspelt in ("buyer.nmae", "buyer.adress.street", "Buyer.name", "buyer.nm"):
         with pytest.raises(InputError, match=f"has no column '{misspelt}'"):
             list(open_reader(path, ["id", misspelt]).batches())
 
