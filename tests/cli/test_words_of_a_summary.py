@@ -68,7 +68,7 @@ def test_of_several_files_each_has_a_review(tmp_path: Path) -> None:
 def test_a_service_marks_nothing_so_doubtful_codes_need_a_threshold() -> None:
     bought = replace(SUMMARY, paid=PAID, to_check=0)
     assert words_of(bought, SETTINGS).splitlines()[-2:] == [
-        "next: to mark the doubtful rows, run again with --min-confidence 0.3",
+        "next: to mark the doubtful rows, run again with --min-confidence 0.29",
         "(answers that you own are not bought again: their rows then cost 0)",
     ]
     sure: dict[System, SystemSummary] = {"cpv": replace(FIGURES, bands={"sure": 16})}
