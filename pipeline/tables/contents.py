@@ -129,12 +129,6 @@ JSON = Contents(
     "Write each row on a line; if they are in a list named results: jq -c '.results[]' FILE > "
     "FILE.jsonl.",
 )
-OCDS_LIST = Contents(
-    "JSON",
-    "",
-    "a list of OCDS releases",
-    "Write each release on a line: jq -c '.[]' FILE > FILE.jsonl.",
-)
 JSON_LIST = Contents(
     "JSON list", ".json", "a JSON list", "Use --input-format jsonl, or rename it to end in .json."
 )
@@ -226,7 +220,7 @@ def _json_contents(first: bytes) -> Contents | None:
     line = begin.splitlines()[0].rstrip()
     bare = line.replace(b" ", b"")
     if bare == b"[" or bare.startswith(b"[{"):
-        return OCDS_LIST if is_ocds else JSON_LIST
+        return OCDS if is_ocds else JSON_LIST
     if bare == b"{":
         return JSON
     try:

@@ -15,13 +15,12 @@ __all__ = ["elements"]
 LISTS = (b'"releases"', b'"records"')
 
 HINT = "Check that the file is complete, and that it holds OCDS packages, releases or records."
-HINT_LIST = "Write each release on a line: jq -c '.[]' FILE > FILE.jsonl."
 
 
 def elements(path: Path) -> Iterator[RawRecord]:
     """Return each release and record of a file; last, the bytes after them.
 
-    The file holds packages, releases or records, one after the other.
+    The file holds packages, releases or records, one after the other or in one list.
 
     Raises:
         InputError: the file is not JSON, is cut off, or holds something else.
@@ -65,6 +64,7 @@ class _Scan:
         self._depth = 0
         self._last_string = b""
         self._outermost = _Outermost()
+        self._between: bytes | None = None  # what must precede an outermost object; None at first
 
     @property
     def held(self) -> int:
@@ -101,9 +101,10 @@ class _Scan:
         """
         if self._empty:
             raise InputError(f"{self._path} is empty.", HINT)
-        if self._depth or self._scanned < len(self._buffer):
+        open_list = self._between and not self._buffer.rstrip().endswith(b"]")
+        if self._depth or open_list or self._scanned < len(self._buffer):
             raise self._malformed("it is cut off")
-        self._check_outside(len(self._buffer))
+        self._check_outside(len(self._buffer), b"]" if self._between else b"")
         return RawRecord(self._buffer[self._yielded :], b"")
 
     def _forget(self) -> None:
@@ -118,9 +119,12 @@ class _Scan:
     def _open(self, token: bytes, start: int) -> None:
         outermost = self._outermost
         if self._depth == 0:
-            self._check_outside(start)
+            if self._between is None:
+                self._between = b"[" if token == b"[" else b""
             if token == b"[":
-                raise InputError(f"{self._path} holds a list, not a package.", HINT_LIST)
+                return
+            self._check_outside(start, self._between)
+            self._between = self._between and b","
             self._outermost = _Outermost()
             self._element_start = self._assigned = start
         elif self._depth == 1 and token == b"[":
@@ -133,6 +137,8 @@ class _Scan:
     def _close(self, end: int) -> RawRecord | None:
         """Close a bracket; return the element that it completes, if any."""
         outermost = self._outermost
+        if self._depth == 0 and self._between:
+            return None  # the end of the list
         self._depth -= 1
         match self._depth:
             case 2 if outermost.in_list:
@@ -163,10 +169,10 @@ class _Scan:
         except ValueError as error:
             raise self._malformed(str(error)) from error
 
-    def _check_outside(self, end: int) -> None:
-        """Refuse text outside objects."""
+    def _check_outside(self, end: int, expected: bytes) -> None:
+        """Refuse text outside objects other than the brackets and commas of their list."""
         between = self._buffer[self._assigned : end]
-        if between.removeprefix(codecs.BOM_UTF8).strip():
+        if between.removeprefix(codecs.BOM_UTF8).strip() != expected:
             raise self._malformed("there is text outside its objects")
 
     def _malformed(self, reason: str) -> InputError:

@@ -74,7 +74,7 @@ def test_other_contents_of_a_parquet_file_are_called_by_their_name(
         (b'{\n  "id": 1\n}', "JSON", "jq -c '.results[]'"),
         (b'[{"id": 1}]', "a JSON list", ".json"),
         (b'[{"id": "' + b"x" * 300_000 + b'"}]', "a JSON list", ".json"),
-        (b'[{"ocid": "1", "tender": {}}]', "a list of OCDS releases", "jq -c '.[]'"),
+        (b'[{"ocid": "1", "tender": {}}]', "OCDS data", ".json"),
     ],
 )
 def test_json_is_called_by_its_name(tmp_path: Path, data: bytes, words: str, hint: str) -> None:

@@ -125,9 +125,10 @@ SPACES = st.sampled_from([None, 1, "\t"])
     SPACES,
     st.integers(5, 500),
     st.integers(1, 3),
+    st.booleans(),
 )
 def test_every_byte_comes_back_in_its_place(
-    kinds: list[str], indent: Any, chunk: int, rows: int
+    kinds: list[str], indent: Any, chunk: int, rows: int, in_list: bool
 ) -> None:
     one = release({"id": "t", "title": 'A "quoted" \\ {text] é', "value": {"amount": 1}})
     made = {
@@ -136,7 +137,9 @@ def test_every_byte_comes_back_in_its_place(
         "records": package({"ocid": "2", "compiledRelease": one}, key="records"),
         "empty": package(),
     }
-    data = "\r\n".join(json.dumps(made[kind], indent=indent) for kind in kinds).encode()
+    between = "\r\n,\r\n" if in_list else "\r\n"
+    data = between.join(json.dumps(made[kind], indent=indent) for kind in kinds).encode()
+    data = b"[ %b ]" % data if in_list else data
     data = data.replace(b'"amount": 1', b'"amount": 1.10') + b"\n"
     with folder() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.tables.json_records.CHUNK_BYTES", chunk)
@@ -158,14 +161,14 @@ def pieces(value: dict[str, Any]) -> list[Any]:
     return list(found.get("releases", found.get("records", [found])))
 
 
-def test_a_sample_of_a_package_is_a_package(tmp_path: Path) -> None:
-    (tmp_path / "t.json").write_text(json.dumps(package(*[release(None)] * 3)))
+def test_a_sample_of_a_list_of_packages_is_one(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text(json.dumps([package(*[release(None)] * 3)]))
     reader = open_reader(tmp_path / "t.json", ["description"])
     (batch,) = reader.batches()
     writer = open_writer(tmp_path / "o", "o.json", "ocds", reader, FIELDS)
     writer.write(batch.head(1), [NewColumn("cpv_status", pa.string(), ["ok"])])
     writer.close({})
-    assert json.loads((tmp_path / "o").read_bytes())["releases"][0]["ocid"] == "ocds-x-1"
+    assert json.loads((tmp_path / "o").read_bytes())[0]["releases"][0]["ocid"] == "ocds-x-1"
 
 
 def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None:
@@ -184,6 +187,8 @@ def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None
         (json.dumps({"ocid": "1", "compiledRelease": {}}), "ocds"),
         (json.dumps(package(release(None))), "ocds"),
         (json.dumps(package(), indent=2), "ocds"),
+        (json.dumps([release({})]), "ocds"),
+        (json.dumps([package(release(None))], indent=2), "ocds"),
         ('{"ocid": "x", "title": "y"}', "jsonl"),
         ('{"tender": {"title": "y"}}', "jsonl"),
         ('{"releases": ["1.0"], "description": "y"}', "jsonl"),
@@ -202,7 +207,12 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
 @pytest.mark.parametrize(
     ("data", "message", "hint"),
     [
-        (b'[{"ocid": "1"}]', "holds a list, not a package", "jq -c '.[]'"),
+        (b'[{"ocid": "1"}, {"ocid": "2"}', "it is cut off", "complete"),
+        (b'[{"ocid": "1"}] {"ocid": "2"}', "text outside its objects", ""),
+        (b'[{"ocid": "1"}]]', "text outside its objects", ""),
+        (b'[[{"ocid": "1"}]]', "text outside its objects", ""),
+        (b'[{"ocid": "1"} {"ocid": "2"}]', "text outside its objects", ""),
+        (b'{"ocid": "1"} [{"ocid": "2"}]', "text outside its objects", ""),
         (b'{"publisher": 1, "releases": [{"ocid": "1"}', "it is cut off", "complete"),
         (b'{"publisher": 1, "releases": [{"ocid": "1"}]}}', "a bracket too many", "complete"),
         (b'{"publisher": 1, "releases": [{"ocid": "1"} {"ocid": "2"}]}', "Expecting ','", ""),
