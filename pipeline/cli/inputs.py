@@ -26,6 +26,9 @@ WILDCARDS = ("*", "?", "[")
 HIDDEN = (".", "_")
 """The prefixes of names that other tools use for their own files: ``.crc`` files, ``_SUCCESS``."""
 
+NOTES = ("readme.txt", "license.txt", "licence.txt")
+"""Files in a folder that are no tables, although others that end in ``.txt`` are."""
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
@@ -183,7 +186,7 @@ def _objects_in(folder: CloudPath, output: AnyPath, storage: Storage) -> Iterato
         hidden = any(part.startswith(HIDDEN) for part in path.relative_to(folder).parts)
         if hidden or path.name.endswith(MANIFEST) or path.is_relative_to(output):
             continue
-        is_table = has_table_suffix(path)
+        is_table = _is_table(path)
         is_our_output = is_table and manifest_path(path) in names
         if not is_our_output:
             yield _Candidate(path, folder, is_table)
@@ -209,8 +212,9 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
                 yield _Candidate(file, folder, is_table)
 
 
-def _is_table(file: Path) -> bool:
-    return has_table_suffix(file) or bool(_tables_in(file))
+def _is_table(file: AnyPath) -> bool:
+    is_table = has_table_suffix(file) or bool(_tables_in(file))
+    return is_table and file.name.casefold() not in NOTES
 
 
 def _is_within(file: Path, folder: Path) -> bool:

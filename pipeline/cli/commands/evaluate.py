@@ -272,7 +272,7 @@ def _candidates(options: _Options) -> list[Candidate]:
 def _compared(words: tuple[str, str], options: _Options) -> list[Candidate]:
     if all(map(is_address, words)):
         raise SettingsError(
-            "Both subjects are paid services, and there is one --api-key-file.",
+            "Both candidates are paid services, and there is one --api-key-file.",
             "Evaluate each by itself with the same --sample and --seed: "
             "--base-url URL --json has all figures.",
         )
