@@ -64,9 +64,10 @@ class CsvWriter:
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._stream.write(dialect.mark)
-            if dialect.header:
-                if header is None:
-                    header = self._records([names])[0] + dialect.terminator
+            if dialect.header and header is None:
+                first = self._records([[*names, *new_names]])[0] + dialect.terminator
+                self._stream.write(first.encode(dialect.encoding))
+            elif dialect.header:
                 self._append([header], self._records([new_names]))
             self._closing = stack.pop_all()
 

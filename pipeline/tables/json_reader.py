@@ -181,6 +181,8 @@ class JsonReader:
                 if len(nested) < NESTED_NAMES:
                     nested |= dict.fromkeys(nested_names(members))
         if empty:
+            if self.in_list:
+                return  # [] says that there are no rows; a file without a byte may be broken
             raise InputError(f"{self._path} is empty.", "It needs at least one record.")
         absent = [name for name in self._wanted if name not in found | {*self._kinds}]
         check_absent([*self._kinds, *nested], absent, self._wanted, self._path)

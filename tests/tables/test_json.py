@@ -181,7 +181,6 @@ def test_a_text_column_may_be_nested(
         (b'{"a": "\xff"}\n', "line 1: byte 0xFF is not UTF-8", "UTF-8"),
         (b'{"a": ' + b"[" * 100_000, "nested too deeply", "one JSON object"),
         (b'{\n  "a": "x"\n}', "holds JSON, not JSON Lines", "jq -c '.results[]'"),
-        (b'[{"ocid": "1", "tender": {}}]', "a list of OCDS releases, not JSON Lines", "jq -c"),
         (b"a,b\n1,2\n", "line 1: the record is not JSON: Expecting value", "one JSON object"),
         (b"PAR1\x15", "holds a Parquet file, not JSON Lines", "--input-format parquet"),
         (b"", "is empty", "at least one record"),
