@@ -61,7 +61,7 @@ def curves(
     name: str = "curves",
     narrow: bool = False,
 ) -> Markup:
-    """Draw one or two curves; the upward scale ends at the next 25 % above them.
+    """Draw one or two curves; the upward scale ends at the next 25 % above their bands.
 
     Args:
         drawn: the curves.
@@ -72,7 +72,7 @@ def curves(
         narrow: whether to draw it for a phone.
     """
     width, height = NARROW if narrow else WIDE
-    highest = max(point.share for curve in drawn for point in curve.points)
+    highest = max(point.interval[1] for curve in drawn for point in curve.points)
     quarters = max(1, ceil(4 * highest))
     scale = height / quarters * 4
     ends = [curve.points[-1].share for curve in drawn]
@@ -100,7 +100,7 @@ def _scaled(curve: Curve, size: tuple[float, float], scale: float, below: bool) 
     width, height = size
 
     def place(part: float, share: float) -> tuple[float, float]:
-        return round(width * part, 1), round(max(0.0, height - scale * share), 1)
+        return round(width * part, 1), round(height - scale * share, 1)
 
     def path(places: Sequence[tuple[float, float]]) -> str:
         return "M" + " L".join(f"{x},{y}" for x, y in places)

@@ -49,9 +49,11 @@ def test_a_curve_goes_through_its_points_and_the_lower_has_its_labels_below() ->
     lower = Curve("b", [CurvePoint(1, 0.25, (0.2, 0.3), "25 %")])
     svg = drawing(curves([upper, lower], title="Curve", description="Figures.", axes=AXES))
     lines = [path.attrib["d"] for path in svg.iter("path") if path.attrib["class"] == "line"]
-    assert lines == ["M410.0,0.0 L820.0,54.0", "M820.0,135.0"]  # the scale ends at 50 %
+    assert lines == ["M410.0,90.0 L820.0,126.0", "M820.0,180.0"]  # the scale ends at 75 %
+    bands = [path.attrib["d"] for path in svg.iter("path") if path.attrib["class"] == "band a"]
+    assert bands[0] == "M410.0,54.0 L820.0,90.0 L820.0,162.0 L410.0,126.0 Z"
     labels = [each for each in svg.iter("text") if each.attrib.get("class") == "value"]
-    assert [(each.text, *floats(each, "y")) for each in labels] == [("50 %", -13), ("25 %", 159)]
+    assert [(each.text, *floats(each, "y")) for each in labels] == [("50 %", 77), ("25 %", 204)]
 
 
 def test_a_dot_is_at_its_confidence_and_share_and_is_larger_for_more_rows() -> None:
