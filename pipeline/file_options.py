@@ -14,6 +14,7 @@ __all__ = [
     "CsvOptions",
     "ExcelOptions",
     "Format",
+    "QuoteEscape",
     "check_no_file",
     "checked_csv",
     "checked_excel",
@@ -21,6 +22,8 @@ __all__ = [
 
 Format: TypeAlias = Literal["csv", "parquet", "jsonl", "xlsx", "ocds"]
 FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "ocds")
+
+QuoteEscape: TypeAlias = Literal["double", "backslash", "none"]
 
 
 @answering_names
@@ -33,7 +36,8 @@ class CsvOptions:
         encoding: the name of a Python codec; detected by a byte order mark, else UTF-8.
         line_end: ``lf``, ``crlf`` or ``cr``.
         quote_escape: how a quote inside a quoted field is written: ``double`` for two quotes,
-            ``backslash`` for a backslash before it.
+            ``backslash`` for a backslash before it; ``none`` if quotes are part of the text and
+            enclose nothing, as in some tables with tabs.
         header: whether the first record names the columns; else they are ``1``, ``2``, ...
         header_row: the number of the line with the column names, from 1; the lines above it stay.
     """
@@ -41,7 +45,7 @@ class CsvOptions:
     delimiter: str | None = None
     encoding: str | None = None
     line_end: Literal["lf", "crlf", "cr"] | None = None
-    quote_escape: Literal["double", "backslash"] = "double"
+    quote_escape: QuoteEscape = "double"
     header: bool = True
     header_row: int | None = None
 
@@ -54,7 +58,7 @@ class CsvOptions:
             _check_encoding(self.encoding)
         if self.line_end is not None:
             check_choice("line_end", self.line_end, ("lf", "crlf", "cr"))
-        check_choice("quote_escape", self.quote_escape, ("double", "backslash"))
+        check_choice("quote_escape", self.quote_escape, ("double", "backslash", "none"))
         check_flag("header", self.header)
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
-from pipeline.file_options import FORMATS, CsvOptions, ExcelOptions, Format
+from pipeline.file_options import FORMATS, CsvOptions, ExcelOptions, Format, QuoteEscape
 from pipeline.files.paths import CloudPath, as_path
 
 __all__ = [
@@ -200,9 +200,9 @@ DIALECT: Mapping[str, Mapping[str, Any]] = {
     },
     "--line-end": {"type": click.Choice(["lf", "crlf", "cr"]), "help": "CSV: what ends a line."},
     "--quote-escape": {
-        "type": click.Choice(["double", "backslash"]),
+        "type": click.Choice(["double", "backslash", "none"]),
         "default": "double",
-        "help": "CSV: how a quote inside quotes is written.",
+        "help": "CSV: how a quote inside quotes is written; none: quotes are part of the text.",
     },
     "--no-header": {
         "is_flag": True,
@@ -236,7 +236,7 @@ class DialectOptions:
     delimiter: str | None
     encoding: str | None
     line_end: Literal["lf", "crlf", "cr"] | None
-    quote_escape: Literal["double", "backslash"]
+    quote_escape: QuoteEscape
     no_header: bool
     sheet: str | None
     header_row: int | None

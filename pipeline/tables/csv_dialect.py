@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError, SettingsError
-from pipeline.file_options import CsvOptions
+from pipeline.file_options import CsvOptions, QuoteEscape
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.streams import open_input
 
@@ -22,9 +22,15 @@ SAMPLE_BYTES = 256 * 1024
 SAMPLE_RECORDS = 200
 DELIMITERS = (",", ";", "\t", "|")
 
+UNQUOTED = ("\t", "|")
+"""The delimiters of tables without quotes: others are in titles and in JSON, which need quotes."""
+
 # A quoted field, which may run to the end of the sample.
-QUOTED_DOUBLE = r'"[^"]*(?:""[^"]*)*(?:"|\Z)'
-QUOTED_BACKSLASH = r'"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"|\Z)'
+QUOTED: dict[QuoteEscape, str] = {
+    "double": r'"[^"]*(?:""[^"]*)*(?:"|\Z)',
+    "backslash": r'"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"|\Z)',
+    "none": r"(?!)",
+}
 
 PROBES = "aéあ가漢"
 """Letters: every encoding has at least one of them."""
@@ -58,7 +64,7 @@ class Dialect:
         line_end: the character at which lines are split: a line feed (perhaps after a carriage
             return) or a carriage return.
         terminator: the line end of new records.
-        backslash: whether quotes inside quoted fields are escaped by a backslash.
+        quote_escape: see `CsvOptions`.
         header: whether the first record names the columns.
         lines_before: how many lines the mark has.
     """
@@ -68,7 +74,7 @@ class Dialect:
     mark: bytes = b""
     line_end: str = "\n"
     terminator: str = "\n"
-    backslash: bool = False
+    quote_escape: QuoteEscape = "double"
     header: bool = True
     lines_before: int = 0
 
@@ -76,9 +82,10 @@ class Dialect:
         """Return this dialect as arguments for the csv module."""
         return {
             "delimiter": self.delimiter,
-            "quotechar": '"',
-            "doublequote": not self.backslash,
-            "escapechar": "\\" if self.backslash else None,
+            "quotechar": None if self.quote_escape == "none" else '"',
+            "quoting": csv.QUOTE_NONE if self.quote_escape == "none" else csv.QUOTE_MINIMAL,
+            "doublequote": self.quote_escape == "double",
+            "escapechar": "\\" if self.quote_escape == "backslash" else None,
             "strict": True,
         }
 
@@ -129,11 +136,17 @@ def detect(path: Path, options: CsvOptions, wanted: Sequence[str] = (), above: i
         mark=mark,
         line_end=line_end,
         terminator=terminator,
-        backslash=options.quote_escape == "backslash",
+        quote_escape=options.quote_escape,
         header=options.header,
         lines_before=lines,
     )
-    return replace(dialect, delimiter=options.delimiter or _delimiter(text, dialect, wanted))
+    delimiter = options.delimiter or _delimiter(text, dialect, wanted)
+    if options.quote_escape == "none" and delimiter not in UNQUOTED:
+        raise InputError(
+            f"{path}: without quotes, new cells cannot hold the delimiter {delimiter!r}.",
+            "Use --quote-escape none only for tables with tabs or |, or state the --delimiter.",
+        )
+    return replace(dialect, delimiter=delimiter)
 
 
 def _encoding(sample: bytes, stated: str | None) -> tuple[bytes, str]:
@@ -181,7 +194,7 @@ def _line_end(text: str, options: CsvOptions) -> tuple[str, str]:
     if options.line_end is not None:
         terminator = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}[options.line_end]
         return terminator[-1], terminator
-    quoted = QUOTED_BACKSLASH if options.quote_escape == "backslash" else QUOTED_DOUBLE
+    quoted = QUOTED[options.quote_escape]
     delimiters = re.escape(options.delimiter or "".join(DELIMITERS))
     pieces = re.finditer(rf"(?<![^{delimiters}\r\n]){quoted}|(?P<end>\r*\n|\r)", text)
     usual = "\r" if "\r" in text and "\n" not in text else "\n"

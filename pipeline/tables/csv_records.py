@@ -160,7 +160,8 @@ def _malformed(path: Path, line: int, reason: str) -> InputError:
     """Return the error of the record that begins after a line."""
     return InputError(
         f"{path}: the record that begins on line {line + 1} is malformed: {reason}.",
-        "Fix the record, or state the dialect: --quote-escape, --line-end, --delimiter.",
+        "Fix the record, or state the dialect: --quote-escape (none if quotes are part of the "
+        "text), --line-end, --delimiter.",
     )
 
 

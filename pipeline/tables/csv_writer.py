@@ -64,7 +64,7 @@ class CsvWriter:
         with ExitStack() as stack:
             self._stream = stack.enter_context(open_output(path, compression_of(Path(name))))
             self._stream.write(dialect.mark)
-            if dialect.header and header is None:
+            if header is None:
                 first = self._records([[*names, *new_names]])[0] + dialect.terminator
                 self._stream.write(first.encode(dialect.encoding))
             elif dialect.header:
@@ -145,7 +145,7 @@ class CsvWriter:
 
     def _bodies(self, records: Sequence[str]) -> list[str]:
         """Return records without their line ends."""
-        if self._dialect.backslash:
+        if self._dialect.quote_escape == "backslash":
             return [*map(self._body, records)]
         return [record.rstrip("\r\n") for record in records]
 
@@ -167,6 +167,9 @@ class CsvWriter:
     def _records(self, rows: Iterable[Sequence[str]]) -> list[str]:
         """Return records without line ends."""
         lines = _Lines()
+        if self._dialect.quote_escape == "none":
+            spaces = str.maketrans(dict.fromkeys(f"{self._dialect.delimiter}\r\n", " "))
+            rows = [[each.translate(spaces) for each in row] for row in rows]
         # Before Python 3.13, csv quotes only the line breaks in its line terminator.
         writer = csv.writer(lines, lineterminator="\r\n", **self._dialect.parameters())
         writer.writerows(rows)

@@ -141,7 +141,7 @@ def test_lines_end_as_the_first_one_does(
 
 def test_escaped_quotes_do_not_end_the_quotes_around_them(path: Path) -> None:
     dialect = detected(path, '"a\\"\n",b\r1,2\r', quote_escape="backslash")
-    assert (dialect.line_end, dialect.delimiter, dialect.backslash) == ("\r", ",", True)
+    assert (dialect.line_end, dialect.delimiter) == ("\r", ",")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions
 from pipeline.money import ZERO
 from pipeline.tables import (
@@ -139,6 +140,17 @@ def test_an_escaped_carriage_return_stays_in_its_field() -> None:
     data = b"a,b\r\n1,2\\\r\r\n3,4\\\\\r\n"
     expected = b'a,b,cpv_code,"the \\"title\\", in full"\r\n1,2\\\r,1,x\r\n3,4\\\\,1,x\r\n'
     assert rewritten(data, "in.csv", CsvOptions(quote_escape="backslash")) == expected
+
+
+def test_quotes_may_be_part_of_the_text(tmp_path: Path) -> None:
+    (tmp_path / "in.tsv").write_bytes(b'a\tb\r\n5" pipe\t"Smart" city\r\n"open\t\r\n')
+    reader = open_reader(tmp_path / "in.tsv", (), CsvOptions(quote_escape="none"))
+    rewrite(reader, tmp_path / "out.tsv", [("1", '"x"'), ("2\t", "y\r\nz")])
+    header, *rows = (tmp_path / "out.tsv").read_bytes().split(b"\r\n")
+    assert header == b'a\tb\tcpv_code\tthe "title", in full'
+    assert rows == [b'5" pipe\t"Smart" city\t1\t"x"', b'"open\t\t2 \ty  z', b""]
+    with pytest.raises(InputError, match="new cells cannot hold the delimiter ','"):
+        rewritten(b"a,b\n", "in.csv", CsvOptions(quote_escape="none"))
 
 
 @settings(max_examples=50, deadline=None)
