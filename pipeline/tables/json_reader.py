@@ -43,6 +43,7 @@ TYPES: dict[Kind, pa.DataType] = {
 """The Arrow types of keys; others are text."""
 
 HINT_ITEM = "Fix the item: each item of the list is one JSON object in UTF-8."
+ROWS_WITHIN = " If the rows are in its list {0!r}: jq '.\"{0}\"' FILE > ROWS.json."
 HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
 
 
@@ -168,11 +169,13 @@ class JsonReader:
         """
         found: set[str] = set()
         nested: dict[str, None] = {}
-        empty = True
+        rows = 0
+        first: dict[str, Any] = {}
         for line, _, members in self._records():
             if members is None:
                 break
-            empty = False
+            rows += 1
+            first = first or members
             for key, value in members.items():
                 self._kinds[key] = merged(self._kinds.get(key, "null"), kind_of(value))
             if len(found) < len(self._wanted):
@@ -180,12 +183,18 @@ class JsonReader:
                 found |= {name for name, values in texts if values is not None}
                 if len(nested) < NESTED_NAMES:
                     nested |= dict.fromkeys(nested_names(members))
-        if empty:
+        if not rows:
             if self.in_list:
                 return  # [] says that there are no rows; a file without a byte may be broken
             raise InputError(f"{self._path} is empty.", "It needs at least one record.")
         absent = [name for name in self._wanted if name not in found | {*self._kinds}]
-        check_absent([*self._kinds, *nested], absent, self._wanted, self._path)
+        try:
+            check_absent([*self._kinds, *nested], absent, self._wanted, self._path)
+        except InputError as error:
+            lists = [key for key, value in first.items() if isinstance(value, list)]
+            if rows == 1 and lists:
+                error.hint += ROWS_WITHIN.format(lists[0])
+            raise
 
     def _texts(self, line: int, record: dict[str, Any]) -> list[list[str] | None]:
         """Return the texts of each text column; None where the record lacks the column."""

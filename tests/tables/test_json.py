@@ -189,6 +189,11 @@ def test_a_text_column_may_be_nested(
         (b"{}\n", "has no columns.", "a column of texts"),
         (b'{"t": {"a": "x"}}\n', "has no column 'a'. Its columns: 't', 't.a'", "'t.a'"),
         (
+            b'{"n": 1, "t u": [{"b": "x"}]}',
+            "Its columns: 'n', 't u', 't u.b'",
+            "jq '.\"t u\"' FILE",
+        ),
+        (
             b'{"a": {"b": "x"}}\n',
             "line 1: 'a' is an object, not text",
             "--text-column tender.title",
