@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 CODE_COLUMN = "--code-column"
 
+NO_FIELDS = "Codes within nested values cannot be read: put them in a column of their own."
+
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
 
@@ -210,6 +212,8 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = wanted.casefold().rpartition(".")
+    if option == CODE_COLUMN and dot and not any("." in name for name in names):
+        return NO_FIELDS
     # The column that two fields are in would make any of them alike.
     parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
     cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE

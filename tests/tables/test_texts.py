@@ -142,6 +142,9 @@ def test_an_identifier_is_not_suggested_for_a_code() -> None:
     with pytest.raises(InputError) as caught:
         find_column(["ocid", "release_id", "text"], "code", "The table", "--code-column", "cpv")
     assert caught.value.hint == "Choose one of them: --code-column NAME."
+    with pytest.raises(InputError) as caught:
+        find_column(["ocid", "text"], "tender.id", "The table", "--code-column", "cpv")
+    assert "in a column of their own" in caught.value.hint
 
 
 def test_long_names_are_cut_and_not_suggested() -> None:
