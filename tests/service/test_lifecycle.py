@@ -178,11 +178,12 @@ def test_without_space_nothing_is_charged_and_with_space_it_goes_on(tmp_path: Pa
             full = client.post("/api/cpv/match", json=REQUEST)
             assert full.status_code == 500
             assert full.json()["error"] == "INTERNAL_ERROR"
-        assert client.get("/health").status_code == 200
+        assert client.get("/health").status_code == 503
         del client.headers["X-API-Key"]
         assert client.post("/api/cpv/match", json=REQUEST).status_code == 200  # nobody is charged
         client.headers["X-API-Key"] = key
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, hard))
+        assert client.get("/health").status_code == 200
         after = client.post("/api/cpv/match", json=REQUEST)
         assert (before.status_code, after.status_code) == (200, 200)
         server.ended(signal.SIGTERM)

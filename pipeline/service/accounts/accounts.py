@@ -97,13 +97,12 @@ class Accounts:
         self._database.close()
 
     def check(self) -> None:
-        """Check that the database can be read.
+        """Check that the database can be read and, if the last change failed, written.
 
         Raises:
             sqlite3.Error: it cannot, or was moved.
         """
         self._database.check()
-        self._database.read("SELECT version FROM about")
 
     def open(self, balance: Decimal = STARTING_BALANCE) -> Opened:
         """Open an account with a balance and a key, and without a login."""

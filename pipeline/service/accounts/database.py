@@ -55,6 +55,7 @@ class Database:
         self._opened = self._path.stat()
         self._reader = self._connected()
         self._reader.execute("PRAGMA query_only = ON")
+        self._has_failed = False  # the last transaction
 
     def close(self) -> None:
         """Close the file, after a commit under way."""
@@ -66,11 +67,29 @@ class Database:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection in a transaction, durable when the block ends, or undone."""
         with self._writing:
-            self.check()
-            with sqlite_files.transaction(self._writer):
-                yield self._writer
+            self._check_place()
+            try:
+                with sqlite_files.transaction(self._writer):
+                    yield self._writer
+            except BaseException:
+                self._has_failed = True
+                raise
+            self._has_failed = False
 
     def check(self) -> None:
+        """Check that the file can be read and, if the last transaction failed, written.
+
+        Raises:
+            sqlite3.Error: it cannot, or was moved, deleted or replaced.
+        """
+        self._check_place()
+        self.read("SELECT version FROM about")
+        if self._has_failed:
+            with self.writing() as connection:
+                connection.execute("CREATE TABLE trial (anything)")  # a change that takes space
+                connection.execute("DROP TABLE trial")
+
+    def _check_place(self) -> None:
         """Check that the file is still where it was opened.
 
         Raises:

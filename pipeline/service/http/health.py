@@ -6,6 +6,7 @@ import logging
 import sqlite3
 from collections.abc import Awaitable, Callable
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -18,14 +19,14 @@ log = logging.getLogger("pipeline.service")
 
 
 def health(accounts: Accounts) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint, which fails if the accounts cannot be read."""
+    """Return the endpoint, which fails if the accounts cannot be read or written."""
 
     async def status(_: Request) -> Response:
         try:
-            accounts.check()
+            await run_in_threadpool(accounts.check)
         except sqlite3.Error as error:
-            log.error("the accounts cannot be read", exc_info=error)
-            raise UnavailableError("The accounts cannot be read. See the log.") from error
+            log.error("the accounts cannot be used", exc_info=error)
+            raise UnavailableError("The accounts cannot be used. See the log.") from error
         return JSONResponse({"status": "ok"})
 
     return status

@@ -162,7 +162,7 @@ FAILURES = (
     Failure(
         503,
         INTERNAL_ERROR,
-        "There are too many connections, or the accounts cannot be read.",
+        "There are too many connections, or the accounts cannot be used.",
         "Try again in a moment.",
         "The service is busy. Try again in a moment.",
     ),
