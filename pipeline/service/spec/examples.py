@@ -28,7 +28,7 @@ MATCHES: dict[System, tuple[Match, ...]] = {
         Match("562910", "Remediation Services", 0.1934),
     ),
 }
-"""The engine's best answers."""
+"""Answers like the engine's, whose confidences change with its models."""
 
 
 def response(system: System, form: Metadata) -> bytes:
