@@ -87,7 +87,7 @@ def test_the_systems_share_one_encoder_whose_weights_stay_on_disk() -> None:
     assert len(encoders) == 1
     for folder in shipped_models():
         weights = own(load_model(folder, folder.systems[0])).encoder.weights
-        assert isinstance(weights.places, np.memmap)
+        assert isinstance(weights.places.base, np.memmap)
 
 
 def test_beside_each_model_of_publishers_is_the_general_one() -> None:

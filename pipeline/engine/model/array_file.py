@@ -55,7 +55,8 @@ def _mapped(path: Path) -> npt.NDArray[Any]:
         order: Any = "F" if fortran else "C"
         if not size:  # an empty array cannot be mapped
             return np.empty(shape, kind, order)
-        return np.memmap(file, kind, "r", offset, shape, order)
+        # As a plain array: with a memmap, NumPy runs Python code for each slice and each result.
+        return np.asarray(np.memmap(file, kind, "r", offset, shape, order))
 
 
 def _header(file: BinaryIO) -> tuple[np.dtype[Any], bool, tuple[int, ...]] | None:

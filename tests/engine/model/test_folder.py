@@ -27,7 +27,7 @@ def test_a_model_that_was_kept_answers_the_same_and_is_mapped_into_memory(folder
     expected, sure = taught().model.predict(texts, 3)
     assert kept.codes[places[:, 0]].tolist() == taught().model.codes[expected[:, 0]].tolist()
     assert np.abs(confidence - sure)[:, 0].max() < 0.02
-    assert isinstance(own(kept).encoder.weights.places, np.memmap)
+    assert isinstance(own(kept).encoder.weights.places.base, np.memmap)
     assert kept.codes[places].tolist() == kept.codes[load_places(folder, texts)].tolist()
 
 
