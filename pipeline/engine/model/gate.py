@@ -30,6 +30,9 @@ class Gate:
 
     def openness(self, read: Reading) -> Floats:
         """Return the probability of each text that it is worded like the model's examples."""
+        return read.kept(self._openness)
+
+    def _openness(self, read: Reading) -> Floats:
         hidden = read(self.encoder).hidden
         # einsum sums each row in the same order, however many there are; BLAS does not.
         odds = np.einsum("ij,j->i", unit(hidden), self.weights[1:]) + self.weights[0]

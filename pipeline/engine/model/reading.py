@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeVar
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.encoder import Encoded, Encoder
 
-__all__ = ["Reading", "Shares"]
+__all__ = ["Reading"]
 
-Shares: TypeAlias = Callable[["Reading"], tuple[Floats, Floats]]
-"""Scores the codes of a system; see `pipeline.engine.model.scorer.Scores`."""
+Kept = TypeVar("Kept")
 
 
 class Reading:
-    """The vectors of a portion of texts, and the scores that several systems ask for.
+    """The vectors of a portion of texts, and what is asked of them several times.
 
     Args:
         encode: returns the texts as vectors; see `Encoder.encode`.
@@ -23,19 +22,22 @@ class Reading:
 
     def __init__(self, encode: Callable[[Encoder], Encoded]) -> None:
         self._encode = encode
-        self._kept: dict[Shares, tuple[Floats, Floats]] = {}
+        self._kept: dict[Callable[[Reading], Any], Any] = {}
 
     def __call__(self, encoder: Encoder) -> Encoded:
         """Return the texts as vectors by an encoder."""
         return self._encode(encoder)
 
-    def kept(self, shares: Shares) -> tuple[Floats, Floats]:
-        """Return the scores of the texts, and keep them for others to read."""
-        if shares not in self._kept:
-            self._kept[shares] = shares(self)
-        return self._kept[shares]
+    def kept(self, computed: Callable[[Reading], Kept]) -> Kept:
+        """Return what a function computes of the texts, and keep it for others to read."""
+        if computed not in self._kept:
+            self._kept[computed] = computed(self)
+        found: Kept = self._kept[computed]
+        return found
 
-    def of(self, shares: Shares, rows: Ints) -> tuple[Floats, Floats]:
+    def of(
+        self, shares: Callable[[Reading], tuple[Floats, Floats]], rows: Ints
+    ) -> tuple[Floats, Floats]:
         """Return the scores of some of the texts, from those of all if they are kept."""
         if shares not in self._kept:
             return shares(self.only(rows))

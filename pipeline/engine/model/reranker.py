@@ -112,21 +112,23 @@ class Lister:
         log = np.log(best + TINY)
         measured = self.words.measured(encoded.words, places)
         # How far each is behind the best one: by the words, the examples, and the titles.
-        behind = [measured[:, :, k] - measured[:, :, k].max(axis=1)[:, None] for k in (0, 1, 2)]
-        of_code = (
+        behind = measured[:, :, :3] - measured[:, :, :3].max(axis=1, keepdims=True)
+        each = (
             log,
             log - log[:, :1],
             np.log1p(np.arange(places.shape[1])),
             self.prior[places],
             self.depths[places],
             np.log1p(self.words.counts(places)),
+            encoded.known[:, None],
+            np.log1p(encoded.words.lengths)[:, None],
+            log[:, :1],
         )
-        of_text = (encoded.known, np.log1p(encoded.words.lengths), log[:, 0])
-        each = (*of_code, *(values[:, None] for values in of_text))
-        alone = np.stack([np.broadcast_to(values, places.shape) for values in each], axis=2)
-        together = self._together(places, best)
-        traits = np.concatenate([alone, measured, np.stack(behind, axis=2), together], axis=2)
-        return Candidates(places, best, traits.astype(np.float32))
+        alone = np.empty((*places.shape, len(each)), np.float32)
+        for number, values in enumerate(each):
+            alone[:, :, number] = values
+        parts = (alone, measured, behind, self._together(places, best))
+        return Candidates(places, best, np.concatenate(parts, axis=2, dtype=np.float32))
 
     def _together(self, places: Ints, shares: Floats) -> Floats:
         """Return the log share of the candidates that begin like each one, for each length."""
