@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from pipeline.answers import SYSTEMS, Matcher, System
 from pipeline.engine import Engine
 from pipeline.rate import AUTHENTICATED, DEMO, Rate
 from pipeline.service.accounts import Accounts
+from pipeline.service.errors import UnavailableError
 from pipeline.service.http.access_log import AccessLog
 from pipeline.service.http.bodies import Metadata, description_in, success
 from pipeline.service.http.direct_routes import DirectRoutes
 from pipeline.service.http.exception_handlers import answer_failures
-from pipeline.service.http.health import health
 from pipeline.service.http.paths import ENDPOINTS, EncodedSlashes
 from pipeline.service.http.requests import JSON, body_of, key_of
 from pipeline.service.http.security_headers import SecurityHeaders
@@ -29,6 +32,8 @@ from pipeline.service.spec.terms import Terms
 from pipeline.service.web import error_page, routes
 
 __all__ = ["create_app", "engine_matchers"]
+
+log = logging.getLogger("pipeline.service")
 
 
 def engine_matchers() -> dict[System, Matcher]:
@@ -62,7 +67,7 @@ def create_app(
     app = Starlette(
         routes=[
             *endpoints,
-            Route("/health", health(accounts)),
+            Route("/health", _health(accounts)),
             Route("/openapi.json", _openapi(terms)),
             *reconcile_routes(calls, terms),
             *routes(accounts, calls, terms),
@@ -92,6 +97,20 @@ def _endpoint(
         return Response(body, media_type=JSON)
 
     return match
+
+
+def _health(accounts: Accounts) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint for monitoring, which needs no key and has no limit."""
+
+    async def health(_: Request) -> Response:
+        try:
+            await run_in_threadpool(accounts.check)
+        except sqlite3.Error as error:
+            log.error("the accounts cannot be used", exc_info=error)
+            raise UnavailableError("The accounts cannot be used. See the log.") from error
+        return JSONResponse({"status": "ok"})
+
+    return health
 
 
 def _openapi(terms: Terms) -> Callable[[Request], Awaitable[Response]]:
