@@ -12,7 +12,7 @@ import httpx
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
-from pipeline.paid.client.decompression import decompressed, is_compressed
+from pipeline.paid.client.decompression import codings, decompressed
 from pipeline.paid.client.exchanges import (
     Body,
     BrokenResponseError,
@@ -164,12 +164,13 @@ class Client:
         received = self._received(arriving.response, bytes(arriving.content))
         if is_whole(received.body):
             return received
-        is_read = not (arriving.content and is_compressed(arriving.response.headers))
+        is_read = not (arriving.content and codings(arriving.response.headers))
         return received if is_read and is_surely_free(received.status, received.body) else None
 
     def _received(self, response: Response, content: bytes) -> Received:
-        if len(content) <= self._max_body and is_compressed(response.headers):
-            content = decompressed(content, self._max_body + 1)
+        for _ in range(codings(response.headers)):
+            if len(content) <= self._max_body:
+                content = decompressed(content, self._max_body + 1)
         content = self._redacted(content)[: self._max_body + 1]
         return Received(response.status, self._kept(response.headers), content)
 

@@ -8,21 +8,26 @@ from typing import Final
 
 from pipeline.paid.client.exchanges import Field
 
-__all__ = ["decompressed", "is_compressed"]
+__all__ = ["codings", "decompressed"]
 
 GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
 BARE_DEFLATE: Final = -zlib.MAX_WBITS
 CODINGS: Final = (b"gzip", b"x-gzip", b"deflate")
+MOST_CODINGS: Final = 4
 GZIP: Final = b"\x1f\x8b"
 MOST_MEMBERS: Final = 100
 """The most members of a gzip body. The bytes after a member are copied each time, so a megabyte of
 empty members would take minutes."""
 
 
-def is_compressed(headers: Sequence[Field]) -> bool:
-    """Return whether headers name a coding that `decompressed` knows."""
-    named = [value for name, value in headers if name.lower() == b"content-encoding"]
-    return b",".join(named).strip().lower() in CODINGS
+def codings(headers: Sequence[Field]) -> int:
+    """Return how often headers say that a body was compressed in a way that `decompressed` knows.
+
+    Every proxy on the way may compress it once more.
+    """
+    values = [value for name, value in headers if name.lower() == b"content-encoding"]
+    named = [coding.strip().lower() for coding in b",".join(values).split(b",")]
+    return min(sum(coding in CODINGS for coding in named), MOST_CODINGS)
 
 
 def decompressed(content: bytes, most: int) -> bytes:
