@@ -103,6 +103,15 @@ class Connection(asyncio.Protocol):
         """Whether the last exchange is complete, and another one may follow."""
         return self._reusable and not self._ended and not self._got
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether more responses have arrived than requests were sent.
+
+        A response on a connection that the server then closed only says why (408).
+        """
+        open_ = self._reusable and not self._ended
+        return open_ and self._got.lstrip(b"\r\n").startswith(b"HTTP/")
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop has its own class

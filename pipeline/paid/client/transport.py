@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
@@ -31,6 +32,8 @@ something else than responses, none is kept."""
 
 TOO_SOON_S: Final = 1.0
 """A server closes a connection too soon if it was idle for less than this, in seconds."""
+
+log = logging.getLogger(__name__)
 
 
 class Transport(httpx.AsyncBaseTransport):
@@ -166,6 +169,13 @@ class Transport(httpx.AsyncBaseTransport):
         self._cleaning = loop.call_later(self._keep_alive, self._clean) if self._idle else None
 
     def _close(self, connection: Connection) -> None:
+        if connection.is_ahead and self._keep_alive:
+            # Another connection might take such a response for the answer to its next request.
+            self._keep_alive = 0.0
+            log.warning(
+                "The service sent a response that nobody asked for. If it was late, an answer of "
+                "this run may belong to another text. No connection is used twice from now on."
+            )
         self._open.pop(connection, None)
         connection.close()
 

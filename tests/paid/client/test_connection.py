@@ -150,6 +150,37 @@ async def test_connections_are_kept_unless_the_server_often_spoils_them(
     assert sum(isinstance(reply, Lost) for reply in replies) == lost
 
 
+@pytest.mark.parametrize(
+    ("unasked", "connections", "warnings"),
+    [(OK + b"Content-Length: 2\r\n\r\n{}", 5, 1), (b"\r\n", 2, 0), (b"more", 2, 0)],
+    ids=["response", "empty line", "not HTTP"],
+)
+async def test_after_a_response_that_nobody_asked_for_no_connection_is_used_twice(
+    unasked: bytes, connections: int, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The next one might be taken for the answer to another text."""
+    idle, sent = asyncio.Event(), asyncio.Event()
+
+    async def answers_once_more(exchange: Exchange) -> None:
+        for _ in range(16):
+            await exchange.read_request()
+            await exchange.answer()
+        await idle.wait()
+        await exchange.raw(unasked)
+        sent.set()
+        await exchange.reader.read()
+
+    async with serving(answers_once_more) as server, impatient(server.base) as client:
+        for number in range(20):
+            assert isinstance(await client.send("cpv", "one"), Received)
+            if number == 15:
+                idle.set()
+                await sent.wait()
+                await asyncio.sleep(0.01)  # it arrives
+        assert server.connections == connections
+    assert len(caplog.records) == warnings
+
+
 @pytest.mark.parametrize(("too_soon", "connections"), [(60.0, 4), (0.0, 2)])
 @pytest.mark.parametrize("more", [b"", b"more"], ids=["ends", "gets more"])
 async def test_a_connection_that_ends_or_gets_more_after_some_idle_time_does_not_count(
