@@ -6,6 +6,12 @@ from .protection import Protection
 
 PROTECTIONS = (
     Protection(
+        "a success that a proxy spoilt counts as paid, whatever its status",
+        "if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):",
+        "if status == 200 or not isinstance(outcome, Unreadable):",
+        "tests/paid/client/test_responses.py::test_a_response_means",
+    ),
+    Protection(
         "a service is not sent to processes that would buy for themselves",
         'raise SettingsError("A PaidService cannot be sent to another process.", ONE_BUYER)',
         "return object.__reduce_ex__(self, 2)",

@@ -52,6 +52,10 @@ CHARGEABLE = RateLimited | Passing | Unconfirmed | Stray
 REFUSALS = (401, 402, 429)
 """The statuses of refusals that are recognised without a body, and not billed."""
 
+WITHOUT_ANSWER = (202, 204, 205)
+"""The successes that come instead of an answer. Any other one was paid for, also if it cannot be
+read: a proxy may have changed it (203), or sent a part of it (206)."""
+
 DIGITS = 38
 """The maximum length of a code that is sent as a number."""
 
@@ -77,7 +81,7 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Outco
         return _charged(_failure(status, named, content), content)
     if 200 <= status <= 299:
         outcome = _success(content)
-        if status == 200 or not isinstance(outcome, Unreadable):
+        if status not in WITHOUT_ANSWER or not isinstance(outcome, Unreadable):
             return outcome
     return _charged(_by_status(status, named, "") or _stray(status, named), content)
 

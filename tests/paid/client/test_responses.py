@@ -101,7 +101,10 @@ EXAMPLES: list[tuple[str, int, bytes, Outcome]] = [
     ("empty 204", 204, b"", Stray(204, GENERIC)),
     ("accepted", 202, b'{"job":1}', Stray(202, GENERIC)),
     ("redirect without target", 302, b"", Stray(302, GENERIC)),
-    # A 200 that cannot be read.
+    # A success that cannot be read.
+    ("changed by a proxy", 203, b"<html>", Unreadable(NOT_JSON, None)),
+    ("part of an answer", 206, DETAILED[:-9], Unreadable(NOT_JSON, None)),
+    ("truncated 201", 201, DETAILED[:-9], Unreadable(NOT_JSON, None)),
     ("empty", 200, b"", Unreadable(NOT_JSON, None)),
     ("truncated", 200, DETAILED[:-9], Unreadable(NOT_JSON, None)),
     ("HTML", 200, b"<!doctype html><title>Log in</title>", Unreadable(NOT_JSON, None)),
