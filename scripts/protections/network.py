@@ -56,6 +56,13 @@ PROTECTIONS = (
         "test_after_a_response_that_nobody_asked_for_no_connection_is_used_twice",
     ),
     Protection(
+        "no connection from before the machine slept is used",
+        "now = time.clock_gettime(CLOCK)",
+        "now = asyncio.get_running_loop().time()",
+        "tests/paid/client/test_connection.py::"
+        "test_no_connection_from_before_the_machine_slept_is_used",
+    ),
+    Protection(
         "an empty line before a response does not lose it",
         r'            self._got = self._got.lstrip(b"\r\n")' "\n",
         "",

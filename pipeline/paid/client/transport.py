@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from threading import Thread
@@ -32,6 +33,10 @@ something else than responses, none is kept."""
 
 TOO_SOON_S: Final = 1.0
 """A server closes a connection too soon if it was idle for less than this, in seconds."""
+
+CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""It goes on while the machine sleeps, unlike the event loop's: a server closes the connections of
+a machine that sleeps, and a request on one of these would be lost."""
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +120,7 @@ class Transport(httpx.AsyncBaseTransport):
 
     def _kept(self) -> Connection | None:
         """Return an idle connection that can still be used, if any."""
-        now = asyncio.get_running_loop().time()
+        now = time.clock_gettime(CLOCK)
         while self._idle:
             since, connection = self._idle.pop()
             if connection.reusable and since > now - self._keep_alive:
@@ -154,14 +159,14 @@ class Transport(httpx.AsyncBaseTransport):
             self._close(connection)
             return
         loop = asyncio.get_running_loop()
-        self._idle.append((loop.time(), connection))
+        self._idle.append((time.clock_gettime(CLOCK), connection))
         if self._cleaning is None:
             self._cleaning = loop.call_later(self._keep_alive, self._clean)
 
     def _clean(self) -> None:
         """Close the connections that have been idle for too long."""
         loop = asyncio.get_running_loop()
-        oldest = loop.time() - self._keep_alive
+        oldest = time.clock_gettime(CLOCK) - self._keep_alive
         for since, connection in self._idle:
             if since <= oldest:
                 self._close(connection)

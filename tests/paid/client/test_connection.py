@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -228,6 +230,20 @@ async def test_a_response_may_come_byte_by_byte(response: bytes) -> None:
         reply = await attempt(server.base)
     assert isinstance(reply, Received)
     assert (reply.status, reply.body) == (200, b"{}")
+
+
+async def test_no_connection_from_before_the_machine_slept_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept = [0.0]
+    clock = SimpleNamespace(clock_gettime=lambda _: time.monotonic() + slept[-1])
+    monkeypatch.setattr("pipeline.paid.client.transport.time", clock)
+    async with serving(answers) as server, impatient(server.base) as client:
+        for text in ("one", "two"):
+            assert isinstance(await client.send("cpv", text), Received)
+        slept.append(3600.0)
+        assert isinstance(await client.send("cpv", "three"), Received)
+        assert server.connections == 2
 
 
 async def test_an_idle_connection_is_closed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
