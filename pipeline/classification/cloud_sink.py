@@ -23,6 +23,7 @@ from pipeline.classification.provenance import (
     manifest_path,
     parsed_manifest,
     part_of,
+    with_note,
 )
 from pipeline.classification.sink import Draft, Manifest, Sink, partial_path
 from pipeline.classification.writing import Writing, temporary_writer
@@ -167,7 +168,7 @@ class CloudSink:
         with _as_output_errors():
             found = ExistingObject(self.path, self.storage)
             self._check(found)
-            text = json.dumps({**STARTED, **found.manifest, **parked}, indent=2) + "\n"
+            text = json.dumps(with_note(found.manifest, parked), indent=2) + "\n"
             self.storage.write(text.encode(), manifest_path(self.path))
 
     def discard(self) -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.classification.provenance import (
-    STARTED,
     check_replaceable,
     has_manifest,
     holds_full_table,
     manifest_path,
     read_manifest,
+    with_note,
     written_by_us,
 )
 from pipeline.classification.sink import Draft, Manifest, partial_path
@@ -115,7 +115,7 @@ class FileSink:
         """See `Sink.note`."""
         with translated(self.path), only_writer(place := self.path.resolve()):
             self.check()  # somebody may have put a file there while the job ran
-            record = {**STARTED, **read_manifest(place), **parked}
+            record = with_note(read_manifest(place), parked)
             replace_text(manifest_path(place), json.dumps(record, indent=2) + "\n")
 
     def discard(self) -> None:

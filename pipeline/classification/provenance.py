@@ -30,6 +30,7 @@ __all__ = [
     "path_from_here",
     "read_manifest",
     "texts_of_output",
+    "with_note",
     "written_by_us",
 ]
 
@@ -171,3 +172,9 @@ def part_of(manifest: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return an object in a manifest, which anybody may have changed; empty if there is none."""
     value = manifest.get(name)
     return value if isinstance(value, dict) else {}
+
+
+def with_note(manifest: Mapping[str, Any], note: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a manifest with a note of a run that has written no output; earlier notes stay."""
+    notes = {name: {**part_of(manifest, name), **part} for name, part in note.items()}
+    return {**STARTED, **manifest, **notes}

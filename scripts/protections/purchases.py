@@ -144,6 +144,13 @@ PROTECTIONS = (
         "::test_an_output_tells_the_next_run_with_which_ledger_it_was_bought",
     ),
     Protection(
+        "a run that parks at one service keeps the note about another one's ledger",
+        "notes = {name: {**part_of(manifest, name), **part} for name, part in note.items()}",
+        "notes = note",
+        "tests/paid/test_ledger_of_an_output.py"
+        "::test_runs_that_parked_at_two_services_name_the_ledger_of_each",
+    ),
+    Protection(
         "no new ledger is begun if a run parked before it wrote its output",
         "        this.note_ledger()\n",
         "",

@@ -118,6 +118,31 @@ def test_a_run_that_parks_before_it_writes_an_output_names_its_ledger_too(
     assert len(service.asked) > bought
 
 
+def test_runs_that_parked_at_two_services_name_the_ledger_of_each(
+    tmp_path: Path, service: Service
+) -> None:
+    table, output = tmp_path / "in.csv", tmp_path / "out.csv"
+    table.write_text("\n".join(["description", *TEXTS]))
+    buy = partial(pipeline.classify, table, systems="cpv", output=output)
+    with serving(service.app()) as first, serving(service.app()) as second:
+        services = [
+            PaidService(
+                address, service.account.key, ledger=tmp_path / name / "l.db", rate="none",
+                max_cost=Decimal("0.0005"),
+            )
+            for address, name in ((first, "first"), (second, "second"))
+        ]  # fmt: skip
+        for terms in services:
+            with pytest.raises(ParkedError):
+                buy(service=terms)
+        bought = len(service.asked)
+        for terms in services:
+            terms.ledger.parent.rename(terms.ledger.parent.with_suffix(".lost"))
+            with pytest.raises(LedgerError, match=f"bought with the ledger {terms.ledger}"):
+                buy(service=terms)
+    assert len(service.asked) == bought
+
+
 def test_a_run_names_its_ledger_before_it_has_bought_much(tmp_path: Path, service: Service) -> None:
     """A run that is killed leaves what it has written so far; here the test keeps that."""
     ledger, table, output = (tmp_path / name for name in ("ledgers/l.db", "in.csv", "out.csv"))

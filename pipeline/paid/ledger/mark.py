@@ -21,7 +21,7 @@ LONGEST_PATH = 4096
 LAST = "SELECT attempt_id, sent_at FROM attempts ORDER BY attempt_id DESC LIMIT 1"
 
 PARKED = "parked"
-"""The key in a manifest for what was bought for an output that is not written yet."""
+"""The key in a manifest for what was bought for an output that is not written yet, by service."""
 
 HAS = "SELECT count(*) FROM attempts WHERE attempt_id = ? AND sent_at = ?"
 
@@ -42,7 +42,7 @@ class Mark:
 
     def while_parked(self, base_url: str) -> dict[str, Any]:
         """Return what is added to a manifest if a run ends before it writes the output."""
-        return {PARKED: {"service": base_url, "ledger": asdict(self)}}
+        return {PARKED: {base_url: {"service": base_url, "ledger": asdict(self)}}}
 
     @classmethod
     def of(cls, database: Database) -> Mark | None:
@@ -72,7 +72,7 @@ class OutputMark:
         return [
             cls(mark, path)
             for path, manifest in manifests
-            for part in (manifest, manifest.get(PARKED))
+            for part in (manifest, *_parked(manifest.get(PARKED), base_url))
             if (mark := _mark_in(part, base_url)) is not None
         ]
 
@@ -106,6 +106,11 @@ class OutputMark:
             "buy with another ledger nevertheless, write elsewhere (--output PATH), or move that "
             "output and its manifest away.",
         )
+
+
+def _parked(found: object, base_url: str) -> tuple[object, ...]:
+    """Return the notes of parked runs; version 0.1.0 wrote only that of the last one."""
+    return (found, found.get(base_url)) if isinstance(found, Mapping) else ()
 
 
 def _mark_in(manifest: object, base_url: str) -> Mark | None:

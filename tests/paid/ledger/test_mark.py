@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Journal, Ledger, OutputMark
+from pipeline.paid.ledger import Journal, Ledger, Mark, OutputMark
 from tests.paid.ledger.buying import BASE_URL, buy
 
 
@@ -17,6 +17,15 @@ def marked(**changes: Any) -> OutputMark:
     manifest = {"service": BASE_URL, "ledger": values}
     (mark,) = OutputMark.in_manifests([(Path("out.csv"), manifest)], BASE_URL)
     return mark
+
+
+def test_a_note_of_a_parked_run_is_read_in_the_form_of_version_0_1_0_too() -> None:
+    mark = Mark("/ledgers/l.db", 1, 1_000.0)
+    note = mark.while_parked(BASE_URL)["parked"]
+    for parked in (note, note[BASE_URL]):
+        for base_url, found in ((BASE_URL, [mark]), ("http://other.example", [])):
+            marks = OutputMark.in_manifests([(Path("out.csv"), {"parked": parked})], base_url)
+            assert [each.mark for each in marks] == found
 
 
 @pytest.mark.parametrize("number", [2, 0, -1, 2**63, -(2**63) - 1, 10**30])
