@@ -123,10 +123,13 @@ def suggesting(sample: Callable[[], pa.RecordBatch]) -> Iterator[None]:
 
 def likeliest(sample: pa.RecordBatch, but: Collection[str]) -> str | None:
     """Return the column most likely to hold text: many words, different in each row."""
+    names = sample.schema.names
+    # The titles of codes, such as those of an output of this tool, do not say what was bought.
+    of_codes = {f"{name.removesuffix('code')}title" for name in names if name.endswith("_code")}
     scores = {
         name: _score(column.to_pylist())
-        for name, column in zip(sample.schema.names, sample.columns, strict=True)
-        if name not in but and _is_text(column.type)
+        for name, column in zip(names, sample.columns, strict=True)
+        if name not in but and name not in of_codes and _is_text(column.type)
     }
     best = max(scores, key=lambda name: scores[name], default=None)
     return best if best is not None and scores[best] > 0 else None
