@@ -171,6 +171,7 @@ def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fa
         (["xyz"], "No such command 'xyz'.\n"),
         ([""], "No such command ''.\n"),
         (["codes", "search", "qqxyzzy"], "No code fits 'qqxyzzy'."),
+        (["codes", "search", "38421100-0"], "Show it: tender-pipeline codes show 38421100-0"),
         (["run", "tenders.csv", "--sistems", "cpv"], "--systems"),
         (["codes", "show", "xyz"], "tender-pipeline codes search"),
     ],

@@ -105,8 +105,14 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
             if match.confidence >= ALIKE * matches[0].confidence:
                 say(f"{system:<7}{match.code:<10}{shown[match.code]}")
                 found = True
-    if not found:
-        raise CodeTableError(f"No code fits {quoted(text)}.", "Try other words.")
+    if found:
+        return
+    if retired(text) is not None or any(find_code(table, text) for table in _tables()):
+        raise CodeTableError(
+            f"{quoted(text)} is a code, and codes search takes words.",
+            f"Show it: tender-pipeline codes show {text}",
+        )
+    raise CodeTableError(f"No code fits {quoted(text)}.", "Try other words.")
 
 
 @codes.command("add", short_help="Use the official UNSPSC table for all your runs.")
