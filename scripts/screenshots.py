@@ -106,7 +106,7 @@ def _terminal(folder: Path) -> Path:
 def _evaluation(folder: Path, options: argparse.Namespace) -> Path:
     labelled = folder / f"labelled{''.join(options.labelled.suffixes)}"
     labelled.symlink_to(options.labelled.resolve())
-    columns = ("--text-column", "text", "--sample", "2000", "--page", "evaluation.html")
+    columns = ("--text-column", "text", "--sample", "2000", "--report", "evaluation.html")
     _tool(folder, "evaluate", labelled.name, "--system", options.system, *columns)
     return folder / "evaluation.html"
 

@@ -77,7 +77,7 @@ def page(found: Findings) -> str:
 
 def page_file(path: Path) -> MarkedFile:
     """Return where the page goes; it checks the place and writes the page."""
-    return MarkedFile(path, MARK, "--page")
+    return MarkedFile(path, MARK, "--report")
 
 
 @cache

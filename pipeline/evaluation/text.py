@@ -177,7 +177,7 @@ def _groups(kind: str, groups: Sequence[GroupFigures]) -> Iterator[str]:
     yield ""
     yield from aligned(header, cells, numbers=7)
     if len(groups) > GROUPS:
-        yield f"and {len(groups) - GROUPS} more (--json and --page have them)"
+        yield f"and {len(groups) - GROUPS} more (--json and --report have them)"
 
 
 def _differences(found: Findings) -> Iterator[str]:

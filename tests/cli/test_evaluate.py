@@ -148,7 +148,7 @@ def test_a_page_is_written_beside_what_is_printed(
     command: Command, labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "reports" / "page.html"
-    assert command("evaluate", labelled, *CPV, "--page", page, "--json") == 0
+    assert command("evaluate", labelled, *CPV, "--report", page, "--json") == 0
     verdict = json.loads(capsys.readouterr().out)["verdict"]
     assert verdict.replace(" %", "\N{NO-BREAK SPACE}%") in page.read_text("utf-8")
 
@@ -195,7 +195,7 @@ def test_suspicious_rows_are_written_and_their_file_is_replaced_until_somebody_c
             ["--text-column", "a", "--code-column", "b", "--language-column", "c"],
             "has no column 'a' and no column 'b' and no column 'c'. Its columns: ",
         ),
-        (["--page", "mine.html"], "this tool did not write it"),
+        (["--report", "mine.html"], "this tool did not write it"),
         (["--base-url", "http://localhost:9", "--max-cost", "much"], "--max-cost"),
         (["--max-cost", "1"], "--max-cost is for buying answers, and no paid service is named"),
         (["--compare", "engine", "lexical", "--wait"], "--wait is for buying answers"),

@@ -120,7 +120,7 @@ def test_the_error_about_a_page_that_cannot_be_written_names_its_option(
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputError) as refused:
         page_file(tmp_path / "file" / "p.html").write(page(evaluation(ONE)))
-    assert refused.value.hint.endswith("write elsewhere: --page FILE.html.")
+    assert refused.value.hint.endswith("write elsewhere: --report FILE.html.")
 
 
 def test_a_page_cannot_replace_a_folder(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_page_cannot_replace_a_folder(tmp_path: Path) -> None:
 def test_a_page_has_the_suffix_of_a_page(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputError, match=r"does not end in \.html, so a browser") as refused:
         page_file(tmp_path / name).check(overwrite=True)
-    assert refused.value.hint == "Give it that suffix: --page FILE.html."
+    assert refused.value.hint == "Give it that suffix: --report FILE.html."
     for right in ("r.htm", "R.HTML"):
         page_file(tmp_path / right).check(overwrite=False)
 

@@ -92,7 +92,7 @@ def test_endless_nesting_is_not_toml(tmp_path: Path) -> None:
         "train t.csv --system cpv --output folder",
         "train --recipe pipe.csv --output model",
         "evaluate pipe.csv --system cpv",
-        "evaluate t.csv --system cpv --page pipe.csv",
+        "evaluate t.csv --system cpv --report pipe.csv",
         "codes add unspsc pipe.csv",
         "serve --faults pipe.csv",
     ],

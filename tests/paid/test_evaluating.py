@@ -166,7 +166,7 @@ def test_what_is_wrong_stops_it_before_money_is_spent(
 ) -> None:
     Path("mine.html").write_text("mine")
     assert evaluate("--base-url", address, "--code-column", "cpv") == 2
-    assert evaluate("--base-url", address, "--page", "mine.html") == 2
+    assert evaluate("--base-url", address, "--report", "mine.html") == 2
     assert evaluate("--compare", address, "nowhere") == 2
     assert service.asked == []
 

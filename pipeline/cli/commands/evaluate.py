@@ -80,7 +80,7 @@ class _Options(PaidOptions, DialectOptions):
     sample: int | None
     seed: int
     jobs: Jobs
-    page: Path | None
+    report: Path | None
     source_column: str | None
     suspects: Path | None
     reference_columns: tuple[str, ...]
@@ -159,7 +159,10 @@ class _Evaluate(JsonErrors, OptionGroups):
     "one.",
 )
 @click.option(
-    "--page", type=LocalPath(path_type=Path), help="Write a page with the plots: FILE.html."
+    "--report",
+    "--page",
+    type=LocalPath(path_type=Path),
+    help="Write a page with the plots: FILE.html.",
 )
 @click.option(
     "--suspects",
@@ -194,8 +197,8 @@ def evaluate(**values: Any) -> int:
     check_given(options.labelled, options.decisions, options.system)
     source = options.labelled or options.decisions[0]
     settings = options.evaluation
-    if options.page is not None:
-        page_file(options.page).check(options.overwrite)
+    if options.report is not None:
+        page_file(options.report).check(options.overwrite)
     if options.suspects is not None:
         check_suspects(options.suspects, source, options.overwrite)
     candidates = _candidates(options)
@@ -212,9 +215,9 @@ def evaluate(**values: Any) -> int:
         return found.parked.exit_code
     if not options.as_json:
         say(str(found))
-    if options.page is not None:
-        page_file(options.page).write(page(found))
-        log.info("page: %s", options.page)
+    if options.report is not None:
+        page_file(options.report).write(page(found))
+        log.info("report: %s", options.report)
     if options.suspects is not None:
         write_suspects(options.suspects, source, options.overwrite, found)
         log.info("suspicious rows: %s", options.suspects)
