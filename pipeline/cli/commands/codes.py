@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,7 +53,30 @@ def _one_code(_context: click.Context, _argument: click.Parameter, words: Sequen
     return first
 
 
-@click.group(invoke_without_command=True)
+class _Codes(click.Group):
+    """Says how to look up what was written in place of a command: a code, or words."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command in the arguments.
+
+        Raises:
+            click.UsageError: there is none of that name.
+        """
+        name = args[0]
+        if not (name in self.commands or name.startswith("-") or ctx.resilient_parsing):
+            from difflib import get_close_matches
+
+            close = get_close_matches(name, self.commands, 1)
+            command = "show" if _is_code(name) else "search"
+            look_up = f"To look that up: tender-pipeline codes {command} {shlex.join(args)}"
+            hint = f"Did you mean {close[0]!r}?" if close else look_up
+            ctx.fail(f"No such command {name!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Codes, invoke_without_command=True)
 @click.pass_context
 def codes(context: click.Context) -> None:
     """Show the code tables; the commands below show the codes in them."""
@@ -107,7 +131,7 @@ def search(words: tuple[str, ...], systems: str, top: int, language: str) -> Non
                 found = True
     if found:
         return
-    if retired(text) is not None or any(find_code(table, text) for table in _tables()):
+    if _is_code(text):
         raise CodeTableError(
             f"{quoted(text)} is a code, and codes search takes words.",
             f"Show it: tender-pipeline codes show {text}",
@@ -130,6 +154,10 @@ def add_table(system: System, file: Path) -> None:  # noqa: ARG001 - UNSPSC is t
 def remove_table(system: System) -> None:
     """Remove an added table; the shipped one is used again."""
     say("removed" if remove(system) else "there was no added table")
+
+
+def _is_code(text: str) -> bool:
+    return retired(text) is not None or any(find_code(table, text) for table in _tables())
 
 
 def _tables() -> Iterator[CodeTable]:
