@@ -204,14 +204,21 @@ def _page(this: Job) -> RunReport | None:
     return RunReport(path, this.terms.settings, before, files)
 
 
-def _purchase(this: Job) -> AbstractContextManager[Purchase | Free]:
+def _purchase(this: Job, plan_only: bool = False) -> AbstractContextManager[Purchase | Free]:
     terms = this.terms
     if terms.service is None:
         return this.free
     from pipeline.cli.output.buying import open_purchase
 
-    sure, decisions, earlier = this.options.yes, terms.decisions, manifests_at(this.sink)
-    return open_purchase(terms.service, terms.settings, this.identity, sure, decisions, earlier)
+    return open_purchase(
+        terms.service,
+        terms.settings,
+        this.identity,
+        this.options.yes,
+        plan_only=plan_only,
+        decisions=terms.decisions,
+        earlier=manifests_at(this.sink),
+    )
 
 
 def planned(this: Job) -> Plan:
@@ -220,24 +227,8 @@ def planned(this: Job) -> Plan:
     Raises:
         PipelineError: see `pipeline.classification.job.plan`.
     """
-    with _purchase_to_plan(this) as purchase:
+    with _purchase(this, plan_only=True) as purchase:
         return job.plan(this.source, this.terms.settings, purchase, warn)
-
-
-def _purchase_to_plan(this: Job) -> AbstractContextManager[Purchase | Free]:
-    terms = this.terms
-    if terms.service is None:
-        return this.free
-    from pipeline.paid.purchase import Purchase
-
-    return Purchase(
-        terms.service,
-        terms.settings,
-        this.identity,
-        plan_only=True,
-        decisions=terms.decisions,
-        earlier=manifests_at(this.sink),
-    )
 
 
 def _offer(service: PaidService | None, found: Plan) -> str:

@@ -35,7 +35,7 @@ FOR_EXAMPLE = {
     "fail-if-no-match": 0.5,
     "header-row": 3,
     "input-format": "csv",
-    "ledger": "ledger.sqlite",
+    "ledger": "ledger.db",
     "limit-rows": 100,
     "line-end": "crlf",
     "max-age": "365d",

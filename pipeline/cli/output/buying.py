@@ -25,10 +25,11 @@ def open_purchase(
     settings: Settings,
     identity: str,
     sure: bool,
+    plan_only: bool = False,
     decisions: Decisions = NO_DECISIONS,
     earlier: Iterable[tuple[AnyPath, Mapping[str, Any]]] = (),
 ) -> Purchase:
-    """Open the purchase of a job.
+    """Open the purchase of a job; see `Purchase` for the arguments.
 
     Before it buys, it prints the estimate. On a terminal it asks, unless the user is sure
     (``--yes``) or the cost has a limit.
@@ -47,6 +48,7 @@ def open_purchase(
         identity,
         progress_display(),
         confirm,
+        plan_only=plan_only,
         decisions=decisions,
         earlier=earlier,
     )
