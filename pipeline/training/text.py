@@ -48,7 +48,7 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     )
     yield (
         f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
-        f"among 10: {right['10']:.0%}; mean confidence error {held['calibration_error']:.3f}"
+        f"among 10: {right['10']:.0%}; calibration error {held['calibration_error']:.3f}"
     )
     flips = held["flips"]
     yield (

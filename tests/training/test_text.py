@@ -25,9 +25,10 @@ FIGURES = {
 def test_one_row_is_not_called_rows() -> None:
     figures = {**FIGURES, "learned_rows": 1, "codes_from_examples": 1}
     figures["held_back"] = {**FIGURES["held_back"], "rows": 1}  # type: ignore[dict-item]
-    first, held_back, *_ = model_summary(figures, Path("m")).splitlines()
+    first, held_back, right, *_ = model_summary(figures, Path("m")).splitlines()
     assert first == "psc: learned 1 row with 1 code, can answer with 4"
     assert held_back.startswith("  held back 1 row;")
+    assert right.endswith("; calibration error 0.010")  # as evaluate calls it
 
 
 def test_a_recipe_may_hold_back_rows_that_the_package_learned() -> None:
