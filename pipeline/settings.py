@@ -23,6 +23,7 @@ from pipeline.processes import Jobs, checked_jobs
 __all__ = [
     "ENGINES",
     "KEY_VARIABLE",
+    "LEDGER_VARIABLE",
     "MAX_TOP",
     "TEXT_COLUMNS",
     "EngineName",
@@ -38,6 +39,9 @@ TEXT_COLUMNS = ("description",)
 
 KEY_VARIABLE = "TENDER_PIPELINE_API_KEY"
 """The environment variable with the key of a paid service."""
+
+LEDGER_VARIABLE = "TENDER_PIPELINE_LEDGER"
+"""The environment variable with the path of the ledger."""
 
 SYSTEMS_HINT = f"Choose from {', '.join(SYSTEMS)} (--systems)."
 

@@ -23,7 +23,7 @@ from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_cl
 from pipeline.paid.ledger import Counting
 from pipeline.python_messages import answering_names, in_python, warn_in_python
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
-from pipeline.settings import KEY_VARIABLE
+from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
 
 __all__ = ["PaidService"]
 
@@ -44,7 +44,8 @@ class PaidService:
         base_url: its address.
         api_key: the account's key; None takes the variable ``TENDER_PIPELINE_API_KEY``. Without
             a key, or with "", demo requests are sent, 10 an hour.
-        ledger: the file of answers and payments; None: ``ledger.db`` in the user's data folder.
+        ledger: the file of answers and payments; None takes the variable
+            ``TENDER_PIPELINE_LEDGER``, or else ``ledger.db`` in the user's data folder.
         rate: the limit, such as ``250/min``; ``none`` for no limit; None for the account's: 100 a
             minute with a key, 10 an hour without.
         workers: the maximum number of requests under way at once.
@@ -227,7 +228,7 @@ def _key(value: Any) -> str:
 
 def _ledger(value: Any) -> Path:
     if value is None:
-        return data_folder() / "ledger.db"
+        value = os.environ.get(LEDGER_VARIABLE) or data_folder() / "ledger.db"
     if not isinstance(value, str | PathLike):
         raise SettingsError(f"ledger is {value!r}.", "ledger must be the path of a file.")
     return Path(value)

@@ -18,6 +18,12 @@ PROTECTIONS = (
         "tests/paid/test_service.py::test_a_service_is_not_sent_to_another_process",
     ),
     Protection(
+        "a notebook buys with the ledger of the command line",
+        "os.environ.get(LEDGER_VARIABLE) or data_folder()",
+        "data_folder()",
+        "tests/paid/test_service.py::test_a_notebook_has_the_ledger_of_the_command_line",
+    ),
+    Protection(
         "a Spark executor does not buy",
         "        _check_not_on_executor()\n",
         "",

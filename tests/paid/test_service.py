@@ -7,6 +7,7 @@ import pickle
 import sys
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,6 +72,16 @@ def test_amounts_and_times_may_be_written_in_several_ways() -> None:
     for time in ("90min", "1.5h", timedelta(hours=1.5)):
         service = pipeline.PaidService("https://service.example", max_duration=time)
         assert service.max_duration == timedelta(hours=1.5)
+
+
+def test_a_notebook_has_the_ledger_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With another ledger, it would buy what a nightly run has bought."""
+    monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "/srv/ledger.db")
+    assert pipeline.PaidService("https://service.example").ledger == Path("/srv/ledger.db")
+    own = pipeline.PaidService("https://service.example", ledger="own.db")
+    assert own.ledger == Path("own.db")
+    monkeypatch.setenv("TENDER_PIPELINE_LEDGER", "")
+    assert pipeline.PaidService("https://service.example").ledger.name == "ledger.db"
 
 
 def test_anything_but_a_service_is_refused(frame: pd.DataFrame) -> None:
