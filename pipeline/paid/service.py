@@ -28,8 +28,8 @@ from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
 __all__ = ["PaidService"]
 
 ONE_BUYER = (
-    "Several processes would buy the same answers, each with a ledger and a rate limit: buy in the "
-    "driver, with pipeline.spark.classify(frame, service=...)."
+    "Several processes would buy the same answers, each with a ledger and a rate limit. Buy in one "
+    "process; in Spark, buy in the driver, with pipeline.spark.classify(frame, service=...)."
 )
 
 
@@ -159,6 +159,12 @@ class PaidService:
             SettingsError: always.
         """
         raise SettingsError("A PaidService cannot be sent to another process.", ONE_BUYER)
+
+    def __deepcopy__(self, memo: object = None) -> PaidService:
+        """Return the service itself, which nothing can change."""
+        return self
+
+    __copy__ = __deepcopy__
 
     @property
     def limit(self) -> Rate | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import sys
@@ -102,6 +103,7 @@ def test_a_service_is_not_sent_to_another_process() -> None:
     service = pipeline.PaidService("https://service.example", api_key="secret")
     with pytest.raises(pipeline.SettingsError, match=r"another process.*pipeline\.spark\.classify"):
         pickle.dumps(service)
+    assert copy.deepcopy({"service": service})["service"] is copy.copy(service) is service
 
 
 def test_a_service_is_refused_on_a_spark_executor(monkeypatch: pytest.MonkeyPatch) -> None:
