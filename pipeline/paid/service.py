@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from math import ceil
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from pipeline.checks import check_flag, whole_number
+from pipeline.checks import check_choice, check_flag, whole_number
 from pipeline.errors import PipelineError, SettingsError
 from pipeline.files.directories import data_folder
 from pipeline.money import Usd, usd
@@ -21,9 +21,14 @@ from pipeline.paid.allowance import Period
 from pipeline.paid.budget import MAX_PRICE
 from pipeline.paid.client.urls import BaseUrl, canonical, checked_key, in_the_clear, key_fingerprint
 from pipeline.paid.ledger import Counting
+from pipeline.paid.ledger.checks import usable
+from pipeline.paid.ledger.totals import read_books
 from pipeline.python_messages import answering_names, in_python, warn_in_python
 from pipeline.rate import AUTHENTICATED, DEMO, Duration, Rate, parse_rate, seconds
 from pipeline.settings import KEY_VARIABLE, LEDGER_VARIABLE
+
+if TYPE_CHECKING:  # pandas is slow to import, and buying does not need it
+    import pandas as pd
 
 __all__ = ["PaidService"]
 
@@ -31,6 +36,8 @@ ONE_BUYER = (
     "Several processes would buy the same answers, each with a ledger and a rate limit. Buy in one "
     "process; in Spark, buy in the driver, with pipeline.spark.classify(frame, service=...)."
 )
+
+SPENT = ["day", "system", "attempts", "confirmed_usd", "unconfirmed", "unknown", "at_risk_usd"]
 
 
 @answering_names
@@ -132,6 +139,7 @@ class PaidService:
         flags = {name: given[name] for name in ("burst", "wait", "ignore_pause", "retry_failed")}
         for name, value in flags.items():
             check_flag(name, value)
+        check_choice("on_unconfirmed", given["on_unconfirmed"], ("retry", "hold"))
         checked = flags | {
             "base_url": canonical(_text("base_url", given["base_url"])),
             "api_key": _key(given["api_key"]),
@@ -145,7 +153,7 @@ class PaidService:
             "max_duration": _duration("max_duration", given["max_duration"]),
             "timeout": _timeout(given["timeout"]),
             "max_age": _duration("max_age", given["max_age"]),
-            "on_unconfirmed": _on_unconfirmed(given["on_unconfirmed"]),
+            "on_unconfirmed": given["on_unconfirmed"],
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -165,6 +173,31 @@ class PaidService:
         return self
 
     __copy__ = __deepcopy__
+
+    def spent(self) -> pd.DataFrame:
+        """Return what the jobs of this ledger have spent with this service, by day and system.
+
+        It includes what other keys and the command line bought. The columns are ``day`` (UTC),
+        ``system``, ``attempts``, ``confirmed_usd`` (the sum of the known prices), ``unconfirmed``
+        (attempts whose answer was lost), ``unknown`` (attempts whose response stated no price) and
+        ``at_risk_usd`` (the most that these two may have cost). Amounts are `decimal.Decimal`.
+
+        Raises:
+            LedgerError: there is no ledger yet, or it cannot be read.
+        """
+        import pandas as pd
+
+        try:
+            with usable(self.ledger) as snapshot:
+                spent = read_books(snapshot).spent
+        except PipelineError as error:
+            raise in_python(error) from None
+        rows = [
+            (where.day, where.system, *astuple(tally))
+            for where, tally in sorted(spent.items())
+            if where.base_url == self.base_url
+        ]
+        return pd.DataFrame(rows, columns=SPENT).astype({"day": "datetime64[s]"})
 
     @property
     def limit(self) -> Rate | None:
@@ -262,11 +295,3 @@ def _timeout(value: Duration) -> timedelta:
             "timeout must be greater than zero.", "timeout must be a time, such as 60s (--timeout)."
         )
     return timeout
-
-
-def _on_unconfirmed(value: Any) -> Any:
-    if value not in ("retry", "hold"):
-        raise SettingsError(
-            f"on_unconfirmed is {value!r}.", "on_unconfirmed must be retry or hold."
-        )
-    return value

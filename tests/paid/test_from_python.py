@@ -52,8 +52,15 @@ def test_the_same_frame_again_costs_nothing_and_reaches_nobody(
 ) -> None:
     with serving(service.app()) as address:
         terms = paid(service, address, tmp_path)
+        with pytest.raises(pipeline.LedgerError, match=r'There is no ledger .* ledger="PATH"'):
+            terms.spent()
         first = pipeline.classify(frame, systems="cpv", service=terms)
     again = pipeline.classify(frame.drop(columns="n"), systems="cpv", service=terms)
+    spent = terms.spent()
+    assert spent[["system", "attempts", "unknown"]].to_numpy().tolist() == [["cpv", 3, 0]]
+    assert spent["day"].dt.year.item() >= 2026
+    assert spent["confirmed_usd"].item() == first.cost_usd == service.charged
+    assert paid(service, "https://service.example", tmp_path).spent().empty
     assert again.cost_usd == 0
     assert again.to_pandas()["cost_usd"].tolist() == [0] * 6
     assert again.to_pandas()["cpv_code"].equals(first.to_pandas()["cpv_code"])

@@ -42,7 +42,7 @@ import pipeline
         ({"timeout": "0s"}, "timeout must be a time"),
         ({"max_age": "3w"}, "max_age must be a duration"),
         ({"burst": "yes"}, "burst must be True or False"),
-        ({"on_unconfirmed": "maybe"}, "on_unconfirmed must be retry or hold"),
+        ({"on_unconfirmed": "maybe"}, "on_unconfirmed must be one of retry, hold."),
     ],
 )
 def test_terms_that_make_no_sense_are_refused_with_ones_that_would(
