@@ -19,6 +19,10 @@ from tests.html_pages import check_fragment
 TEXTS = ["Road resurfacing works", "", "asdf qwer zxcv", "Snow clearing <b>&</b> gritting"]
 
 
+NOTHING = Decimal(0)
+PAID = Paid(1, NOTHING, NOTHING, 0, 0, NOTHING)
+
+
 def of_texts(top: int = 1) -> pipeline.Result:
     return pipeline.classify(TEXTS, systems=["cpv", "naics"], top=top)
 
@@ -195,8 +199,7 @@ def test_a_row_that_is_not_there_is_not_explained(row: int) -> None:
 
 def test_paid_answers_have_no_reasons() -> None:
     result = of_texts()
-    nothing = Decimal(0)
-    paid = replace(result.summary, paid=Paid(1, nothing, nothing, 0, 0, nothing))
+    paid = replace(result.summary, paid=PAID)
     with pytest.raises(SettingsError, match="does not say why"):
         replace(result, summary=paid).explain(0)
 
@@ -222,6 +225,19 @@ def test_a_notebook_shows_what_to_do_after_a_stop_or_a_failure() -> None:
     html = replace(result, summary=replace(result.summary, systems={"cpv": failed}))._repr_html_()
     check_fragment(html)
     assert "failed: 2 &lt;b&gt;, 1 TIMEOUT; <code>PaidService(..., retry_" in html
+
+
+def test_a_notebook_says_how_doubtful_codes_of_a_service_are_marked() -> None:
+    """A service has no threshold, so none of its rows are to review, doubtful or not."""
+    result = of_texts()
+    assert result.summary.to_check
+    assert f"{result.summary.to_check} to look at" in result._repr_html_()
+    summary = replace(result.summary, to_check=0)
+    html = replace(result, summary=replace(summary, paid=PAID))._repr_html_()
+    check_fragment(html)
+    assert "to look at" not in html
+    assert f"<code>min_confidence={summary.doubtful_under}</code> marks the doubtful" in html
+    assert "min_confidence" not in replace(result, summary=summary)._repr_html_()
 
 
 def test_a_notebook_shows_labels_of_a_frame_and_the_place_of_a_file(tmp_path: Path) -> None:
