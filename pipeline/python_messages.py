@@ -183,13 +183,13 @@ def _wrong_arguments(
     """Return what is wrong with the arguments, and what to write instead; "" if nothing is."""
     in_spark = function.__module__ == "pipeline.spark"
     called = f"spark.{function.__name__}" if in_spark else function.__name__
-    if wrong := _wrong_name(names, inspect.signature(function).parameters, called):
+    known = inspect.signature(function).parameters
+    if wrong := _wrong_name(names, known, called):
         return wrong
     if len(args) > 1:
-        return (
-            f"{called}() takes one argument without a name, the table. Name the others, such as "
-            "text_columns=..."
-        )
+        first, second, *_ = known
+        other = "text_columns" if "text_columns" in known else second
+        return f"{called}() takes only {first} without a name. Name the others, such as {other}=..."
     return ""
 
 

@@ -149,6 +149,7 @@ def test_an_interrupt_is_shown_without_the_inside_of_the_package() -> None:
         ("evaluate", "label_column", "Did you mean code_column?"),
         ("classify", "min_confidense", "Did you mean min_confidence?"),
         ("evaluate", "zzz", "help(pipeline.evaluate) lists its arguments."),
+        ("code_table", "systems", "Did you mean system?"),
         ("CsvOptions", "sep", "Did you mean delimiter?"),
         ("CsvOptions", "no_header", "Did you mean header?"),
         ("ExcelOptions", "sheets", "Did you mean sheet?"),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pipeline.answers import SYSTEMS
 from pipeline.codes import load, titles
-from pipeline.errors import PipelineError, SettingsError
+from pipeline.errors import SettingsError
 from pipeline.languages import checked_language
-from pipeline.python_messages import in_python
+from pipeline.python_messages import public
 
 if TYPE_CHECKING:  # pandas is slow to import, and most commands do not need it
     import pandas as pd
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # pandas is slow to import, and most commands do not need it
 __all__ = ["code_table"]
 
 
+@public
 def code_table(system: str, *, language: str = "en") -> pd.DataFrame:
     """Return all codes of a system with their titles and the codes above them.
 
@@ -36,15 +37,10 @@ def code_table(system: str, *, language: str = "en") -> pd.DataFrame:
     """
     import pandas as pd
 
-    try:
-        name = system.strip().lower() if isinstance(system, str) else system
-        if name not in SYSTEMS:
-            raise SettingsError(
-                f"There is no system {system!r}.", f"Choose from {', '.join(SYSTEMS)}."
-            )
-        spoken = checked_language(language)
-    except PipelineError as error:
-        raise in_python(error) from None
+    name = system.strip().lower() if isinstance(system, str) else system
+    if name not in SYSTEMS:
+        raise SettingsError(f"There is no system {system!r}.", f"Choose from {', '.join(SYSTEMS)}.")
+    spoken = checked_language(language)
     table = load(name)
     shown = titles(name, spoken)
     codes = list(table.titles)
