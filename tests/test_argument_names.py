@@ -62,6 +62,9 @@ async def test_the_singular_does_what_the_plural_does() -> None:
 def test_an_evaluation_takes_a_list_with_one_system_only() -> None:
     found = pipeline.evaluate(FRAME, systems=["psc"], text_column="title", subject="lexical")
     assert found.settings.system == "psc"
+    for system in pd.Series(["psc"]):  # a str for type checkers, as from any table
+        again = pipeline.evaluate(FRAME, system=system, text_column="title", subject="lexical")
+        assert again.settings == found.settings
     for wrong in (["psc", "cpv"], "psc,cpv", [], None):
         with pytest.raises(pipeline.SettingsError, match="system"):
             pipeline.evaluate(FRAME, systems=wrong, text_column="title")

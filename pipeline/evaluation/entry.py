@@ -36,7 +36,7 @@ Named: TypeAlias = str | PathLike[str] | PaidService
 def evaluate(
     data: Data | None = None,
     *,
-    system: System | None = None,
+    system: str | None = None,
     text_columns: str | Sequence[str] = TEXT_COLUMNS,
     code_column: str = "code",
     language_column: str | None = None,
@@ -94,10 +94,10 @@ def evaluate(
     references = reference_columns
     texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
     reviewed = decisions_in(decisions, warn_in_python)
-    system = same_argument(None, system=system, systems=systems)
-    check_given(data, reviewed.files, system)
+    named: Any = same_argument(None, system=system, systems=systems)
+    check_given(data, reviewed.files, named)
     settings = EvaluationSettings(
-        system=system,
+        system=named,
         text_columns=Settings(text_columns=texts).text_columns,
         code_column=code_column,
         language_column=language_column,

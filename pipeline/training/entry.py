@@ -7,7 +7,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.answers import System
 from pipeline.checks import check_flag, same_argument, whole_number
 from pipeline.classification.labelled_source import open_labelled
 from pipeline.classification.source import Data
@@ -35,7 +34,7 @@ def train(
     data: Data | None = None,
     *,
     output: str | PathLike[str],
-    system: System | None = None,
+    system: str | None = None,
     text_columns: str | Sequence[str] = TEXT_COLUMNS,
     code_column: str = "code",
     only_history: bool = False,
@@ -87,17 +86,17 @@ def train(
     """
     shown = display_for(progress)
     folder = _path("output", output)
-    system = same_argument(None, system=system, systems=systems)
+    named: Any = same_argument(None, system=system, systems=systems)
     texts = same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column)
     check_flag("overwrite", overwrite)
     reviewed = decisions_in(decisions, warn_in_python)
     if recipe is not None:
-        check_recipe_alone(data, system, only_history, reviewed)
+        check_recipe_alone(data, named, only_history, reviewed)
         jobs = whole_number("jobs", jobs, 1)
         check_output(folder, overwrite)
         return from_recipe(_path("recipe", recipe), folder, shown, jobs, overwrite)
-    system = checked_system(system, data, reviewed)
-    settings = TrainingSettings(system, code_column, folder, only_history, jobs, overwrite)
+    checked = checked_system(named, data, reviewed)
+    settings = TrainingSettings(checked, code_column, folder, only_history, jobs, overwrite)
     check_output(folder, overwrite)
     if data is None:
         return from_history(None, None, settings, shown, _ignore, reviewed)
