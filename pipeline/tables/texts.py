@@ -26,7 +26,7 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-CODE_COLUMN = "--code-column"
+TEXT_COLUMN, CODE_COLUMN = "--text-column", "--code-column"
 
 NO_FIELDS = "Codes within nested values cannot be read: put them in a column of their own."
 
@@ -91,7 +91,7 @@ def find_columns(names: Sequence[str], wanted: Sequence[str], table: Path | str)
     Raises:
         InputError: a column is missing, or several have its name.
     """
-    asked = [("--text-column", name) for name in wanted]
+    asked = [(TEXT_COLUMN, name) for name in wanted]
     with naming_all(asked):
         return [find_column(names, name, table, option) for option, name in asked]
 
@@ -147,7 +147,7 @@ def check_absent(
     others = [name for name in names if name not in wanted]
     for name in absent:
         if len(absent) == len(wanted) or any(_is_like(name, other) for other in others):
-            find_column(names, name, table, "--text-column")
+            find_column(names, name, table, TEXT_COLUMN)
     for name in absent:
         log.warning("%s: no row has the text column %s.", table, quoted(name))
 
@@ -218,6 +218,8 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
     parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
     cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE
     alike = [each for each in folded if dot and _is_like(each, wanted)]
+    if option != TEXT_COLUMN and not alike and any(wanted.startswith(f"{each}.") for each in short):
+        return "Only a text column can be a field. Copy this field into a column of its own."
     close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)
     ]

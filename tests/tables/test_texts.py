@@ -147,6 +147,16 @@ def test_an_identifier_is_not_suggested_for_a_code() -> None:
     assert "in a column of their own" in caught.value.hint
 
 
+def test_a_code_in_a_field_of_a_column_is_not_sought_in_other_columns() -> None:
+    for names, wanted, hint in (
+        (["id", "tender"], "tender.id", "Only a text column can be a field. Copy this field into"),
+        (["id", "tender", "tender.cpv"], "tender.cpvs", "Did you mean 'tender.cpv'? Use --code-"),
+    ):
+        with pytest.raises(InputError) as caught:
+            find_column(names, wanted, "The table", "--code-column")
+        assert caught.value.hint.startswith(hint)
+
+
 def test_long_names_are_cut_and_not_suggested() -> None:
     with pytest.raises(InputError) as caught:
         find_columns(["x" * 9_999, "titel"], ["title"], "The table")
