@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         SettingsError,
     )
     from pipeline.file_options import CsvOptions, ExcelOptions
+    from pipeline.paid.estimate import Estimate
+    from pipeline.paid.result import Paid, Parked
     from pipeline.training import TrainedModel, TrainedSystem, train
 
     __version__: str
@@ -54,6 +56,7 @@ __all__ = [
     "CodeTableError",
     "CsvOptions",
     "EngineError",
+    "Estimate",
     "Evaluation",
     "ExcelOptions",
     "InputChangedError",
@@ -61,7 +64,9 @@ __all__ = [
     "LedgerError",
     "NoMatchError",
     "OutputError",
+    "Paid",
     "PaidService",
+    "Parked",
     "ParkedError",
     "PipelineError",
     "Plan",
@@ -87,7 +92,7 @@ if not TYPE_CHECKING:
         "training",
         "codes.frame",
     )
-    HOMES = ("answers", "errors", "file_options", *HEAVY)
+    HOMES = ("answers", "errors", "file_options", "paid.estimate", "paid.result", *HEAVY)
     """The modules of the names. The heavy ones load pandas, Arrow and SciPy: about a second."""
 
     def __getattr__(name: str) -> object:
