@@ -32,6 +32,17 @@ class Evaluation(Findings):
     """The figures of one candidate on a labelled table, or of two on the same rows.
 
     ``str`` returns what the command line prints; a notebook shows the page.
+
+    Attributes:
+        settings: the system, the columns and the sample.
+        table: the table's name.
+        table_sha256: of its bytes; "" for a table in memory.
+        edition: the edition of the code table.
+        left_out: counts of the rows that were not evaluated.
+        subjects: the candidates, one or two.
+        comparison: how two candidates differ; None for one.
+        suspects: the rows whose code is most likely wrong, the most suspicious first; None unless
+            they were asked for.
     """
 
     def to_html(self) -> str:

@@ -78,19 +78,7 @@ class Evaluated:
 
 @dataclass(frozen=True, repr=False)
 class Findings:
-    """The figures of one candidate on a labelled table, or of two on the same rows.
-
-    Attributes:
-        settings: the system, the columns and the sample.
-        table: the table's name.
-        table_sha256: of its bytes; "" for a table in memory.
-        edition: the edition of the code table.
-        left_out: counts of the rows that were not evaluated.
-        subjects: the candidates, one or two.
-        comparison: how two candidates differ; None for one.
-        suspects: the rows whose code is most likely wrong, the most suspicious first; None unless
-            they were asked for.
-    """
+    """What an evaluation has found; `pipeline.Evaluation` has the attributes and shows them."""
 
     settings: EvaluationSettings
     table: str
