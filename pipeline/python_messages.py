@@ -22,6 +22,7 @@ __all__ = [
     "answering_names",
     "in_python",
     "like",
+    "of_options",
     "public",
     "python_words",
     "warn_in_python",
@@ -128,7 +129,10 @@ def public(function: Callable[Arguments, Returned]) -> Callable[Arguments, Retur
 
 
 def answering_names(made: type[Made]) -> type[Made]:
-    """Decorate a public class so that the error about an unknown argument says what to write."""
+    """Decorate a public class: its errors name arguments, and say what to write for unknown ones.
+
+    The command line makes its objects with `of_options`.
+    """
     init: Callable[..., None] = made.__init__
 
     @wraps(init)
@@ -138,10 +142,23 @@ def answering_names(made: type[Made]) -> type[Made]:
         try:
             init(self, *args, **named)
         except PipelineError as error:
-            raise error.with_traceback(None)  # noqa: B904 - the same error, ending here
+            raise in_python(error) from None
 
     made.__init__ = checked  # type: ignore[method-assign]
     return made
+
+
+def of_options(made: type[Made], /, **options: Any) -> Made:
+    """Return an object of a class with `answering_names`, whose errors name options.
+
+    Args:
+        made: the class.
+        options: the arguments of its constructor.
+    """
+    found = made.__new__(made)
+    init: Callable[..., None] = inspect.unwrap(made.__init__)
+    init(found, **options)
+    return found
 
 
 def like(

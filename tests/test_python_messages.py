@@ -17,7 +17,14 @@ import pytest
 import pipeline
 import pipeline.spark
 from pipeline.errors import ParkedError
-from pipeline.python_messages import ARGUMENTS, CLASSES, OPTION, in_python, python_words
+from pipeline.python_messages import (
+    ARGUMENTS,
+    CLASSES,
+    OPTION,
+    in_python,
+    of_options,
+    python_words,
+)
 
 PACKAGE = Path(pipeline.__file__).parent
 
@@ -166,6 +173,20 @@ def test_the_error_about_a_missing_argument_says_what_to_write(
     with pytest.raises(TypeError) as caught:
         attrgetter(call)(pipeline)(**{argument: "cp1252"})
     assert str(caught.value) == f"{call}() has no argument '{argument}'. {hint}"
+
+
+def test_a_class_that_the_command_line_makes_too_names_options_only_there() -> None:
+    classes: list[tuple[type[Any], dict[str, Any]]] = [
+        (pipeline.CsvOptions, {"delimiter": "xx"}),
+        (pipeline.CsvOptions, {"header": False, "header_row": 2}),
+        (pipeline.ExcelOptions, {"sheet": 3}),
+    ]
+    for made, wrong in classes:
+        with pytest.raises(pipeline.SettingsError) as caught:
+            made(**wrong)
+        assert "--" not in str(caught.value)
+        with pytest.raises(pipeline.SettingsError, match="--"):
+            of_options(made, **wrong)
 
 
 def test_a_key_in_the_clear_is_a_warning_about_the_users_line() -> None:

@@ -86,22 +86,19 @@ class Classifier:
         text_column: str | Sequence[str] | None = None,
         system: str | Sequence[str] | None = None,
     ) -> None:
-        try:
-            _refuse_service(service)
-            settings = Settings(
-                same_argument(SYSTEMS, systems=systems, system=system),
-                same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
-                top=top,
-                min_confidence=min_confidence,
-                roll_up=roll_up,
-                engine=engine,
-                explain=explain,
-                column_prefix=column_prefix,
-                language=language,
-            )
-            self._set(*with_models(settings, models))
-        except PipelineError as error:
-            raise in_python(error) from None
+        _refuse_service(service)
+        settings = Settings(
+            same_argument(SYSTEMS, systems=systems, system=system),
+            same_argument(TEXT_COLUMNS, text_columns=text_columns, text_column=text_column),
+            top=top,
+            min_confidence=min_confidence,
+            roll_up=roll_up,
+            engine=engine,
+            explain=explain,
+            column_prefix=column_prefix,
+            language=language,
+        )
+        self._set(*with_models(settings, models))
 
     @classmethod
     def of(cls, settings: Settings, models: Mapping[System, ModelFolder]) -> Classifier:

@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from pipeline.errors import SettingsError
 from pipeline.file_options import FORMATS, CsvOptions, ExcelOptions, Format, QuoteEscape
 from pipeline.files.paths import CloudPath, as_path
+from pipeline.python_messages import of_options
 
 __all__ = [
     "READING",
@@ -248,7 +249,8 @@ class DialectOptions:
         Raises:
             SettingsError: one of them is wrong.
         """
-        return CsvOptions(
+        return of_options(
+            CsvOptions,
             delimiter=self.delimiter,
             encoding=self.encoding,
             line_end=self.line_end,
@@ -264,7 +266,7 @@ class DialectOptions:
         Raises:
             SettingsError: one of them is wrong.
         """
-        return ExcelOptions(self.sheet, self.header_row)
+        return of_options(ExcelOptions, sheet=self.sheet, header_row=self.header_row)
 
 
 def dialect_options(declare: Declare = click.option) -> Declaration:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -114,27 +113,7 @@ class PaidService:
         max_cost_per_day: Usd | None = None,
         max_cost_per_month: Usd | None = None,
     ) -> None:
-        arguments = {name: value for name, value in locals().items() if name != "self"}
-        try:
-            self._set(arguments)
-        except PipelineError as error:
-            raise in_python(error) from None
-
-    @classmethod
-    def of_options(cls, **options: Any) -> PaidService:
-        """Return a service for the command line: errors name its options, not arguments.
-
-        Args:
-            options: all arguments of `PaidService`.
-
-        Raises:
-            SettingsError: an option is wrong.
-        """
-        service = cls.__new__(cls)
-        service._set(options)
-        return service
-
-    def _set(self, given: Mapping[str, Any]) -> None:
+        given = {name: value for name, value in locals().items() if name != "self"}
         _check_not_on_executor()
         flags = {name: given[name] for name in ("burst", "wait", "ignore_pause", "retry_failed")}
         for name, value in flags.items():

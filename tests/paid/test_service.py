@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import pipeline
+from pipeline.python_messages import of_options
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_errors_about_terms_are_in_pythons_words_and_end_at_the_constructor() ->
     options = {name: parameter.default for name, parameter in known.items()}
     options |= {"base_url": "https://service.example", "rate": "4 potatoes"}
     with pytest.raises(pipeline.SettingsError) as refusal:
-        pipeline.PaidService.of_options(**options)
+        of_options(pipeline.PaidService, **options)
     assert refusal.value.hint.startswith("Give --rate attempts per window")
 
 
