@@ -7,6 +7,7 @@ import gc
 import importlib
 import logging
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -41,6 +42,12 @@ with suppress(OSError):
 
 # The workers keep the processors busy. This comes before numpy, which reads it once.
 os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+# In the background of a script, or under nohup, a process ignores these, and so would each command
+# that a test starts and then interrupts. A handler ignores them, too, but is not passed on.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, lambda *_: None)
 
 TESTS = Path(__file__).parent
 
