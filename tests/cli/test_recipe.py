@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.answers import System
 from pipeline.codes import phrases
 from pipeline.engine.model import Model, general_model, load_model, model_folder, shipped_model
 from pipeline.engine.model.encoder import encoded
@@ -64,8 +63,8 @@ def labelled(path: Path, seed: int, codes: dict[str, str], rows: int) -> None:
 
 @pytest.fixture
 def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # A few of the phrases do to show that they are learned, and take a tenth of the time.
-    monkeypatch.setattr("pipeline.training.recipe.phrases", lambda system: phrases(system)[::10])
+    # A few of the phrases do to show that they are learned; all take most of the time.
+    monkeypatch.setattr("pipeline.training.recipe.phrases", lambda system: phrases(system)[::100])
     for suffix, codes in (("", NAICS), ("_unspsc", UNSPSC)):
         labelled(tmp_path / f"taught{suffix}.csv", 1, codes, 60)
         labelled(tmp_path / f"tried{suffix}.csv", 2, codes, 30)
@@ -77,8 +76,18 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
-    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+    command: Command,
+    recipe: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    compared: list[Model] = []
+
+    def noted(*arguments: Any) -> dict[str, float]:
+        compared.append(arguments[2])
+        return {"changed": 0.0, "better": 0.0, "worse": 0.0}
+
+    monkeypatch.setattr("pipeline.training.figures.flips", noted)
     assert command("train", "--recipe", recipe, "--output", "model", "--json") == 0
     about = json.loads(capsys.readouterr().out)
     assert about["naics"]["held_back"]["rows"] == 30
@@ -91,6 +100,8 @@ def test_a_recipe_teaches_several_systems_and_says_how_good_each_is_by_source(
     assert levels == sorted(levels, reverse=True)
     folder = model_folder(Path("model"))
     assert folder.systems == ("naics", "unspsc")
+    # Each is compared with the model that answers without it.
+    assert compared == [load_model(shipped_model(system), system) for system in folder.systems]
     codes = {system: set(load_model(folder, system).codes.tolist()) for system in folder.systems}
     assert {"237990", "561720"} <= codes["naics"]
     assert "72141199" in codes["unspsc"]  # a commodity, which the shipped table lacks
@@ -115,24 +126,9 @@ def test_a_model_that_does_not_learn_what_is_held_back_is_the_one_that_was_measu
     assert about["held_back"]["rows"] == 30
 
 
-def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate(
-    command: Command, recipe: Path, capsys: pytest.CaptureFixture[str]
+def test_a_recipe_may_blend_its_models_with_the_general_one_behind_a_gate_and_ask_cpv(
+    command: Command, recipe: Path
 ) -> None:
-    only_naics = RECIPE.partition("[systems.unspsc]")[0]
-    recipe.write_text(f'{only_naics}[blended_with_general]\nothers = ["others.csv"]\n')
-    (recipe.parent / "others.csv").write_text("text\n" + "Straßenreinigung und Winterdienst\n" * 60)
-    assert command("train", "--recipe", recipe, "--output", "model") == 0
-    capsys.readouterr()
-    scores = load_model(model_folder(Path("model")), "naics").scores
-    assert isinstance(scores, Blend)
-    assert scores.other is load_model(general_model(), "naics").scores
-    assert scores.gate is not None
-    texts = history(5)[0][0], "Straßenreinigung und Winterdienst"
-    like, unlike = scores.gate.openness(Reading(lambda encoder: encoded(encoder, texts)))
-    assert like > 0.5 > unlike
-
-
-def test_a_blended_model_may_ask_cpv(command: Command, recipe: Path) -> None:
     only_naics = RECIPE.partition("[systems.unspsc]")[0]
     asking = only_naics.replace("[systems.naics]\n", "[systems.naics]\nasks_cpv = 0.5\n")
     recipe.write_text(f'{asking}[blended_with_general]\nothers = ["others.csv"]\n')
@@ -140,6 +136,11 @@ def test_a_blended_model_may_ask_cpv(command: Command, recipe: Path) -> None:
     assert command("train", "--recipe", recipe, "--output", "model") == 0
     scores = load_model(model_folder(Path("model")), "naics").scores
     assert isinstance(scores, Blend)
+    assert scores.other is load_model(general_model(), "naics").scores
+    assert scores.gate is not None
+    texts = history(5)[0][0], "Straßenreinigung und Winterdienst"
+    like, unlike = scores.gate.openness(Reading(lambda encoder: encoded(encoder, texts)))
+    assert like > 0.5 > unlike
     assert scores.crosswalk is not None
     assert scores.crosswalk.cpv is load_model(general_model(), "cpv")
     assert scores.crosswalk.weight == 0.5
@@ -178,21 +179,6 @@ def test_a_wrong_weight_of_cpv_is_refused_before_the_training(recipe: Path, says
     recipe.write_text(said + general + files)
     with pytest.raises(SettingsError, match=r"asks_cpv of naics is not|both asks CPV and learns"):
         read_recipe(recipe)
-
-
-def test_models_are_compared_with_those_that_answer_without_them(
-    command: Command, recipe: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared: list[Model] = []
-
-    def noted(*arguments: Any) -> dict[str, float]:
-        compared.append(arguments[2])
-        return {"changed": 0.0, "better": 0.0, "worse": 0.0}
-
-    monkeypatch.setattr("pipeline.training.figures.flips", noted)
-    assert command("train", "--recipe", recipe, "--output", "model") == 0
-    systems: list[System] = ["naics", "unspsc"]
-    assert compared == [load_model(shipped_model(system), system) for system in systems]
 
 
 @pytest.mark.parametrize(
