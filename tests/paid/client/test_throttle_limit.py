@@ -116,13 +116,13 @@ def test_the_server_sees_an_even_stream(hour: Play) -> None:
     assert min(tenth_of_a_window) > 6.0
 
 
-@pytest.mark.parametrize("kind", SERVERS)
-def test_a_bucket_alone_is_refused(kind: type[Server]) -> None:
-    server = kind(AUTHENTICATED)
-    played = Play(replace(ORDINARY, calls=6100), lambda story, seeds: Plain(100, 60))
-    assert sum(arrival < played.arrivals[0] + 60 for arrival in played.arrivals) > 190
-    refused = [not server.admits(arrival) for arrival in played.arrivals]
-    assert any(refused) or kind is TokenBucket
+def test_a_bucket_alone_is_refused() -> None:
+    arrivals = Play(replace(ORDINARY, calls=6100), lambda story, seeds: Plain(100, 60)).arrivals
+    assert sum(arrival < arrivals[0] + 60 for arrival in arrivals) > 190
+    for kind in SERVERS:
+        server = kind(AUTHENTICATED)
+        refused = [not server.admits(arrival) for arrival in arrivals]
+        assert any(refused) or kind is TokenBucket
 
 
 def test_as_many_demo_calls_as_slots_go_at_once() -> None:
