@@ -71,13 +71,10 @@ def test_every_test_that_a_row_names_exists(request: pytest.FixtureRequest) -> N
     assert [f"{rows[test]} names {test}" for test in missing] == []
 
 
-def test_a_test_that_does_not_exist_is_missed() -> None:
-    file = "paid/client/test_responses.py"
-    found = collected(file)
-    assert f"{file}::test_that_nobody_wrote" not in found
-    assert f"{file}::test_a_response_means[no such case]" not in found
-    assert f"{file}::test_a_response_means[compact form]" in found
-    assert f"{file}::test_a_response_means" in found
+def test_a_test_is_named_as_a_whole_or_by_one_of_its_cases() -> None:
+    nodes = ["tests/paid/test_it.py::test_a[one]", "paid/test_it.py::test_b"]
+    cases = {"paid/test_it.py::test_a[one]", "paid/test_it.py::test_a", "paid/test_it.py::test_b"}
+    assert with_and_without_parameters(nodes) == cases
 
 
 @pytest.mark.parametrize("error", sorted({one.error for one in FAILURES}))
