@@ -110,7 +110,7 @@ def test_a_lone_carriage_return_outside_quotes_is_an_error(path: Path) -> None:
 
 def test_a_truncated_gzip_file_is_damaged(tmp_path: Path) -> None:
     path = tmp_path / "tenders.csv.gz"
-    data = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(200_000)))
+    data = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i**200) for i in range(4_000)))
     for end in (5, len(data) // 2, len(data) - 4):
         error = error_of(path, data[:end])
         assert str(path) in error.message
