@@ -22,7 +22,9 @@ from pipeline.tables.table import BATCH_ROWS
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--texts", type=int, default=4000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--engine", choices=ENGINES, default="learned")

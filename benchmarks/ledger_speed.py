@@ -10,19 +10,18 @@ a separate process. Its wall time, processor time and peak memory are printed.
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import subprocess
-import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from benchmarks.comparison import turn
+from benchmarks.local_service import DISK
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, Match
 from pipeline.paid.ledger.database import Database
@@ -38,11 +37,11 @@ ATTEMPT = "INSERT INTO attempts VALUES (?, ?, ?, ?, 'key', ?, '0.0003', ?, ?, ?,
 
 COMMANDS = (
     ("show",),
-    ("calls", "--state", "failed"),
-    ("calls", "--state", "unconfirmed", "--limit", "1000"),
-    ("export", "attempts.parquet"),
-    ("export", "bodies.parquet", "--bodies"),
-    ("export", "attempts.csv"),
+    ("attempts", "--state", "failed"),
+    ("attempts", "--state", "unconfirmed", "--limit", "1000"),
+    ("export", "{folder}/attempts.parquet"),
+    ("export", "{folder}/bodies.parquet", "--bodies"),
+    ("export", "{folder}/attempts.csv"),
     ("verify",),
     ("verify", "--jobs", "2"),
     ("prune", "--older-than", "60d", "--yes"),
@@ -108,28 +107,12 @@ def row(
     return (*made, "answered", at + 1, None, str(cost.final), 200), zlib.compress(body)
 
 
-def measured(folder: Path, *command: str) -> str:
+def measured(folder: Path, command: Sequence[str]) -> str:
     """Run a command and return its figures."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", "ledger", *command, "--ledger", "ledger.db"],
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.monotonic() - began
-    return (
-        f"{' '.join(command):<45}{seconds:>7.1f} s {used.ru_utime + used.ru_stime:>7.1f} s CPU "
-        f"{used.ru_maxrss / 1024:>6.0f} MB, exit {process.returncode}"
-    )
-
-
-def commands(folder: Path) -> Iterator[str]:
-    """Measure each command in turn."""
-    for command in COMMANDS:
-        yield measured(folder, *command)
+    parts = [part.format(folder=folder) for part in command]
+    took = turn(["pipeline", "ledger", *parts, "--ledger", str(folder / "ledger.db")])
+    shown = " ".join(command).replace("{folder}/", "")
+    return f"{shown:<45}{took.seconds:>7.1f} s {took.cpu:>7.1f} s CPU {took.memory:>6,.0f} MiB"
 
 
 def main() -> None:
@@ -138,7 +121,7 @@ def main() -> None:
     parser.add_argument("--attempts", type=int, default=1_000_000)
     parser.add_argument("--keep", type=Path, help="a folder whose ledger is made once, and kept")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as temporary:
+    with tempfile.TemporaryDirectory(dir=DISK) as temporary:
         folder = options.keep or Path(temporary)
         ledger = folder / "ledger.db"
         if not ledger.exists():
@@ -146,8 +129,8 @@ def main() -> None:
             make(ledger, options.attempts)
             print(f"made in {time.monotonic() - began:.0f} s")
         print(f"{options.attempts:,} attempts, {ledger.stat().st_size / 1e6:,.0f} MB")
-        for line in commands(folder):
-            print(line, flush=True)
+        for command in COMMANDS:
+            print(measured(folder, command), flush=True)
 
 
 if __name__ == "__main__":

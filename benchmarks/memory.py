@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import random
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -23,12 +20,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.comparison import turn
+from benchmarks.local_service import DISK
 from benchmarks.texts import SAMPLE
 
 __all__ = ["varied_texts"]
-
-DISK = "/var/tmp"
-"""A folder on a disk: /tmp is in memory on many machines."""
 
 AT_ONCE = 10_000
 
@@ -65,11 +61,11 @@ def main() -> None:
             source = Path(folder) / f"in.{arguments.format}"
             _write(source, rows)
             options = ["--systems", arguments.systems, "--jobs", arguments.jobs]
-            seconds, peak = _measured(_command(source, arguments.plan, options))
-        first = first or peak
+            took = turn(["pipeline", *_command(source, arguments.plan, options)])
+        first = first or took.memory
         print(
-            f"{rows:>10,} rows: {seconds:>7,.0f} s of CPU, peak {peak:,.0f} MiB, "
-            f"{peak - first:+,.0f} MiB",
+            f"{rows:>10,} rows: {took.cpu:>7,.0f} s of CPU, peak {took.memory:,.0f} MiB, "
+            f"{took.memory - first:+,.0f} MiB",
             flush=True,
         )
 
@@ -97,20 +93,6 @@ def _command(source: Path, plan: bool, options: Sequence[str]) -> list[str]:
         return ["plan", str(source), *options[:2], *paid]
     output = source.with_name(f"out{source.suffix}")
     return ["run", str(source), *options, "--output", str(output)]
-
-
-def _measured(command: Sequence[str]) -> tuple[float, float]:
-    """Return the processor seconds and the peak memory in MiB of one process."""
-    launcher = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))]
-    done = subprocess.run(
-        [*launcher, sys.executable, "-m", "pipeline", *command],
-        stdout=subprocess.PIPE,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed with {done.returncode}")
-    _, cpu, kib = json.loads(done.stdout)
-    return cpu, kib / 1024
 
 
 if __name__ == "__main__":

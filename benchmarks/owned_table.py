@@ -27,7 +27,9 @@ from benchmarks.texts import made_texts, write_texts
 
 def main() -> None:
     """Buy, measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--distinct", type=int, default=2_000)
     parser.add_argument("--missing", type=float, default=0.0, help="percent of the distinct texts")

@@ -42,13 +42,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from benchmarks.clients import Turn, asked, payload
+from benchmarks.local_service import DISK
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, System
 from pipeline.engine import Engine
 from pipeline.service import Accounts, server
-
-DISK = "/var/tmp"
-"""A folder on a disk: /tmp is in memory on many machines, where a sync costs nothing."""
 
 ALONE = 200
 """The number of calls that are measured one by one."""

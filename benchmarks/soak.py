@@ -15,17 +15,17 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.local_service import DISK
 from pipeline.rate import parse_rate
 from tests.soak.night import Night, Plan
 from tests.soak.verdict import verdict
 
-DISK = "/var/tmp"
-"""A folder on a disk: /tmp is in memory on many machines, where a sync costs nothing."""
-
 
 def main() -> None:
     """Run the soak test and print its figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--rate", default="1000/10s")
@@ -37,6 +37,8 @@ def main() -> None:
     if rate is None:
         parser.error("the soak needs a limit, to see it kept")
     plan = Plan(arguments.calls, arguments.kills, arguments.seed, rate, arguments.timeout)
+    if plan.last_kill < plan.kills:
+        parser.error("the kills need more calls, or a lower rate: give --calls or --rate")
     print(plan.command, flush=True)
     with tempfile.TemporaryDirectory(dir=DISK) as folder:
         night = Night(plan, arguments.folder or Path(folder))

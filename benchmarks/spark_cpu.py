@@ -30,7 +30,9 @@ WARM_UP = 200
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--systems", default="cpv,psc,unspsc,naics")
     parser.add_argument("--tasks", type=int, default=2, help="tasks at once, and partitions")

@@ -252,7 +252,9 @@ def _free_port() -> int:
 
 def main() -> None:
     """Simulate the week and print its figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--folder", type=Path, help="Keep everything here, to look at it.")
     arguments = parser.parse_args()
     if shutil.which("faketime") is None:

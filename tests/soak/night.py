@@ -60,6 +60,11 @@ class Plan:
             f"--rate {self.rate} --timeout {self.timeout:g} --seed {self.seed}"
         )
 
+    @property
+    def last_kill(self) -> int:
+        """The calls before the last kill, at most; a later one might meet a table that is done."""
+        return int(0.95 * self.calls) - self.rate.slots  # a whole window is left behind it
+
     def script(self) -> Script:
         """Return the faults."""
         return soak_script(self.seed, self.calls, self.timeout)
@@ -117,9 +122,7 @@ class Night:
         """
         write_table(self.source, self.plan)
         chance = Random(f"kills/{self.plan.seed}")
-        # A whole window must be left behind the last kill: it must not meet a table that is done.
-        last = int(0.95 * self.plan.calls) - self.plan.rate.slots
-        due = sorted(chance.sample(range(last), self.plan.kills))
+        due = sorted(chance.sample(range(self.plan.last_kill), self.plan.kills))
         with self._serving() as address, closing(Record(self.service)) as record:
             for output in self.outputs:
                 self._complete(address, record, due, chance)
