@@ -57,8 +57,11 @@ def test_the_bar_of_a_large_purchase_fits_80_columns_with_its_time_left() -> Non
 class Bar(list[int]):
     """A display of the user's own, which is not tqdm although it has an `update`."""
 
+    last: Bar
+
     def __init__(self, total: int) -> None:
         super().__init__([total])
+        Bar.last = self
 
     def __enter__(self) -> Callable[[int], None]:
         return self.update
@@ -73,6 +76,7 @@ class Bar(list[int]):
 def test_a_display_of_the_users_own_may_be_a_class_with_any_methods() -> None:
     with progress.display_for(Bar)(30) as advance:
         advance(10)
+    assert Bar.last == [30, 10]
 
 
 def test_the_bar_counts_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:

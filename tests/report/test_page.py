@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipeline.answers import System
+from pipeline.errors import OutputError
 from pipeline.paid.result import Paid, Parked
 from pipeline.report import page_file
 from pipeline.report.changes import Changed, Compared
@@ -161,3 +162,6 @@ def test_a_file_that_this_tool_did_not_write_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     page_file(path).write(reported(SOME))
     page_file(path).check(overwrite=False)  # one of ours
+    path.write_text("<!doctype html><title>Mine</title>", "utf-8")
+    with pytest.raises(OutputError, match="this tool did not write it"):
+        page_file(path).check(overwrite=False)
