@@ -110,23 +110,16 @@ class Budget:
 
     def charge(self, reserved: Decimal, cost: Decimal | None) -> None:
         """Replace a reservation with the attempt's cost; an unknown cost (None) keeps it."""
+        confirmed, at_risk = (ZERO, reserved) if cost is None else (cost, ZERO)
         self._in_flight -= 1
         self._reserved = difference(self._reserved, reserved)
-        self._charge_allowances(reserved, cost)
-        if cost is None:
-            self.at_risk = total([self.at_risk, reserved])
-        else:
-            self.confirmed = total([self.confirmed, cost])
-            self.highest = max(self.highest, cost)
-            self._overrun = self._overrun or cost > reserved
-        self._changed.set()
-
-    def _charge_allowances(self, reserved: Decimal, cost: Decimal | None) -> None:
+        self.confirmed = total([self.confirmed, confirmed])
+        self.at_risk = total([self.at_risk, at_risk])
         for each in self.allowances:
-            if cost is None:
-                each.charge(at_risk=reserved)
-            else:
-                each.charge(cost)
+            each.charge(confirmed, at_risk)
+        self.highest = max(self.highest, confirmed)
+        self._overrun = self._overrun or confirmed > reserved
+        self._changed.set()
 
     def _fits(self, amount: Decimal) -> bool:
         needed = total([self._reserved, amount])

@@ -52,14 +52,14 @@ PROTECTIONS = (
     ),
     Protection(
         "the limit of a day counts what this job spends",
-        "self._charge_allowances(reserved, cost)",
+        "each.charge(confirmed, at_risk)",
         "pass",
         "tests/paid/test_allowance.py::test_no_day_costs_more_than_its_limit_over_jobs_and_kills",
     ),
     Protection(
         "the limit of a day counts what may have been billed",
-        "                each.charge(at_risk=reserved)\n",
-        "                pass\n",
+        "each.charge(confirmed, at_risk)",
+        "each.charge(confirmed)",
         "tests/paid/test_allowance.py::test_what_may_have_been_billed_counts",
     ),
     Protection(
@@ -77,14 +77,14 @@ PROTECTIONS = (
     ),
     Protection(
         "one that is dearer than its reservation lets nobody through",
-        "self._overrun = self._overrun or cost > reserved",
+        "self._overrun = self._overrun or confirmed > reserved",
         "self._overrun = False",
         "tests/paid/test_budget.py::"
         "test_an_overrun_lets_nobody_through_until_everything_has_settled",
     ),
     Protection(
         "an unknown price keeps its reservation",
-        "self.at_risk = total([self.at_risk, reserved])",
+        "self.at_risk = total([self.at_risk, at_risk])",
         "pass",
         "tests/paid/test_budget.py::test_an_unknown_price_keeps_its_reservation",
     ),
