@@ -99,8 +99,6 @@ class Throttle:
         Args:
             remaining: returns how many calls are not under way at the attempt's turn; None: many.
         """
-        if unlimited := self.unlimited():
-            return unlimited
         async with self._turn:
             free = await self._clear()
             if not self._burst and (remaining is None or remaining() > free):
