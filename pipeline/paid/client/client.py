@@ -13,14 +13,7 @@ import httpx
 from pipeline.answers import SYSTEMS, System
 from pipeline.paid.client.deadlines import Deadlines
 from pipeline.paid.client.decompression import codings, decompressed
-from pipeline.paid.client.exchanges import (
-    Body,
-    BrokenResponseError,
-    Field,
-    ProxyError,
-    Response,
-    Whole,
-)
+from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, ProxyError, Response
 from pipeline.paid.client.redaction import Redaction
 from pipeline.paid.client.replies import Failure, Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import MAX_BODY, is_surely_free, is_whole
@@ -29,7 +22,7 @@ from pipeline.paid.client.urls import BaseUrl, checked_key, match_url
 
 __all__ = ["Client", "cause"]
 
-KEPT_HEADERS: Final = (b"content-type", b"date", b"location", b"retry-after")
+KEPT_HEADERS: Final = (b"date", b"location", b"retry-after")
 JSON: Final = json.JSONEncoder(ensure_ascii=False)
 KEEP_ALIVE: Final = 1.0
 """Seconds for which an idle connection is kept: fewer than servers keep it (2 to 75). A request on
@@ -140,9 +133,9 @@ class Client:
     async def _exchange(self, address: httpx.URL, body: Body, arriving: _Arriving) -> Received:
         headers = [*self._headers, (b"Content-Length", b"%d" % len(body.content))]
         response = await self._transport.exchange("POST", address, headers, body)
-        stream = response.stream
-        if isinstance(stream, Whole):
-            return self._received(response, stream.content)
+        if isinstance(response.body, bytes):
+            return self._received(response, response.body)
+        stream = response.body
         arriving.response = response
         try:
             async for chunk in stream:

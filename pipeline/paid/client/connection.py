@@ -11,13 +11,7 @@ import h11
 import httpx
 import msgspec
 
-from pipeline.paid.client.exchanges import (
-    BrokenResponseError,
-    DisconnectedError,
-    Field,
-    Response,
-    Whole,
-)
+from pipeline.paid.client.exchanges import BrokenResponseError, DisconnectedError, Field, Response
 
 __all__ = ["Connection"]
 
@@ -173,7 +167,7 @@ class Connection(asyncio.Protocol):
         body = bytes(self._got[head.body_from : head.body_to])
         del self._got[: head.body_to]
         self.end_exchange(head.kept_open)
-        return Response(head.status, head.fields, Whole(body))
+        return Response(head.status, head.fields, body)
 
     async def read(self) -> bytes:
         """Return what has arrived since the last time; nothing at the end of the connection."""

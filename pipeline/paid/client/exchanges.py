@@ -14,7 +14,6 @@ __all__ = [
     "Field",
     "ProxyError",
     "Response",
-    "Whole",
 ]
 
 Field = tuple[bytes, bytes]
@@ -42,11 +41,11 @@ class ProxyError(ConnectionError):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A response: its status, its headers as sent, and its body, which may not have arrived yet."""
+    """A response: its status, its headers as sent, and its body, or a stream if it is arriving."""
 
     status: int
     headers: Sequence[Field]
-    stream: httpx.AsyncByteStream
+    body: bytes | httpx.AsyncByteStream
 
 
 class Body(httpx.AsyncByteStream):
@@ -76,19 +75,3 @@ class Body(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self.begin()
-
-
-class Whole(httpx.AsyncByteStream):
-    """A body that has arrived.
-
-    Args:
-        content: all of it.
-    """
-
-    __slots__ = ("content",)
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self.content

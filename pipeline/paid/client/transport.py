@@ -17,7 +17,7 @@ import httpx
 from aiohappyeyeballs import AddrInfoType
 
 from pipeline.paid.client.connection import Connection
-from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, Response, Whole
+from pipeline.paid.client.exchanges import Body, BrokenResponseError, Field, Response
 from pipeline.paid.client.proxy import Proxied, proxy_of
 
 __all__ = ["OverHttpx", "Transport"]
@@ -87,7 +87,8 @@ class Transport(httpx.AsyncBaseTransport):
         stream = request.stream
         body = stream if isinstance(stream, Body) else Body(await request.aread())
         got = await self.exchange(request.method, request.url, request.headers.raw, body)
-        return httpx.Response(got.status, headers=[*got.headers], stream=got.stream)
+        rest = httpx.ByteStream(got.body) if isinstance(got.body, bytes) else got.body
+        return httpx.Response(got.status, headers=[*got.headers], stream=rest)
 
     async def exchange(
         self, method: str, url: httpx.URL, headers: Sequence[Field], body: Body
@@ -113,10 +114,10 @@ class Transport(httpx.AsyncBaseTransport):
             self._release(connection)
             raise
         self._reused += kept is not None
-        if isinstance(got.stream, Whole):
+        if isinstance(got.body, bytes):
             self._release(connection)
             return got
-        return Response(got.status, got.headers, _Rest(self, connection, got.stream))
+        return Response(got.status, got.headers, _Rest(self, connection, got.body))
 
     def _kept(self) -> Connection | None:
         """Return an idle connection that can still be used, if any."""
