@@ -12,6 +12,7 @@ from typing import TypeAlias
 from pipeline.money import plain
 from pipeline.paid.client.replies import Received
 from pipeline.paid.ledger import CallEnded
+from pipeline.paid.ledger.calls import LASTING
 from pipeline.paid.ledger.checks import (
     damage,
     wrong_amounts,
@@ -26,19 +27,19 @@ from pipeline.processes import in_processes
 
 __all__ = ["Extent", "extent", "problems"]
 
-COUNTS = """
-    SELECT count(*), total(state IN ('answered', 'refused', 'unreadable')),
+COUNTS = f"""
+    SELECT count(*), total(state IN {LASTING}),
         total(state = 'pruned'), total(state = 'sent') FROM attempts
-"""
+"""  # noqa: S608 - a constant
 
 RESPONSES_AT_ONCE = 2_000
 
-LASTING = """
+KEPT = f"""
     SELECT attempt_id, state, attempts.status, cost_usd, body
     FROM attempts LEFT JOIN bodies USING (attempt_id)
-    WHERE state IN ('answered', 'refused', 'unreadable') AND typeof(attempts.status) = 'integer'
+    WHERE state IN {LASTING} AND typeof(attempts.status) = 'integer'
     ORDER BY attempt_id
-"""
+"""  # noqa: S608 - a constant
 
 _Kept: TypeAlias = tuple[int, str, int, str | None, bytes | None]
 
@@ -101,7 +102,7 @@ def _misread(snapshot: Snapshot, jobs: int, advance: Callable[[int], object]) ->
     An answer must still be an answer, and must have cost what its body states. A failure may read
     better today than it did when it was bought.
     """
-    rows = snapshot.rows(LASTING)
+    rows = snapshot.rows(KEPT)
     portions: Iterator[list[_Kept]] = iter(lambda: list(islice(rows, RESPONSES_AT_ONCE)), [])
     found = in_processes(_read, portions, jobs, "A process that reads responses")
     for read, problems in found:

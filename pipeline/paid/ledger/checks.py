@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.answers import SYSTEMS
 from pipeline.errors import LedgerError
 from pipeline.money import plain, total
-from pipeline.paid.ledger.calls import EVERY_STATE
+from pipeline.paid.ledger.calls import EVERY_STATE, LASTING
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import Books, Tally, amount
@@ -72,10 +72,10 @@ ODD_TIMES = f"""
     OR settled_at < sent_at - {CLOCK_SET_BACK}
 """  # noqa: S608 - constants
 
-UNEXPECTED_BODIES = """
+UNEXPECTED_BODIES = f"""
     SELECT attempt_id, state FROM bodies JOIN attempts USING (attempt_id)
-    WHERE state NOT IN ('answered', 'refused', 'unreadable')
-"""
+    WHERE state NOT IN {LASTING}
+"""  # noqa: S608 - a constant
 
 # Faster than typeof(): SQLite sorts numbers before texts before blobs.
 A_TIME = f"BETWEEN 0 AND {END_OF_TIME}"

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.answers import System
+from pipeline.paid.ledger.calls import LASTING
 from pipeline.paid.ledger.database import Database
 
 __all__ = ["COUNTS", "LOST", "CallCount", "Counting", "count_calls"]
 
-COUNTS = """
-    endpoint = ? AND state IN ('answered', 'refused', 'unreadable') AND (
+COUNTS = f"""
+    endpoint = ? AND state IN {LASTING} AND (
         attempts.job_id = ? OR settled_at >= ? AND (state = 'answered' OR settled_at > ?)
     )
 """
