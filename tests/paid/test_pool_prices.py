@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pipeline.money import plain, total
 from pipeline.paid.budget import TYPICAL_HIGH, TYPICAL_LOW, dearest
 from pipeline.paid.ledger import Job, Ledger
+from pipeline.paid.pool import TRIES
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.model_server import PRICE, ModelServer, buy, numbered
@@ -41,11 +42,16 @@ SEEN = st.decimals(min_value=Decimal("0.00001"), max_value=Decimal("0.005"), pla
 FREE = st.sampled_from(["503", "not sent", "limited", "wait 5", "internal"])
 
 
+def reaches_the_service(troubles: list[tuple[int, str]]) -> bool:
+    """Return whether too few attempts are not sent for the service to count as down."""
+    return sum(trouble == "not sent" for _, trouble in troubles) < TRIES
+
+
 @settings(max_examples=60)
 @given(
     seen=st.none() | st.tuples(SEEN, SEEN).map(sorted),
     shares=st.lists(st.decimals(0, 1, places=3), min_size=1, max_size=12),
-    troubles=st.lists(st.tuples(st.integers(0, 11), FREE), max_size=6),
+    troubles=st.lists(st.tuples(st.integers(0, 11), FREE), max_size=6).filter(reaches_the_service),
     workers=st.integers(1, 6),
     rate=st.sampled_from([None, Rate(2, 60)]),
 )
