@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from pipeline.engine.model.arrays import Bools, Ints, Texts
 from pipeline.engine.model.encoder import AT_ONCE
 from pipeline.engine.model.exact_matches import hashes
 from pipeline.engine.model.features import Counts, count
 from pipeline.engine.model.reading import Reading
+from pipeline.engine.model.vocabulary import Vocabulary
 
 __all__ = ["Examples", "reading"]
 
@@ -56,6 +58,20 @@ class Examples:
         places = zip(self.parts, ends[:-1], ends[1:], strict=True)
         parts = [part.select(np.flatnonzero(kept[start:end])) for part, start, end in places]
         return Examples(parts, self.hashes[kept], self.codes[kept])
+
+    def vectors(self, vocabulary: Vocabulary, width: int | None = None) -> sparse.csr_matrix:
+        """Return texts x features, float32: the weights that features have in texts.
+
+        Args:
+            vocabulary: the features.
+            width: how many of them, the first ones; None for all.
+        """
+        features = len(vocabulary.features)
+        rows = [sparse.csr_matrix((0, features), dtype=np.float32)[:, :width]]
+        for each in map(vocabulary.vectors, self.parts):
+            shape = (len(each), features)
+            rows.append(sparse.csr_matrix((each.values, each.columns, each.ends), shape)[:, :width])
+        return sparse.vstack(rows).tocsr()
 
     def portions(self) -> Iterator[Examples]:
         """Yield the examples in portions whose scores fit in one matrix."""

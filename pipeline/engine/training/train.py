@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 from loky import ProcessPoolExecutor
-from scipy import sparse
 
 from pipeline.answers import System
 from pipeline.engine.model.arrays import Floats, Texts
@@ -16,7 +15,6 @@ from pipeline.engine.model.general_codes import fields, is_general
 from pipeline.engine.model.product_quantization import quantised, rotation
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.scorer import Scorer
-from pipeline.engine.model.sparse_rows import SparseRows
 from pipeline.engine.model.vocabulary import Vocabulary, learn
 from pipeline.engine.training.ensemble import merge
 from pipeline.engine.training.examples import Examples
@@ -143,7 +141,7 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
     partial[own:] = False  # the title of a general code describes that code only
     weights = np.concatenate([task.weights[:own], task.phrase_weights]).astype(np.float32)
     return TrainingSet(
-        _matrix([vocabulary.vectors(part) for part in taught.parts], len(vocabulary.features)),
+        taught.vectors(vocabulary),
         labels,
         weights,
         np.concatenate([np.ones(own), task.phrase_shares]),
@@ -152,15 +150,6 @@ def _lesson(task: Task, vocabulary: Vocabulary, taught: Examples, codes: Texts) 
         partial,
         prior(labels, weights, partial, len(codes), its_fields),
     )
-
-
-def _matrix(parts: Sequence[SparseRows], width: int) -> sparse.csr_matrix:
-    """Return the rows of all parts as one matrix."""
-    some = [
-        sparse.csr_matrix((part.values, part.columns, part.ends), (len(part), width))
-        for part in parts
-    ]
-    return sparse.vstack(some).tocsr()
 
 
 def _in_more_languages(

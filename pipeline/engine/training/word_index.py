@@ -38,7 +38,7 @@ def build(vocabulary: Vocabulary, codes: Texts, taught: Examples, titles: Exampl
     words, pairs = (int(np.searchsorted(vocabulary.features, n << BITS)) for n in (1, 2))
     labels = np.searchsorted(codes, taught.codes)
     texts = np.bincount(labels, minlength=len(codes)).astype(np.float32)
-    weights = _matrix(vocabulary, taught, pairs)
+    weights = taught.vectors(vocabulary, pairs)
     return WordIndex(
         _examples(weights, labels, len(codes)),
         _titles(vocabulary, np.searchsorted(codes, titles.codes), titles, words),
@@ -68,7 +68,7 @@ def _examples(weights: sparse.csr_matrix, labels: Ints, codes: int) -> InvertedI
 
 def _titles(vocabulary: Vocabulary, labels: Ints, titles: Examples, words: int) -> InvertedIndex:
     """Index the words of titles by the largest share that each has of one of a code's titles."""
-    matrix = _matrix(vocabulary, titles, words).tocoo()
+    matrix = titles.vectors(vocabulary, words).tocoo()
     rarity = vocabulary.rarity[:words].astype(np.float64)[matrix.col]
     whole = np.bincount(matrix.row, rarity, len(titles))
     share, code, word = rarity / whole[matrix.row], labels[matrix.row], matrix.col
@@ -77,16 +77,6 @@ def _titles(vocabulary: Vocabulary, labels: Ints, titles: Examples, words: int) 
     share, code, word = share[first], code[first], word[first]
     kept = _of_few_codes(word, words)
     return _packed(word[kept], code[kept], share[kept, None], words)
-
-
-def _matrix(vocabulary: Vocabulary, examples: Examples, width: int) -> sparse.csr_matrix:
-    """Return texts x words (and pairs), the weights that they have for the encoder."""
-    full = len(vocabulary.features)
-    some = [
-        sparse.csr_matrix((each.values, each.columns, each.ends), (len(each), full))[:, :width]
-        for each in map(vocabulary.vectors, examples.parts)
-    ]
-    return sparse.vstack(some).tocsr() if some else sparse.csr_matrix((0, width), dtype=np.float32)
 
 
 def _of_few_codes(words: Ints, count: int) -> Bools:
