@@ -16,6 +16,7 @@ from pipeline.answers import SYSTEMS
 from pipeline.engine.model.features import BITS, BLOCKS
 from pipeline.engine.model.product_quantization import CENTRES
 from pipeline.engine.model.reranker import TRAITS
+from pipeline.engine.model.word_index import OF_EXAMPLES, OF_TITLES
 
 __all__ = [
     "Sizes",
@@ -99,8 +100,8 @@ EMPTY = {"repeats", "words and pairs", "words", "entries", "entries of titles"}
 
 EXACTLY = {
     "typical parts": CENTRES,
-    "measures of examples": 2,
-    "measures of titles": 1,
+    "measures of examples": OF_EXAMPLES,
+    "measures of titles": OF_TITLES,
     "traits": TRAITS,
 }
 UNPACKED = 2**28

@@ -9,7 +9,16 @@ import numpy as np
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.sparse_rows import SparseRows
 
-__all__ = ["LEVELS", "MEASURES", "MOST_CODES", "SMOOTHING", "InvertedIndex", "WordIndex"]
+__all__ = [
+    "LEVELS",
+    "MEASURES",
+    "MOST_CODES",
+    "OF_EXAMPLES",
+    "OF_TITLES",
+    "SMOOTHING",
+    "InvertedIndex",
+    "WordIndex",
+]
 
 LEVELS = 255
 """A value is stored in one byte, as a fraction of the largest of its measure."""
@@ -17,8 +26,12 @@ LEVELS = 255
 MOST_CODES = 64
 """A word of more codes is left out: it says little, and takes most of the time."""
 
-MEASURES = 4
-"""What is known of a text's words and a code; see `WordIndex.measured`."""
+OF_EXAMPLES, OF_TITLES = 2, 1
+"""How many measures are stored of a word and a code; see `WordIndex`."""
+
+MEASURES = OF_EXAMPLES + OF_TITLES + 1
+"""What is known of a text's words and a code; see `WordIndex.measured`. How much of the text is in
+titles needs no stored measure."""
 
 SMOOTHING = 3.0
 """How many average texts are added to those of a code before its word frequencies are taken."""
@@ -105,7 +118,7 @@ class WordIndex:
         rows, weights = words.rows, words.values
         owner, slot, values = self.examples.entries(words, slots)
         at, weight = rows[owner] * shape[1] + slot, weights[owner]
-        ratio, cosine = (_sums(values[:, k] * weight, at, shape) for k in (0, 1))
+        ratio, cosine = (_sums(values[:, k] * weight, at, shape) for k in range(OF_EXAMPLES))
         owner, slot, values = self.titles.entries(words, slots)
         at = rows[owner] * shape[1] + slot
         of_title, of_text = _sums(values[:, 0], at, shape), _sums(weights[owner], at, shape)
