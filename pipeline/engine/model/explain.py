@@ -59,7 +59,7 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
     own = [each[each < len(blend.own.codes)] for each in places]
     other = [np.flatnonzero(np.isin(blend.places, each)) for each in places]
     read = Reading(lambda encoder: encoded(encoder, tuple(texts)))
-    asked, part, from_other, _ = blend.parts(read)
+    asked, _, part, from_other, _ = blend.parts(read)
     from_own = np.zeros((len(texts), part.shape[1]), np.float32)
     from_own[asked] = part
     found = []

@@ -109,7 +109,8 @@ class Blend:
         codes: the codes of both models, those of ``own`` first.
         places: the indices of the codes of ``other`` in ``codes``.
         same_codes: whether both models have the same codes in the same order.
-        reranker: reorders the best codes of texts that open the gate, if there is one.
+        reranker: reorders the best codes of the texts that ``own`` is asked about, as far as they
+            open the gate, if there is one.
     """
 
     own: Scorer
@@ -124,7 +125,7 @@ class Blend:
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares and the larger of the two models' known shares; see `Scores`."""
-        asked, own, other, known = self.parts(read)
+        asked, openness, own, other, known = self.parts(read)
         if self.same_codes:
             shares = other
             shares[asked] += own
@@ -132,27 +133,25 @@ class Blend:
             shares = np.zeros((len(other), len(self.codes)), np.float32)
             shares[:, self.places] = other
             shares[asked, : own.shape[1]] += own
-        if self.reranker is not None and self.gate is not None:
+        if self.reranker is not None:
             reranked = shares[asked]
-            encoded = read.only(asked)(self.own.encoder)
-            self.reranker.rerank(reranked, encoded, self.gate.openness(read)[asked])
+            self.reranker.rerank(reranked, read.only(asked)(self.own.encoder), openness)
             shares[asked] = reranked
         return shares, known
 
-    def parts(self, read: Reading) -> tuple[Ints, Floats, Floats, Floats]:
+    def parts(self, read: Reading) -> tuple[Ints, Floats, Floats, Floats, Floats]:
         """Return what each model adds to the shares of its codes.
 
         Returns:
-            The texts that ``own`` is asked about, what it adds for them, what ``other`` adds for
-            all texts, and the larger of the two known shares.
+            The texts that ``own`` is asked about, how far each of these opens the gate (1 without
+            a gate), what ``own`` adds for them (these texts x its codes), what ``other`` adds for
+            all texts (texts x its codes), and the larger of the two known shares of all texts.
         """
         other, known = self.other.shares(read)
-        likely = np.full(len(other), self.weight)
-        if self.gate is not None:
-            openness = self.gate.openness(read)
-            likely *= openness
-            if self.crosswalk is not None:
-                self.crosswalk.mix(other, openness, read)
+        openness = np.ones(len(other)) if self.gate is None else self.gate.openness(read)
+        if self.crosswalk is not None:
+            self.crosswalk.mix(other, openness, read)
+        likely = self.weight * openness
         asked = np.flatnonzero(likely >= LEAST)
         own, known_to_own = self.own.shares(read.only(asked))
         weight = np.zeros(len(other))
@@ -161,7 +160,7 @@ class Blend:
         other *= (1 - weight)[:, None].astype(np.float32)
         known = known.copy()
         known[asked] = np.maximum(known[asked], known_to_own)
-        return asked, own, other, known
+        return asked, openness[asked], own, other, known
 
     def words_known(self, texts: tuple[str, ...]) -> Floats:
         """Return the larger of the two models' known shares of words; see `Scores`.

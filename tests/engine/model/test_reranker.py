@@ -16,7 +16,7 @@ from pipeline.engine.model.features import count
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.reranker import TRAITS, Judge, Reranker
-from pipeline.engine.model.scorer import Scorer
+from pipeline.engine.model.scorer import Scorer, blend
 from pipeline.engine.model.stored import own
 from pipeline.engine.model.word_index import MEASURES
 from pipeline.engine.training import Examples, Task, Trained, history_recipe
@@ -134,6 +134,17 @@ def test_a_weight_says_how_far_the_shares_are_changed() -> None:
     assert changed[0] == pytest.approx(shares[0], rel=1e-5)
     assert changed[1] == pytest.approx((changed[0] + changed[2]) / 2, rel=1e-5)
     assert changed[2] != pytest.approx(shares[2], rel=1e-5)
+
+
+def test_in_a_blend_without_a_gate_it_reorders_the_codes_of_every_text() -> None:
+    scorer = replace(own(reranked().model), reranker=None)
+    texts = encoded("wheat seeds", "office cleaning")
+    both = blend(scorer, scorer, 0.5)
+    shares, _ = both.shares(Reading(lambda encoder: texts))
+    changed, _ = replace(both, reranker=reranker(reranked().model)).shares(
+        Reading(lambda encoder: texts)
+    )
+    assert (changed != shares).any(axis=1).all()
 
 
 def test_a_judge_learns_the_trait_that_tells_the_right_candidate() -> None:
