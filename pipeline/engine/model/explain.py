@@ -77,7 +77,7 @@ def _of_blend(blend: Blend, texts: Sequence[str], places: Sequence[Ints]) -> lis
 def _pulls(scorer: Scorer, vectors: SparseRows, places: Sequence[Ints]) -> Iterator[Floats]:
     """Yield how much evidence each feature of a text adds for its code, for each text."""
     weights = scorer.encoder.weights
-    scores = weights.sums(vectors) @ scorer.directions.T + scorer.prior
+    scores = scorer.directions(weights.sums(vectors)) + scorer.prior
     for own, place, (start, end) in zip(scores, places, pairwise(vectors.ends), strict=True):
         way = _towards(scorer, own, place)
         yield vectors.values[start:end] * (weights.rows(vectors.columns[start:end]) @ way)
@@ -92,7 +92,7 @@ def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
     own = np.zeros(len(scores), np.bool_)
     own[places] = True
     if not own.any():
-        return np.zeros(scorer.directions.shape[1], np.float32)
+        return np.zeros(scorer.directions.width, np.float32)
     way: Floats = _centre(scorer, scores, own) - _centre(scorer, scores, ~own)
     return way
 
@@ -100,12 +100,10 @@ def _towards(scorer: Scorer, scores: Floats, places: Ints) -> Floats:
 def _centre(scorer: Scorer, scores: Floats, some: Bools) -> Floats:
     """Return the mean of the directions of some codes, weighted by their shares."""
     if not some.any():
-        return np.zeros(scorer.directions.shape[1], np.float32)
+        return np.zeros(scorer.directions.width, np.float32)
     shares = softmax(scores[None, some])[0]
     if 2 * len(shares) < len(scores):
-        few: Floats = shares @ scorer.directions[some]
-        return few
+        return scorer.directions.combined(shares, some)
     every = np.zeros(len(scores), np.float32)
     every[some] = shares
-    centre: Floats = every @ scorer.directions  # without a copy of nearly all directions
-    return centre
+    return scorer.directions.combined(every)  # without a copy of nearly all directions

@@ -19,11 +19,10 @@ def pack(rows: Floats) -> tuple[Ints, Floats]:
     return (levels[:, 0::2] | levels[:, 1::2] << 4).astype(np.uint8), scales
 
 
-def unpack(packed: Ints, scales: Floats, width: int) -> Floats:
-    """Return the rows as float32, with their original number of columns."""
+def unpack(packed: Ints, width: int) -> Floats:
+    """Return the integers of the rows as float32, with their original number of columns."""
     levels = np.empty((len(packed), packed.shape[1] * 2), np.float32)
     levels[:, 0::2] = packed & 15
     levels[:, 1::2] = packed >> 4
     levels -= 7
-    levels *= scales.astype(np.float32)[:, None]
     return levels[:, :width]

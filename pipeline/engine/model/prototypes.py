@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
 from pipeline.engine.model.largest import lower_bound
-from pipeline.engine.model.products import Products, blocks
+from pipeline.engine.model.products import IntegerRows, blocks
 
 __all__ = ["Memory", "unit"]
 
@@ -23,14 +23,9 @@ SHARPNESS = 15.0
 class Memory:
     """Prototypes of unit length, the index of each one's code and the weight of its texts."""
 
-    vectors: Floats
+    vectors: IntegerRows
     labels: Ints
     texts: Floats
-    _products: Products = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Keep what makes products with the prototypes faster."""
-        object.__setattr__(self, "_products", Products(self.vectors))
 
     def mix(self, shares: Floats, hidden: Floats, weight: float) -> None:
         """Mix the shares of the codes among each text's nearest prototypes into others, in place.
@@ -40,7 +35,7 @@ class Memory:
             hidden: texts x dimensions.
             weight: the weight of the prototypes' shares, from 0 to 1.
         """
-        near = self._products(unit(hidden))
+        near = self.vectors(unit(hidden))
         for block in blocks(near):
             self._mix(shares[block], near[block], weight)
 

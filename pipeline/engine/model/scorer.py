@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from pipeline.engine.model.arrays import Floats, Ints, Texts
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder, words_known
 from pipeline.engine.model.gate import Gate
-from pipeline.engine.model.products import Products, blocks, softmax
+from pipeline.engine.model.products import IntegerRows, blocks, softmax
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.reading import Reading
 from pipeline.engine.model.reranker import Reranker
@@ -59,7 +59,7 @@ class Scorer:
     Attributes:
         encoder: encodes texts as vectors.
         codes: the codes that the network can predict.
-        directions: the weight vector of each code, codes x dimensions.
+        directions: the weight vector of each code.
         prior: the bias of each code, independent of the text.
         memory: the prototypes of the codes, if any are stored.
         reranker: reorders the best codes, if there is one.
@@ -67,20 +67,15 @@ class Scorer:
 
     encoder: Encoder
     codes: Texts
-    directions: Floats
+    directions: IntegerRows
     prior: Floats
     memory: Memory | None = None
     reranker: Reranker | None = None
-    _products: Products = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Keep what makes products with the directions faster."""
-        object.__setattr__(self, "_products", Products(self.directions))
 
     def shares(self, read: Reading) -> tuple[Floats, Floats]:
         """Return the codes' shares; see `Scores`."""
         encoded = read(self.encoder)
-        shares = self._products(encoded.hidden)
+        shares = self.directions(encoded.hidden)
         for block in blocks(shares):
             shares[block] += self.prior
             softmax(shares[block])

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.answers import System
-from pipeline.engine.model.arrays import Floats
 from pipeline.engine.model.calibration import Calibration
 from pipeline.engine.model.crosswalk import Crosswalk
 from pipeline.engine.model.encoder import Encoder
@@ -19,7 +18,8 @@ from pipeline.engine.model.gate import Gate
 from pipeline.engine.model.int4 import pack, unpack
 from pipeline.engine.model.model import Model
 from pipeline.engine.model.product_quantization import Codebook
-from pipeline.engine.model.prototypes import Memory, unit
+from pipeline.engine.model.products import IntegerRows
+from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.reranker import Judge, Lister, Reranker
 from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, places
 from pipeline.engine.model.vocabulary import Vocabulary
@@ -64,11 +64,10 @@ def encoder(arrays: Arrays) -> Encoder:
 def model_arrays(model: Model) -> Arrays:
     """Return the arrays that belong to one system."""
     scorer = own(model)
-    levels, scales = _bytes(scorer.directions)
     arrays = {
         "codes": scorer.codes.astype("S8"),
-        "directions": levels,
-        "direction_scales": scales,
+        "directions": scorer.directions.levels.astype(np.int8),
+        "direction_scales": scorer.directions.scales,
         "prior": scorer.prior.astype(np.float32),
         "repeat_hashes": model.repeats.hashes.astype(np.uint64),
         "repeat_codes": model.codes[model.repeats.labels].astype("S8"),
@@ -76,7 +75,7 @@ def model_arrays(model: Model) -> Arrays:
         "repeat_seen": model.repeats.seen.astype(np.uint32),
     }
     if scorer.memory is not None:
-        memory, memory_scales = pack(scorer.memory.vectors)
+        memory, memory_scales = pack(scorer.memory.vectors.rows())
         arrays |= {
             "memory": memory,
             "memory_scales": memory_scales,
@@ -143,14 +142,15 @@ def model(
     Raises:
         ValueError: the model has a gate or a crosswalk that does not fit the shipped models.
     """
-    scales = arrays["direction_scales"].astype(np.float32)
-    directions = np.multiply(arrays["directions"], scales[:, None], dtype=np.float32)
+    directions = IntegerRows(
+        arrays["directions"].astype(np.float32), arrays["direction_scales"].astype(np.float32)
+    )
     scorer = Scorer(
         encoder,
         arrays["codes"].astype("U8"),
         directions,
         np.asarray(arrays["prior"]),
-        _memory(arrays, directions.shape[1]) if "memory" in arrays else None,
+        _memory(arrays, directions.width) if "memory" in arrays else None,
     )
     scores: Scorer | Blend = scorer
     gate = None
@@ -173,7 +173,7 @@ def model(
 def _gate(arrays: Arrays, beside: Scores) -> Gate | None:
     if "gate" not in arrays:
         return None
-    if not isinstance(beside, Scorer) or len(arrays["gate"]) != 1 + beside.directions.shape[1]:
+    if not isinstance(beside, Scorer) or len(arrays["gate"]) != 1 + beside.directions.width:
         raise ValueError("its gate does not fit the model beside it")
     return Gate(beside.encoder, np.asarray(arrays["gate"]))
 
@@ -192,8 +192,10 @@ def _crosswalk(
 
 
 def _memory(arrays: Arrays, width: int) -> Memory:
-    vectors = unpack(arrays["memory"], arrays["memory_scales"], width)
-    return Memory(unit(vectors), arrays["memory_labels"].astype(np.intp), arrays["memory_texts"])
+    levels = unpack(arrays["memory"], width)
+    lengths = np.linalg.norm(levels, axis=1)
+    vectors = IntegerRows(levels, 1 / np.maximum(lengths, 1))  # prototypes have unit length
+    return Memory(vectors, arrays["memory_labels"].astype(np.intp), arrays["memory_texts"])
 
 
 def _reranker(arrays: Arrays, own: Scorer, scores: Scores) -> Reranker | None:
@@ -216,9 +218,3 @@ def _repeats(arrays: Arrays, scores: Scores, trust: float) -> Repeats:
         arrays["repeat_seen"],
         trust,
     )
-
-
-def _bytes(rows: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Return (the rows with one byte per weight, the scale of each row)."""
-    scales = (np.abs(rows).max(axis=1, initial=0) / 127 + 1e-9).astype(np.float32)
-    return np.rint(rows / scales[:, None]).astype(np.int8), scales

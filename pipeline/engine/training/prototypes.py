@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pipeline.engine.model.arrays import Floats, Ints
+from pipeline.engine.model.products import rounded
 from pipeline.engine.model.prototypes import Memory, unit
 
 __all__ = ["remember"]
@@ -35,7 +36,7 @@ def remember(hidden: Floats, labels: Ints, weights: Floats) -> Memory:
     parts = [_typical(hidden[rows], weights[rows], random) for rows in np.split(order, borders)]
     codes = labels[order[np.concatenate([[0], borders])]]
     return Memory(
-        np.concatenate([vectors for vectors, _ in parts]).astype(np.float32),
+        rounded(np.concatenate([vectors for vectors, _ in parts])),
         np.repeat(codes, [len(vectors) for vectors, _ in parts]),
         np.concatenate([texts for _, texts in parts]).astype(np.float32),
     )

@@ -13,6 +13,7 @@ from pipeline.engine.model.arrays import Floats, Texts
 from pipeline.engine.model.encoder import Encoder
 from pipeline.engine.model.general_codes import fields, is_general
 from pipeline.engine.model.product_quantization import quantised, rotation
+from pipeline.engine.model.products import rounded
 from pipeline.engine.model.prototypes import Memory
 from pipeline.engine.model.scorer import Scorer
 from pipeline.engine.model.vocabulary import Vocabulary, learn
@@ -207,7 +208,7 @@ def _scorer(task: Task, examples: Examples, encoder: Encoder, head: Head, codes:
     return Scorer(
         encoder,
         codes,
-        head.directions,
+        rounded(head.directions),
         head.prior,
         _memory(task, examples, encoder, codes) if task.remembers else None,
     )

@@ -42,7 +42,7 @@ def test_a_text_taken_apart_adds_up_to_what_is_counted_of_it(text: str) -> None:
 def test_pulls_add_up_to_the_lead_of_the_code_over_the_others_by_their_shares() -> None:
     scorer = own(taught().model)
     vectors = scorer.encoder.vocabulary.vectors(count([TEXT, "paving of an office"]))
-    scores = scorer.encoder.weights.sums(vectors) @ scorer.directions.T
+    scores = scorer.directions(scorer.encoder.weights.sums(vectors))
     shares = softmax(scores + scorer.prior)
     shares[[0, 1], [0, 1]] = 0
     others = (shares * scores).sum(axis=1) / shares.sum(axis=1)

@@ -5,18 +5,35 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pipeline.engine.model.products import Products
+from pipeline.engine.model.products import FEW, LEVELS, SEVERAL, IntegerRows, rounded
+
+RANDOM = np.random.default_rng(0)
+VECTORS = RANDOM.standard_normal((80, 128), dtype=np.float32)
 
 
-@pytest.mark.parametrize("rows", [3, 40, 64, 300, 1_100])
-def test_a_vector_has_the_same_products_in_a_batch_of_any_size(rows: int) -> None:
-    random = np.random.default_rng(0)
-    weights = random.standard_normal((rows, 128), dtype=np.float32)
-    hidden = random.standard_normal((80, 128), dtype=np.float32)
-    multiply = Products(weights)
-    whole = multiply(hidden)
-    assert whole == pytest.approx(hidden @ weights.T, abs=1e-4)
-    for count in (1, 2, 3, 7, 16, 17, 65):
-        for _ in range(3):
-            assert multiply(hidden[5 : 5 + count]).tobytes() == whole[5 : 5 + count].tobytes()
-    assert multiply(hidden[:0]).shape == (0, rows)
+@pytest.mark.parametrize("count", [3, 64, 300, 1_100])
+def test_a_vector_has_the_same_products_in_a_batch_of_any_size(count: int) -> None:
+    multiply = rounded(RANDOM.standard_normal((count, 128), dtype=np.float32))
+    whole = multiply(VECTORS)
+    assert whole == pytest.approx(VECTORS @ multiply.rows().T, abs=0.02)
+    for number in (0, 1, 2, 3, 7, FEW, FEW + 1, SEVERAL, SEVERAL + 1):
+        for at in (0, 1, 5):  # from the second time on, small batches are multiplied by blocks
+            some = multiply(VECTORS[at : at + number])
+            assert some.tobytes() == whole[at : at + number].tobytes()
+            assert some.flags.c_contiguous
+
+
+@pytest.mark.parametrize("most", [LEVELS, 7])
+def test_the_order_in_which_products_are_added_does_not_matter(most: int) -> None:
+    rows = RANDOM.choice([-1, 1], (70, 128)) * RANDOM.uniform(0.9, 1, (70, 128))
+    aligned = rows[:40].astype(np.float32)  # their sums are as large as any
+    multiply, order = rounded(rows.astype(np.float32), most), RANDOM.permutation(128)
+    turned = IntegerRows(multiply.levels[:, order], multiply.scales)
+    for vectors in (VECTORS, aligned, np.sign(aligned), 1e-9 * aligned):
+        assert turned(vectors[:, order]).tobytes() == multiply(vectors).tobytes()
+
+
+def test_a_vector_or_row_of_zeros_has_products_of_zero() -> None:
+    rows = np.stack([np.zeros(128, np.float32), VECTORS[0]])
+    found = rounded(rows)(np.stack([VECTORS[1], np.zeros(128, np.float32)]))
+    assert found[0, 1] and not found[:, 0].any() and not found[1].any()

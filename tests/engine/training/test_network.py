@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy import sparse
 
 from pipeline.engine.model.arrays import Floats, Ints
-from pipeline.engine.model.products import FEW, SEVERAL, Products, products, softmax
+from pipeline.engine.model.products import softmax
 from pipeline.engine.training.network import Settings, TrainingSet, fit, prior
 
 WORDS = 60
@@ -28,37 +27,6 @@ def test_what_was_learned_from_thinned_texts_is_not_too_sure_of_whole_ones() -> 
     scores = asked @ network.features @ head.directions.T
     louder = scores / (1 - settings.dropout) ** settings.softness
     assert _likelihood(scores + head.prior, truths) > _likelihood(louder + head.prior, truths)
-
-
-@pytest.mark.parametrize("rows", [10, 64, 1012])
-def test_products_stay_the_same_when_a_number_of_vectors_occurs_again(rows: int) -> None:
-    random = np.random.default_rng(1)
-    vectors, those = (random.standard_normal((n, 256)).astype(np.float32) for n in (80, rows))
-    found = Products(those)
-    for count in (0, 1, 2, 3, FEW, SEVERAL, SEVERAL + 1):
-        for at in (0, 1, 2, 3):
-            some = found(vectors[at : at + count])
-            assert np.array_equal(some, products(vectors[at : at + count], those))
-            assert some.flags.c_contiguous
-
-
-def test_narrow_blocks_are_not_used_where_their_products_are_rounded_differently(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    random = np.random.default_rng(1)
-    vectors, rows = (random.standard_normal((n, 16)).astype(np.float32) for n in (3, 70))
-    found = Products(rows)
-    monkeypatch.setattr(Products, "_by_block", lambda self, hidden: np.zeros((3, 70), np.float32))
-    for _ in range(4):
-        assert np.array_equal(found(vectors), products(vectors, rows))
-
-
-def test_a_product_does_not_depend_on_how_many_there_are() -> None:
-    random = np.random.default_rng(1)
-    vectors, rows = (random.standard_normal((n, 256)).astype(np.float32) for n in (64, 1012))
-    every = products(vectors, rows)
-    for count in (1, 2, 3, FEW, FEW + 1):
-        assert np.array_equal(products(vectors[:count], rows), every[:count])
 
 
 def _texts(
