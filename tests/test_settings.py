@@ -70,11 +70,8 @@ def test_a_wrong_setting_is_refused_with_what_would_be_right(
         ({"encoding": "a\0"}, "cp1252"),
         ({"encoding": 8}, "cp1252"),
         ({"delimiter": 9}, "one character"),
-        ({"line_end": "foo"}, "line_end must be one of lf, crlf, cr (--line-end)."),
-        (
-            {"quote_escape": "x"},
-            "quote_escape must be one of double, backslash, none (--quote-escape).",
-        ),
+        ({"line_end": "foo"}, "line_end must be one of lf, crlf, cr."),
+        ({"quote_escape": "x"}, "quote_escape must be one of double, backslash, none."),
         ({"quote_escape": None}, "quote_escape must be one of"),
         ({"header": "no"}, "header must be True or False"),
     ],

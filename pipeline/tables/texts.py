@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 TEXT_COLUMN, CODE_COLUMN = "--text-column", "--code-column"
 
-NO_FIELDS = "Codes within nested values cannot be read: put them in a column of their own."
+NO_FIELDS = "Only a text column can be a field. Copy this field into a column of its own."
 
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
@@ -212,14 +212,14 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = wanted.casefold().rpartition(".")
-    if option == CODE_COLUMN and dot and not any("." in name for name in names):
-        return NO_FIELDS
     # The column that two fields are in would make any of them alike.
     parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
     cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE
     alike = [each for each in folded if dot and _is_like(each, wanted)]
-    if option != TEXT_COLUMN and not alike and any(wanted.startswith(f"{each}.") for each in short):
-        return "Only a text column can be a field. Copy this field into a column of its own."
+    if option != TEXT_COLUMN and dot and not alike:
+        within = any(wanted.startswith(f"{each}.") for each in short)
+        if within or not any("." in name for name in names):
+            return NO_FIELDS
     close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)
     ]

@@ -144,7 +144,7 @@ def test_an_identifier_is_not_suggested_for_a_code() -> None:
     assert caught.value.hint == "Choose one of them: --code-column NAME."
     with pytest.raises(InputError) as caught:
         find_column(["ocid", "text"], "tender.id", "The table", "--code-column", "cpv")
-    assert "in a column of their own" in caught.value.hint
+    assert "into a column of its own" in caught.value.hint
 
 
 def test_a_code_in_a_field_of_a_column_is_not_sought_in_other_columns() -> None:
