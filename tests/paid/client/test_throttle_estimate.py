@@ -19,7 +19,6 @@ async def estimates(
 ) -> list[tuple[float, float]]:
     """Do a job; return what was estimated at its start and on the way, and what it took."""
     clock, left, unsent = asyncio.get_running_loop().time, calls, calls
-    apart = 1 + calls // 200  # so that a long job's estimates take no longer than the job
     said = [(clock(), limiter.eta(calls))]
 
     def still_unsent() -> int:
@@ -31,7 +30,7 @@ async def estimates(
             left -= 1
             with await limiter.slot(still_unsent) as slot:
                 unsent -= 1
-                if unsent and unsent % apart == 0:
+                if unsent:
                     said.append((clock(), limiter.eta(unsent)))
                 await asyncio.sleep(seconds)
                 slot.answered()
