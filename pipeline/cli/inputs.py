@@ -17,7 +17,7 @@ from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
 from pipeline.files.paths import AnyPath, CloudPath, is_seen, resolved
 from pipeline.quoting import quoted
-from pipeline.tables import archived, has_table_suffix, is_archive, split_suffixes
+from pipeline.tables import archived, has_table_suffix, is_archive, is_table_name, split_suffixes
 
 __all__ = ["Found", "InputFile", "are_several", "default_folder", "find_files", "is_file"]
 
@@ -25,9 +25,6 @@ WILDCARDS = ("*", "?", "[")
 
 HIDDEN = (".", "_")
 """The prefixes of names that other tools use for their own files: ``.crc`` files, ``_SUCCESS``."""
-
-NOTES = ("readme.txt", "license.txt", "licence.txt")
-"""Files in a folder that are no tables, although others that end in ``.txt`` are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +210,7 @@ def _files_in(folder: Path, output: AnyPath) -> Iterator[_Candidate]:
 
 
 def _is_table(file: AnyPath) -> bool:
-    is_table = has_table_suffix(file) or bool(_tables_in(file))
-    return is_table and file.name.casefold() not in NOTES
+    return is_table_name(file) or bool(_tables_in(file))
 
 
 def _is_within(file: Path, folder: Path) -> bool:

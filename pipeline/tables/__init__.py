@@ -25,6 +25,7 @@ from pipeline.tables.formats import (
     TAB_SUFFIXES,
     format_of,
     has_table_suffix,
+    is_table_name,
     output_format_of,
     split_suffixes,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "format_of",
     "has_table_suffix",
     "is_archive",
+    "is_table_name",
     "labels",
     "local_table",
     "naming_all",

@@ -14,7 +14,7 @@ from pipeline.errors import InputError, PipelineError
 from pipeline.files.regular import open_regular
 from pipeline.quoting import listed
 from pipeline.tables.contents import refuse_uncompressed
-from pipeline.tables.formats import has_table_suffix
+from pipeline.tables.formats import is_table_name
 
 __all__ = ["archived", "is_archive", "unpacked"]
 
@@ -112,6 +112,6 @@ def _tables(archive: ZipFile) -> list[str]:
     return [
         name
         for name, inner in names.items()
-        if has_table_suffix(inner) and not inner.name.startswith((".", "_"))
+        if is_table_name(inner) and not inner.name.startswith((".", "_"))
         if inner.parts[0] != "__MACOSX"
     ]

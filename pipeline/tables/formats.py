@@ -14,6 +14,7 @@ __all__ = [
     "TAB_SUFFIXES",
     "format_of",
     "has_table_suffix",
+    "is_table_name",
     "output_format_of",
     "split_suffixes",
 ]
@@ -35,6 +36,9 @@ BY_CONTENTS: tuple[Format, ...] = ("jsonl", "ocds")
 """The formats whose files may have each other's suffixes."""
 
 TAB_SUFFIXES = (".tsv", ".tab")
+
+NOTES = ("readme.txt", "license.txt", "licence.txt")
+"""Files beside tables that are none, although others that end in ``.txt`` are."""
 
 SUPPORTED = (
     "CSV (.csv, .tsv, .txt), JSON Lines (.jsonl, .ndjson), JSON lists and OCDS (.json), all also "
@@ -75,6 +79,11 @@ def has_table_suffix(path: PurePath, table_format: Format | None = None) -> bool
     """Return whether the suffix is that of a table: of a certain format, or of any."""
     found = _by_suffix(path)
     return found is not None and table_format in (None, found)
+
+
+def is_table_name(path: PurePath) -> bool:
+    """Return whether a file in a folder or an archive is a table by its name."""
+    return has_table_suffix(path) and path.name.casefold() not in NOTES
 
 
 def format_of(path: Path, stated: Format | None = None) -> Format:

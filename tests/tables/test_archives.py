@@ -27,7 +27,7 @@ def archive(path: Path, **files: str) -> Path:
 def test_the_table_of_an_archive_is_read_and_the_output_is_a_table(
     command: Command, tmp_path: Path
 ) -> None:
-    more = {"readme__DOT__md": "x", "__MACOSX__IN__.t__DOT__csv": "x"}
+    more = {"README__DOT__txt": "x", "__MACOSX__IN__.t__DOT__csv": "x"}
     archive(tmp_path / "all.ZIP", data__IN__t__DOT__csv="description\nRoads\n", **more)
     assert command("run", "all.ZIP", "--systems", "psc", "--engine", "lexical") == 0
     lines = Path("outputs/t.classified.csv").read_text().splitlines()
