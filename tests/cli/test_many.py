@@ -178,8 +178,8 @@ def test_links_out_of_a_folder_and_other_files_are_skipped_and_named(
     (data / "loop").symlink_to(data)
     (data / "ReadMe.txt").write_text("From the portal.\n")
     assert command("run", "data", "--systems", "psc", "--engine", "lexical") == 0
-    skipped = "'data/ReadMe.txt', 'data/folder', 'data/loop', 'data/notes.md', 'data/out.csv'"
-    assert all(name in caplog.text for name in skipped.split(", "))
+    skipped = "'data/folder', 'data/loop', 'data/ReadMe.txt', 'data/notes.md', 'data/out.csv'"
+    assert skipped in caplog.text
     assert files_in(Path("outputs/data.classified")) == TABLES
 
 
