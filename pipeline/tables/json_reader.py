@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.quoting import LONGEST, quoted
 from pipeline.tables.contents import refuse_other_contents
 from pipeline.tables.json_list import has_list, list_items
 from pipeline.tables.json_records import (
@@ -43,7 +46,7 @@ TYPES: dict[Kind, pa.DataType] = {
 """The Arrow types of keys; others are text."""
 
 HINT_ITEM = "Fix the item: each item of the list is one JSON object in UTF-8."
-ROWS_WITHIN = " If the rows are in its list {0!r}: jq '.\"{0}\"' FILE > ROWS.json."
+ROWS_WITHIN = " If the rows are in its list {}: jq {} FILE > ROWS.json."
 HINT_RECORD = "Fix the record: in JSON Lines, each line is one JSON object in UTF-8."
 
 
@@ -192,8 +195,9 @@ class JsonReader:
             check_absent([*self._kinds, *nested], absent, self._wanted, self._path)
         except InputError as error:
             lists = [key for key, value in first.items() if isinstance(value, list)]
-            if rows == 1 and lists:
-                error.hint += ROWS_WITHIN.format(lists[0])
+            if rows == 1 and lists and len(lists[0]) <= LONGEST:
+                path = shlex.quote(f".{json.dumps(lists[0])}")  # the file is not to be trusted
+                error.hint += ROWS_WITHIN.format(quoted(lists[0]), path)
             raise
 
     def _texts(self, line: int, record: dict[str, Any]) -> list[list[str] | None]:

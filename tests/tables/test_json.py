@@ -193,6 +193,7 @@ def test_a_text_column_may_be_nested(
             "Its columns: 'n', 't u', 't u.b'",
             "jq '.\"t u\"' FILE",
         ),
+        (b'{"\'; x": [{}]}', 'Its columns: "\'; x"', "jq '.\"'\"'\"'; x\"' FILE"),
         (
             b'{"a": {"b": "x"}}\n',
             "line 1: 'a' is an object, not text",
