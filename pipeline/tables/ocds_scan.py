@@ -104,7 +104,8 @@ class _Scan:
         open_list = self._between and not self._buffer.rstrip().endswith(b"]")
         if self._depth or open_list or self._scanned < len(self._buffer):
             raise self._malformed("it is cut off")
-        self._check_outside(len(self._buffer), b"]" if self._between else b"")
+        ends = {b"[": b"[]", b",": b"]"}
+        self._check_outside(len(self._buffer), ends.get(self._between or b"", b""))
         return RawRecord(self._buffer[self._yielded :], b"")
 
     def _forget(self) -> None:
@@ -172,7 +173,7 @@ class _Scan:
     def _check_outside(self, end: int, expected: bytes) -> None:
         """Refuse text outside objects other than the brackets and commas of their list."""
         between = self._buffer[self._assigned : end]
-        if between.removeprefix(codecs.BOM_UTF8).strip() != expected:
+        if b"".join(between.removeprefix(codecs.BOM_UTF8).split()) != expected:
             raise self._malformed("there is text outside its objects")
 
     def _malformed(self, reason: str) -> InputError:

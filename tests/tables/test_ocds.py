@@ -171,6 +171,13 @@ def test_a_sample_of_a_list_of_packages_is_one(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "o").read_bytes())[0]["releases"][0]["ocid"] == "ocds-x-1"
 
 
+def test_an_empty_list_has_no_releases(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_bytes(b"[\n]\n")
+    reader = open_reader(tmp_path / "t.json", ["description"], None, "ocds")
+    rewrite(reader, tmp_path / "o.json", [], "ocds")
+    assert (tmp_path / "o.json").read_bytes() == b"[\n]\n"
+
+
 def test_what_an_earlier_run_added_is_a_column_and_stays(tmp_path: Path) -> None:
     first = rewritten(tmp_path, json.dumps(release({"id": "t"})).encode())
     second = json.loads(rewritten(tmp_path, first, "u.jsonl").replace(b"\\u", b""))
@@ -208,6 +215,7 @@ def test_the_first_bytes_tell_ocds_from_json_lines(
     ("data", "message", "hint"),
     [
         (b'[{"ocid": "1"}, {"ocid": "2"}', "it is cut off", "complete"),
+        (b"[", "it is cut off", "complete"),
         (b'[{"ocid": "1"}] {"ocid": "2"}', "text outside its objects", ""),
         (b'[{"ocid": "1"}]]', "text outside its objects", ""),
         (b'[[{"ocid": "1"}]]', "text outside its objects", ""),
