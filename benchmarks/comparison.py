@@ -113,7 +113,11 @@ def installed(needed: Mapping[str, str]) -> list[str]:
 
 
 def turn(command: Sequence[str], **environ: str) -> Turn:
-    """Run ``python -m COMMAND`` to its end, with the bytecode that an installed package has."""
+    """Run ``python -m COMMAND`` to its end.
+
+    It keeps its bytecode even if ``PYTHONDONTWRITEBYTECODE`` is set here: otherwise each start
+    would compile the package, which users do not have.
+    """
     launcher = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))]
     done = subprocess.run(
         [*launcher, sys.executable, "-m", *command],
