@@ -71,7 +71,7 @@ class Database:
             try:
                 with sqlite_files.transaction(self._writer):
                     yield self._writer
-            except BaseException:
+            except sqlite3.Error:
                 self._has_failed = True
                 raise
             self._has_failed = False

@@ -1,1 +1,1 @@
-"""HTTP: bodies, errors, health and logs."""
+"""HTTP: bodies, errors and logs."""
