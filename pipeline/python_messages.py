@@ -109,7 +109,8 @@ BESIDE = re.compile(r" \(--[a-z-]+(?: [A-Z]+)?\)(?=[.,])")
 
 OPTION = re.compile(
     r"--(?P<option>[a-z]+(?:-[a-z]+)*)"
-    r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[A-Z]{3,}(?:\.[a-z]+)?|\d+|learned|new_|cp1252|tab|lf\b))?"
+    r"(?: (?P<value>'[^']*'|\"[^\"]*\"|[A-Z]{3,}(?:\.[a-z]+)?|\d+|learned|new_|cp1252|tab"
+    r"|(?:none|lf)\b))?"
 )
 
 

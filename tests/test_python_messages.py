@@ -83,6 +83,10 @@ def test_every_option_that_an_error_may_name_is_an_argument_in_python() -> None:
             'csv=pipeline.CsvOptions(delimiter="tab"), or '
             "csv=pipeline.CsvOptions(line_end=...), or csv=pipeline.CsvOptions(header=False).",
         ),
+        (
+            "Use --quote-escape none only for tables with tabs.",
+            'Use csv=pipeline.CsvOptions(quote_escape="none") only for tables with tabs.',
+        ),
         ("Write CSV: --output-format csv.", 'Write CSV: output="NAME.csv".'),
         (
             "Use --input-format parquet, or rename it to end in .parquet.",
