@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 TEXT_COLUMN, CODE_COLUMN = "--text-column", "--code-column"
 
-NO_FIELDS = "Only a text column can be a field. Copy this field into a column of its own."
+NESTED = "Only a text column can be nested. Copy the values into a column of their own."
 
 ALIKE = 0.4
 """The similarity from which a column's name is suggested for another, from 0 to 1."""
@@ -216,14 +216,14 @@ def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> 
     parts = {each.removeprefix(parent + dot): each for each in folded if each != parent}
     cutoff = ALIKE_CODE if option == CODE_COLUMN else ALIKE
     alike = [each for each in folded if dot and _is_like(each, wanted)]
-    if option != TEXT_COLUMN and dot and not alike:
-        within = any(wanted.startswith(f"{each}.") for each in short)
-        if within or not any("." in name for name in names):
-            return NO_FIELDS
     close = get_close_matches(wanted.casefold(), alike, n=1, cutoff=0) or [
         parts[each] for each in get_close_matches(field, parts, n=1, cutoff=cutoff)
     ]
     misspelt = get_close_matches(field, parts, cutoff=MISSPELT_CODE)
+    if option != TEXT_COLUMN and dot and not alike:
+        is_within = any(wanted.startswith(f"{each}.") for each in short)
+        if is_within or not (misspelt or any("." in name for name in names)):
+            return NESTED
     if option == CODE_COLUMN and not misspelt and (codes := _with_codes(folded, system)):
         close = codes
     if not close:

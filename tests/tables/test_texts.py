@@ -142,14 +142,13 @@ def test_an_identifier_is_not_suggested_for_a_code() -> None:
     with pytest.raises(InputError) as caught:
         find_column(["ocid", "release_id", "text"], "code", "The table", "--code-column", "cpv")
     assert caught.value.hint == "Choose one of them: --code-column NAME."
-    with pytest.raises(InputError) as caught:
-        find_column(["ocid", "text"], "tender.id", "The table", "--code-column", "cpv")
-    assert "into a column of its own" in caught.value.hint
 
 
-def test_a_code_in_a_field_of_a_column_is_not_sought_in_other_columns() -> None:
+def test_a_nested_code_is_not_sought_in_columns_with_like_names() -> None:
     for names, wanted, hint in (
-        (["id", "tender"], "tender.id", "Only a text column can be a field. Copy this field into"),
+        (["id", "tender"], "tender.id", "Only a text column can be nested. Copy the values into"),
+        (["ocid", "text"], "tender.id", "Only a text column can be nested. Copy the values into"),
+        (["id", "cpv"], "tender.cpv", "Did you mean 'cpv'? Use --code-column 'cpv'."),
         (["id", "tender", "tender.cpv"], "tender.cpvs", "Did you mean 'tender.cpv'? Use --code-"),
     ):
         with pytest.raises(InputError) as caught:
