@@ -36,7 +36,8 @@ TOO_SOON_S: Final = 1.0
 
 CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """It goes on while the machine sleeps, unlike the event loop's: a server closes the connections of
-a machine that sleeps, and a request on one of these would be lost."""
+a machine that sleeps, and a request on one of these would be lost. On macOS, which has no
+CLOCK_BOOTTIME, CLOCK_MONOTONIC goes on, too, while `time.monotonic` stands still."""
 
 log = logging.getLogger(__name__)
 
@@ -179,8 +180,9 @@ class Transport(httpx.AsyncBaseTransport):
             # Another connection might take such a response for the answer to its next request.
             self._keep_alive = 0.0
             log.warning(
-                "The service sent a response that nobody asked for. If it was late, an answer of "
-                "this run may belong to another text. No connection is used twice from now on."
+                "The service sent a response that nobody asked for. If others arrived while the "
+                "next request was under way, answers of this run belong to other texts: look at "
+                "some. No connection is used twice from now on."
             )
         self._open.pop(connection, None)
         connection.close()
