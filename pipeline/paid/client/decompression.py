@@ -14,6 +14,8 @@ GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
 BARE_DEFLATE: Final = -zlib.MAX_WBITS
 CODINGS: Final = (b"gzip", b"x-gzip", b"deflate")
 MOST_CODINGS: Final = 4
+"""The most times that a body is decompressed, whatever its headers say."""
+
 GZIP: Final = b"\x1f\x8b"
 MOST_MEMBERS: Final = 100
 """The most members of a gzip body. The bytes after a member are copied each time, so a megabyte of
@@ -25,9 +27,14 @@ def codings(headers: Sequence[Field]) -> int:
 
     Every proxy on the way may compress it once more.
     """
-    values = [value for name, value in headers if name.lower() == b"content-encoding"]
-    named = [coding.strip().lower() for coding in b",".join(values).split(b",")]
-    return min(sum(coding in CODINGS for coding in named), MOST_CODINGS)
+    known = [
+        coding
+        for name, value in headers
+        if name.lower() == b"content-encoding"
+        for coding in value.split(b",")
+        if coding.strip().lower() in CODINGS
+    ]
+    return min(len(known), MOST_CODINGS)
 
 
 def decompressed(content: bytes, most: int) -> bytes:

@@ -109,7 +109,7 @@ class OutputMark:
 
 
 def _parked(found: object, base_url: str) -> tuple[object, ...]:
-    """Return the notes of parked runs; version 0.1.0 wrote only that of the last one."""
+    """Return the notes of parked runs; the older form has only that of the last one."""
     return (found, found.get(base_url)) if isinstance(found, Mapping) else ()
 
 

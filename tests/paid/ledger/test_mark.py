@@ -19,7 +19,7 @@ def marked(**changes: Any) -> OutputMark:
     return mark
 
 
-def test_a_note_of_a_parked_run_is_read_in_the_form_of_version_0_1_0_too() -> None:
+def test_a_note_of_a_parked_run_is_read_in_its_older_form_too() -> None:
     mark = Mark("/ledgers/l.db", 1, 1_000.0)
     note = mark.while_parked(BASE_URL)["parked"]
     for parked in (note, note[BASE_URL]):
