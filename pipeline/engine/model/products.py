@@ -18,6 +18,9 @@ LEVELS = 127
 EXACT = 2**24
 """Up to this, 32-bit floating-point numbers add integers without rounding."""
 
+TINY = 1e-30
+"""A vector whose magnitudes add up to far less has products of 0."""
+
 FEW = 16
 """Vectors for which the rows are the left operand: with 8, products then take .65 times as long,
 with 16 .75 times, with 64 1.1 times."""
@@ -76,7 +79,7 @@ class IntegerRows:
     def __call__(self, vectors: Floats) -> Floats:
         """Return vectors x rows: the dot product of each vector with each row."""
         total = np.abs(vectors).sum(axis=1, dtype=np.float64)
-        growth = (self._most / np.where(total > 0, total, 1)).astype(np.float32)
+        growth = (self._most / np.maximum(total, TINY)).astype(np.float32)
         found = self._of_integers(np.rint(vectors * growth[:, None]))
         shrinkage = 1 / growth[:, None]
         for block in blocks(found):
