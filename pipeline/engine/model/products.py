@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.engine.model.arrays import Bools, Floats
 
-__all__ = ["FEW", "LEVELS", "SEVERAL", "IntegerRows", "blocks", "rounded", "softmax"]
+__all__ = ["FEW", "SEVERAL", "IntegerRows", "blocks", "rounded", "softmax"]
 
 LEVELS = 127
 """Rows are rounded to integers up to this, so that they can be stored in bytes."""
@@ -124,15 +124,10 @@ class IntegerRows:
         return EXACT // max(1, int(np.abs(self.levels).max(initial=0))) - self.width
 
 
-def rounded(rows: Floats, levels: int = LEVELS) -> IntegerRows:
-    """Round rows to integers.
-
-    Args:
-        rows: rows x columns.
-        levels: the largest integer of each row.
-    """
+def rounded(rows: Floats) -> IntegerRows:
+    """Round rows to integers up to `LEVELS`."""
     largest = np.abs(rows).max(axis=1, initial=0)
-    scales = np.where(largest > 0, largest / levels, 1).astype(np.float32)
+    scales = np.where(largest > 0, largest / LEVELS, 1).astype(np.float32)
     return IntegerRows(np.rint(rows / scales[:, None]).astype(np.float32), scales)
 
 
