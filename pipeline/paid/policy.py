@@ -27,7 +27,7 @@ from pipeline.paid.client.outcomes import (
 )
 from pipeline.paid.client.replies import Lost, NotSent, Received, Reply
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.ledger import CallEnded, CallOpen, PassingState, Settlement
+from pipeline.paid.ledger import AttemptEnd, CallEnded, CallOpen, PassingState
 
 __all__ = ["Judgement", "Next", "judge"]
 
@@ -52,13 +52,13 @@ class Judgement(msgspec.Struct, frozen=True):
     """What an attempt's result means.
 
     Attributes:
-        settlement: what the ledger records.
+        end: what the ledger records of the attempt.
         next: what happens to the call and to the run.
         detail: what the service or the network said, for the message of a parked run.
         wait: how many seconds the service asks to wait.
     """
 
-    settlement: Settlement
+    end: AttemptEnd
     next: Next
     detail: str = ""
     wait: float | None = None
@@ -66,7 +66,7 @@ class Judgement(msgspec.Struct, frozen=True):
     @property
     def cost_usd(self) -> Decimal | None:
         """The attempt's cost; None if it is unknown."""
-        match self.settlement:
+        match self.end:
             case CallEnded(cost_usd=cost):
                 return cost
             case CallOpen(state="free"):
@@ -77,17 +77,17 @@ class Judgement(msgspec.Struct, frozen=True):
     @property
     def is_at_risk(self) -> bool:
         """Whether the attempt was billed, perhaps."""
-        return self.settlement.state != "free"
+        return self.end.state != "free"
 
     @property
     def is_understood(self) -> bool:
         """Whether the service answered, or refused the text."""
-        return self.settlement.state in ("answered", "refused")
+        return self.end.state in ("answered", "refused")
 
     @property
     def is_of_the_address(self) -> bool:
         """Whether the status is about the address, as with a wrong base URL, and not the text."""
-        return self.settlement.status in NO_SUCH_ADDRESS
+        return self.end.status in NO_SUCH_ADDRESS
 
     def is_answered_for(self, most: Decimal) -> bool:
         """Return whether the call is answered, at a known price of at most so many US dollars."""
@@ -119,8 +119,8 @@ def _ended(got: Received, outcome: Outcome) -> Judgement | None:
         case WrongCurrency(currency, _, matches):
             return Judgement(_kept(got, Answered(matches, None)), "currency", currency)
         case WrongPrice(detail, ended):
-            settlement = replace(_kept(got, ended), cost_usd=None)
-            return Judgement(settlement, "price", detail)
+            end = replace(_kept(got, ended), cost_usd=None)
+            return Judgement(end, "price", detail)
         case Refused(_, detail, _) | Unreadable(detail, _):
             return Judgement(_kept(got, outcome), "ended", detail)
         case _:
@@ -164,6 +164,6 @@ def _open(status: int, outcome: Outcome) -> Judgement:
 def _charged(judged: Judgement, cost: Decimal | None) -> Judgement:
     """Judge an error that was billed: every time that it is sent again costs money, too."""
     state: PassingState = "unconfirmed" if cost is None else "billed"
-    settlement = CallOpen(state, judged.settlement.error or "", judged.settlement.status, cost)
+    end = CallOpen(state, judged.end.error or "", judged.end.status, cost)
     then: Next = "lost" if judged.next == "again" else judged.next
-    return Judgement(settlement, then, judged.detail, judged.wait)
+    return Judgement(end, then, judged.detail, judged.wait)

@@ -221,7 +221,7 @@ class Pool:
             reply = await self._client.send(call.system, call.text)
             judgement = judge(reply)
             learned = self._turns.end(slot, judgement, isinstance(reply, NotSent))
-            written = self.journal.settling(attempt, judgement.settlement, learned)
+            written = self.journal.ended(attempt, judgement.end, learned)
         except BaseException:  # the service may have billed it
             self._budget.charge(reserved, None)
             raise
@@ -284,7 +284,7 @@ class Pool:
             self.park(parking.price_too_high(price, self._max_price))
         elif lack := self._account_lacks(self._remaining, judgement):
             self.park(lack)
-        elif not bought.understood and judgement.settlement.error == "MALFORMED_RESPONSE":
+        elif not bought.understood and judgement.end.error == "MALFORMED_RESPONSE":
             self.park(parking.not_understood(judgement))
         elif judgement.next == "limited" and not self._wait:
             self.park(parking.demo_limit_used_up(self._throttle))

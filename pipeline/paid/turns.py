@@ -62,6 +62,6 @@ class Turns:
         elif judgement.next == "limited":
             slot.refused(judgement.wait)
             return Restraint(self._throttle.slots, self._throttle.pause_left)
-        elif judgement.next != "lost" or judgement.settlement.status is not None:
+        elif judgement.next != "lost" or judgement.end.status is not None:
             slot.answered()  # else the end of the slot's block counts it as lost
         return None

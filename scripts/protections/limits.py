@@ -79,8 +79,7 @@ PROTECTIONS = (
         "one that is dearer than its reservation lets nobody through",
         "self._overrun = self._overrun or confirmed > reserved",
         "self._overrun = False",
-        "tests/paid/test_budget.py::"
-        "test_an_overrun_lets_nobody_through_until_everything_has_settled",
+        "tests/paid/test_budget.py::test_an_overrun_lets_nobody_through_until_everything_has_ended",
     ),
     Protection(
         "an unknown price keeps its reservation",
@@ -90,8 +89,8 @@ PROTECTIONS = (
     ),
     Protection(
         "responses that cannot be read are not bought without end",
-        'return self.settlement.state in ("answered", "refused")',
-        'return self.settlement.state in ("answered", "refused", "unreadable")',
+        'return self.end.state in ("answered", "refused")',
+        'return self.end.state in ("answered", "refused", "unreadable")',
         "tests/paid/test_pool.py::test_answers_that_nobody_can_read_are_not_bought_without_end",
     ),
     Protection(
@@ -182,8 +181,8 @@ PROTECTIONS = (
     ),
     Protection(
         "a price that cannot be used parks",
-        'return Judgement(settlement, "price", detail)',
-        'return Judgement(settlement, "answered", detail)',
+        'return Judgement(end, "price", detail)',
+        'return Judgement(end, "answered", detail)',
         "tests/paid/test_pool_prices.py::test_a_price_that_cannot_be_used_parks_and_is_unknown",
     ),
     Protection(

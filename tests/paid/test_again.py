@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipeline.cli.output.buying import described
-from pipeline.paid.ledger import Ledger
+from tests.paid.ledger.buying import settle
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving
 
 DAY = 86_400.0
@@ -146,9 +146,7 @@ def test_calls_held_back_are_counted_apart_until_they_are_settled(
         assert (retried.plan().held, retried.plan().to_buy) == (0, 2)
         assert "lost" not in described(retried.service, retried.plan())
 
-        ledger = Ledger(user.service.ledger, user.service.base_url)
-        ledger.settle({2: PRICE})
-        ledger.close()
+        settle(user.service.ledger, {2: PRICE})
         assert (user.plan().held, user.plan().to_buy) == (0, 2)
         summary = user.run()
     assert summary.parked is None

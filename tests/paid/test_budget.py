@@ -68,7 +68,7 @@ def test_an_unknown_price_keeps_its_reservation() -> None:
     run(main())
 
 
-def test_an_overrun_lets_nobody_through_until_everything_has_settled() -> None:
+def test_an_overrun_lets_nobody_through_until_everything_has_ended() -> None:
     async def main() -> None:
         budget = Budget(ZERO, None, None)
         reserved = [await budget.reserve() for _ in range(3)]

@@ -120,7 +120,7 @@ def test_answers_wait_in_memory_until_there_is_room(
         async with Journal(job, FINGERPRINT) as journal:
             attempts = [await journal.sent(ROAD, RESERVED) for _ in range(3)]
             disk = Disk(job)
-            ends = [journal.settling(each, answer()) for each in attempts]
+            ends = [journal.ended(each, answer()) for each in attempts]
             while "kept in memory" not in caplog.text and not ends[0].done():
                 await asyncio.sleep(0)
             with pytest.raises(LedgerError, match="full"):
@@ -147,7 +147,7 @@ def test_an_interrupt_ends_the_wait_and_says_what_is_lost(
             Disk(job)
             costs = (PRICE, None, PRICE)
             ends = [
-                journal.settling(each, answer(cost))
+                journal.ended(each, answer(cost))
                 for each, cost in zip(attempts, costs, strict=True)
             ]
             while "kept in memory" not in caplog.text:
@@ -169,7 +169,7 @@ def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(
         async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.sent(ROAD, RESERVED)
             Disk(job)
-            end = journal.settling(attempt, answer())
+            end = journal.ended(attempt, answer())
             while "kept in memory" not in caplog.text:
                 await asyncio.sleep(0)
             end.cancel()
@@ -187,7 +187,7 @@ def test_the_wait_ends_after_a_time_by_itself(job: Job, monkeypatch: pytest.Monk
         async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.sent(ROAD, RESERVED)
             Disk(job)
-            await journal.settling(attempt, answer())
+            await journal.ended(attempt, answer())
 
     with pytest.raises(LedgerError, match="1 answer could not be written"):
         asyncio.run(main())
@@ -213,7 +213,7 @@ def test_the_reserve_is_given_up_before_anybody_waits(
 
             with monkeypatch.context() as patch:
                 patch.setattr(Reserve, "release", given_up)
-                await journal.settling(attempt, answer())
+                await journal.ended(attempt, answer())
             with pytest.raises(LedgerError, match="full"):
                 await journal.sent(ROAD, RESERVED)
 

@@ -31,8 +31,8 @@ from tests.paid.ledger.buying import (
     LOST,
     Clock,
     buy,
+    finish,
     send,
-    settle,
 )
 from tests.paid.serving import Service, buyer, serving
 
@@ -116,7 +116,7 @@ def test_another_ledger_knows_what_a_refusal_taught(
 ) -> None:
     with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
         journal = Journal(first.open_job("tenders"), FINGERPRINT, None, limits)
-        settle(journal, send(journal), FREE, Restraint(7, 3_600.0))
+        finish(journal, send(journal), FREE, Restraint(7, 3_600.0))
     with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
         assert waits(second, limits)[1] == pytest.approx(3_600, abs=1)
 
@@ -128,7 +128,7 @@ def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_reported(
     with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
         journal = Journal(first.open_job("tenders"), FINGERPRINT, None, limits)
         buy(journal)
-        settle(journal, send(journal), FREE, Restraint(7, 90.0))
+        finish(journal, send(journal), FREE, Restraint(7, 90.0))
         clock.now -= DAY
         held, pause = waits(first, limits)
         assert held == pytest.approx([RATE.hold] * 2, abs=0.1)
@@ -183,10 +183,10 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
                 clock.now = sent_at
                 number = send(journal)
                 clock.now = settled_at
-                settle(journal, number, end)
+                finish(journal, number, end)
             if lesson:
                 clock.now, pause, slots = lesson
-                settle(journal, send(journal), FREE, Restraint(slots, pause))
+                finish(journal, send(journal), FREE, Restraint(slots, pause))
             held, paused = waits(ledger, limits)
     shutil.rmtree(folder)
     assert all(wait <= RATE.lost_until(0) + 0.01 for wait in held)

@@ -91,7 +91,7 @@ def test_each_way_to_end_has_its_consequence(
     reply: Reply, then: str, state: str, cost: Decimal | None
 ) -> None:
     judgement = judge(reply)
-    assert (judgement.next, judgement.settlement.state) == (then, state)
+    assert (judgement.next, judgement.end.state) == (then, state)
     assert judgement.cost_usd == cost
 
 
@@ -113,8 +113,8 @@ def test_a_service_that_is_down_may_say_how_long_to_wait(reply: Reply) -> None:
 
 
 def test_what_ends_a_call_keeps_its_body_to_be_read_again() -> None:
-    settlement = judge(got(200, success())).settlement
-    assert json.loads(getattr(settlement, "body", b"")) == success()
+    end = judge(got(200, success())).end
+    assert json.loads(getattr(end, "body", b"")) == success()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pipeline.paid.ledger import Journal, Ledger, Restraint
 from pipeline.paid.resume import known_limits, resumed_throttle
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, FREE, Clock, send, settle
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, FREE, Clock, finish, send
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving, started
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ def learned(path: Path, clock: Clock, restraint: Restraint) -> Ledger:
     """Return a ledger in which a refusal is written down, at a time."""
     ledger = Ledger(path, BASE_URL, clock)
     journal = Journal(ledger.open_job("tenders"), FINGERPRINT)
-    settle(journal, send(journal), FREE, restraint)
+    finish(journal, send(journal), FREE, restraint)
     return ledger
 
 
@@ -127,7 +127,7 @@ def paused_job(tmp_path: Path, service: Service, address: str) -> Buyer:
     user.write(["one", "two", "three"])
     ledger = Ledger(user.service.ledger, user.service.base_url)
     journal = Journal(ledger.open_job("tenders"), key_fingerprint(service.account.key))
-    settle(journal, send(journal), FREE, Restraint(75, DAY))
+    finish(journal, send(journal), FREE, Restraint(75, DAY))
     ledger.close()
     return user
 

@@ -1,6 +1,7 @@
 """The ledger: every attempt before it is sent, every answer and price after; one SQLite file."""
 
 from pipeline.paid.ledger.calls import (
+    AttemptEnd,
     Call,
     CallEnded,
     CallOpen,
@@ -8,7 +9,6 @@ from pipeline.paid.ledger.calls import (
     Found,
     Owned,
     PassingState,
-    Settlement,
     text_digest,
     text_digests,
 )
@@ -20,10 +20,10 @@ from pipeline.paid.ledger.limits import Lesson, Limits, PastAttempt
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import Reserve, reserved
-from pipeline.paid.ledger.settling import Verdict
 from pipeline.paid.ledger.totals import Tally
 
 __all__ = [
+    "AttemptEnd",
     "Call",
     "CallCount",
     "CallEnded",
@@ -44,9 +44,7 @@ __all__ = [
     "Prices",
     "Reserve",
     "Restraint",
-    "Settlement",
     "Tally",
-    "Verdict",
     "buyer_lock",
     "job_lock",
     "ledger_lock",

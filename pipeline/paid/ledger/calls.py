@@ -17,6 +17,7 @@ __all__ = [
     "EVERY_STATE",
     "INTERRUPTED",
     "LASTING",
+    "AttemptEnd",
     "Call",
     "CallEnded",
     "CallOpen",
@@ -25,7 +26,6 @@ __all__ = [
     "LastingState",
     "Owned",
     "PassingState",
-    "Settlement",
     "State",
     "packed",
     "text_digest",
@@ -139,7 +139,7 @@ class CallOpen(msgspec.Struct, frozen=True):
     cost_usd: Decimal | None = None
 
 
-Settlement: TypeAlias = CallEnded | CallOpen
+AttemptEnd: TypeAlias = CallEnded | CallOpen
 
 
 def text_digest(text: str) -> bytes:

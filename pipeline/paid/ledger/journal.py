@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.calls import INTERRUPTED, Call, CallEnded, Settlement, State, packed
+from pipeline.paid.ledger.calls import INTERRUPTED, AttemptEnd, Call, CallEnded, State, packed
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, Limits, Note
 from pipeline.paid.ledger.room import Reserve
@@ -30,7 +30,7 @@ INSERT = """
     VALUES (?, ?, ?, ?, ?, ?, ?, 'sent')
 """
 
-SETTLE = f"""
+END = f"""
     UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
     WHERE attempt_id = ? AND (
         state = 'sent' OR state = 'unconfirmed' AND error = '{INTERRUPTED}'
@@ -75,7 +75,7 @@ class _Ended(_Waiting, frozen=True):
     """The end of an attempt."""
 
     attempt: int
-    end: Settlement
+    end: AttemptEnd
     restraint: Restraint | None
 
 
@@ -150,8 +150,8 @@ class Journal:
         self._write(_Sent(done, call, reserved_usd))
         return await done
 
-    def settling(
-        self, attempt: int, end: Settlement, restraint: Restraint | None = None
+    def ended(
+        self, attempt: int, end: AttemptEnd, restraint: Restraint | None = None
     ) -> asyncio.Future[None]:
         """Record how an attempt ended, once, and what the throttle learned from it.
 
@@ -197,7 +197,7 @@ class Journal:
             first = connection.execute(LAST).fetchone()[0] + 1
             numbers = range(first, first + len(sent))
             self._insert(connection, sent, numbers, now)
-            _settle(connection, ends, now)
+            _end(connection, ends, now)
             self._learn(connection, lesson)
         if self._limits:
             notes = [Note(number, now, "sent") for number in numbers]
@@ -255,15 +255,15 @@ class Journal:
                 one.resolve(error)
 
 
-def _settle(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
+def _end(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
     rows = [(*_result(one.end), now, one.attempt) for one in ends]
-    if rows and connection.executemany(SETTLE, rows).rowcount != len(rows):
+    if rows and connection.executemany(END, rows).rowcount != len(rows):
         raise ValueError(f"Of these attempts one is not under way: {[row[-1] for row in rows]}.")
     bodies = [(one.attempt, packed(one.end.body)) for one in ends if isinstance(one.end, CallEnded)]
     connection.executemany(KEEP, bodies)
 
 
-def _result(end: Settlement) -> tuple[State, int | None, str | None, str | None]:
+def _result(end: AttemptEnd) -> tuple[State, int | None, str | None, str | None]:
     """Return the state, status, error and cost of an attempt, as the ledger keeps them."""
     cost = None if end.cost_usd is None else str(end.cost_usd)
     return end.state, end.status, _storable(end.error), cost

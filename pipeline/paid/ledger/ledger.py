@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -18,7 +18,6 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.limits import Lesson, PastAttempt
 from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import check_room
-from pipeline.paid.ledger.settling import Verdict, settle
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 
 __all__ = ["Ledger", "Prices"]
@@ -149,10 +148,6 @@ class Ledger:
         number, opened_at = found or (plan, now)
         return self._job(number, opened_at, counting, rows_of=plan)
 
-    def settle(self, verdicts: Mapping[int, Verdict]) -> None:
-        """Record what attempts were billed; see `settling.settle`."""
-        settle(self._database, verdicts, self.now())
-
     def prices(self, most: Decimal | None = None) -> Prices | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""
         every = (amount(cost) for (cost,) in self._database.rows(PRICES, self.base_url))
@@ -176,7 +171,7 @@ class Ledger:
         """Mark the attempts that a crash left as sent as unconfirmed; return how many.
 
         Only the key's one buyer may do this: another buyer's attempts would be under way. They
-        count as settled now, because nobody knows when the service received them.
+        count as ended now, because nobody knows when the service received them.
         """
         with self._database.transaction() as connection:
             values = (INTERRUPTED, self.now(), key_fingerprint, self.base_url)

@@ -31,7 +31,7 @@ READ = "SELECT sent_at, settled_at, state, number FROM attempts"
 LESSON = "SELECT slots, paused_until, learned_at, first_learned_at FROM lesson"
 LEARN = "INSERT OR REPLACE INTO lesson VALUES (1, ?, ?, ?, ?)"
 NOTE = "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?)"
-SETTLE = "UPDATE attempts SET settled_at = ?, state = ? WHERE number = ? AND settled_at IS NULL"
+END = "UPDATE attempts SET settled_at = ?, state = ? WHERE number = ? AND settled_at IS NULL"
 FORGET = "DELETE FROM attempts WHERE number = ? AND settled_at IS NULL"
 
 log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class Limits:
             sent = [(one.number, one.at, None, "sent") for one in notes if one.state == "sent"]
             connection.executemany(NOTE, sent)
             ended = [(one.at, one.state, one.number) for one in notes if one.state != "sent"]
-            connection.executemany(SETTLE, [row for row in ended if row[1]])
+            connection.executemany(END, [row for row in ended if row[1]])
             connection.executemany(FORGET, [row[2:] for row in ended if not row[1]])
             if lesson is not None:
                 connection.execute(LEARN, astuple(lesson))

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from contextlib import closing
 from decimal import Decimal
+from pathlib import Path
 
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import (
+    AttemptEnd,
     Call,
     CallEnded,
     CallOpen,
     Job,
     Journal,
     Restraint,
-    Settlement,
+    settling,
     text_digest,
 )
+from pipeline.paid.ledger.database import Database
 
 BASE_URL = "https://service.example"
 FINGERPRINT = key_fingerprint("key")
@@ -47,19 +52,25 @@ def send(journal: Journal, call: Call = ROAD) -> int:
     return asyncio.run(journal.sent(call, RESERVED))
 
 
-def settle(
-    journal: Journal, attempt: int, end: Settlement, restraint: Restraint | None = None
+def finish(
+    journal: Journal, attempt: int, how: AttemptEnd, restraint: Restraint | None = None
 ) -> None:
     async def main() -> None:
-        await journal.settling(attempt, end, restraint)
+        await journal.ended(attempt, how, restraint)
 
     asyncio.run(main())
 
 
-def buy(journal: Journal, end: Settlement = ANSWERED, call: Call = ROAD) -> int:
+def buy(journal: Journal, how: AttemptEnd = ANSWERED, call: Call = ROAD) -> int:
     attempt = send(journal, call)
-    settle(journal, attempt, end)
+    finish(journal, attempt, how)
     return attempt
+
+
+def settle(path: Path, verdicts: Mapping[int, settling.Verdict]) -> None:
+    """Record what attempts were billed in a ledger, whatever locks are held."""
+    with closing(Database(path)) as database:
+        settling.settle(database, verdicts, now=2_000.0)
 
 
 def note(job: Job, *texts: str) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.paid.ledger import Call, Journal, Ledger, Settlement
+from pipeline.paid.ledger import AttemptEnd, Call, Journal, Ledger
 from pipeline.paid.ledger.attempts import STATES, Attempt, Picked, Wanted, attempts
 from pipeline.paid.ledger.snapshot import Snapshot
 from tests.paid.ledger.buying import (
@@ -67,7 +67,7 @@ def test_an_attempt_is_shown_with_everything_known_about_it(path: Path, journal:
 def test_attempts_are_selected_by_state_the_latest_first(
     path: Path, journal: Journal, states: Sequence[Wanted], expected: list[int]
 ) -> None:
-    ends: list[Settlement] = [ANSWERED, REFUSED, UNREADABLE, LOST, FREE]
+    ends: list[AttemptEnd] = [ANSWERED, REFUSED, UNREADABLE, LOST, FREE]
     for place, end in enumerate(ends):
         buy(journal, end, Call("cpv", f"text {place}"))
     send(journal, Call("cpv", "text 5"))

@@ -24,8 +24,8 @@ from tests.paid.ledger.buying import (
     ROAD,
     ROAD_DIGEST,
     buy,
+    finish,
     send,
-    settle,
 )
 
 SEND_AND_HANG = f"""
@@ -199,7 +199,7 @@ def test_what_comes_while_a_group_is_written_goes_with_the_next(job: Job, journa
 def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
     attempt = buy(journal)
     with pytest.raises(ValueError, match="not under way"):
-        settle(journal, attempt, CallOpen("unconfirmed", "TIMEOUT"))
+        finish(journal, attempt, CallOpen("unconfirmed", "TIMEOUT"))
     assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
 
 
@@ -209,7 +209,7 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
     """Somebody deleted the files of the locks, so that two runs buy at once."""
     attempt = send(journal)
     assert ledger.recover(FINGERPRINT) == 1
-    settle(journal, attempt, ANSWERED)
+    finish(journal, attempt, ANSWERED)
     assert list(job.owned("cpv", [ROAD_DIGEST])) == [ROAD_DIGEST]
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
 

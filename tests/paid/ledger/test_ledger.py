@@ -33,9 +33,9 @@ from tests.paid.ledger.buying import (
     UNREADABLE,
     Clock,
     buy,
+    finish,
     note,
     send,
-    settle,
 )
 
 
@@ -221,11 +221,11 @@ def test_what_a_refusal_taught_is_kept_with_the_refusal(
 ) -> None:
     assert ledger.lesson(FINGERPRINT) is None
     attempt = send(journal)
-    settle(journal, attempt, FREE, Restraint(75, 60.0))
+    finish(journal, attempt, FREE, Restraint(75, 60.0))
     other = Ledger(path, BASE_URL)
     assert other.lesson(FINGERPRINT) == Lesson(75, 1_060.0, 1_000.0, 1_000.0)
     clock.now = 2_000.0
-    settle(journal, send(journal), FREE, Restraint(56, 7.5))
+    finish(journal, send(journal), FREE, Restraint(56, 7.5))
     buy(journal)
     assert other.lesson(FINGERPRINT) == Lesson(56, 2_007.5, 2_000.0, 2_000.0)
     assert other.lesson("key-2") is None

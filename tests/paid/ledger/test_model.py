@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pipeline.answers import System
 from pipeline.paid.ledger import (
+    AttemptEnd,
     Call,
     CallEnded,
     CallOpen,
@@ -24,11 +25,10 @@ from pipeline.paid.ledger import (
     Job,
     Journal,
     Ledger,
-    Settlement,
-    Verdict,
     text_digest,
 )
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, settle
+from pipeline.paid.ledger.settling import Verdict
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, finish, settle
 
 SYSTEMS: tuple[System, ...] = ("cpv", "psc")
 TEXTS = ("road", "bridge", "tunnel", "")
@@ -57,7 +57,7 @@ class Attempt:
     job: str
     call: Call
     reserved: Decimal
-    end: Settlement | None = None
+    end: AttemptEnd | None = None
     settled_at: float = 0.0
     verdict: Verdict | None = None
 
@@ -152,22 +152,22 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: any(attempt.end is None for attempt in self.attempts.values()))
     @rule(data=st.data(), end=ENDS)
-    def settle(self, data: st.DataObject, end: Settlement) -> None:
+    def end(self, data: st.DataObject, end: AttemptEnd) -> None:
         under_way = [number for number, attempt in self.attempts.items() if attempt.end is None]
         number = data.draw(st.sampled_from(under_way))
         job = self.jobs[self.attempts[number].job.removesuffix(", done")]
-        settle(Journal(job, FINGERPRINT), number, end)
+        finish(Journal(job, FINGERPRINT), number, end)
         self.attempts[number].end = end
         self.attempts[number].settled_at = self.clock.now
 
     @precondition(lambda self: any(a.end and a.unconfirmed for a in self.attempts.values()))
     @rule(data=st.data(), verdict=COSTS | st.just("free"))
-    def resolve(self, data: st.DataObject, verdict: Verdict) -> None:
+    def settle(self, data: st.DataObject, verdict: Verdict) -> None:
         in_doubt = [
             n for n, attempt in self.attempts.items() if attempt.end and attempt.unconfirmed
         ]
         number = data.draw(st.sampled_from(in_doubt))
-        self.ledger.settle({number: verdict})
+        settle(self.path, {number: verdict})
         self.attempts[number].verdict = verdict
 
     @rule(recovers=st.booleans())

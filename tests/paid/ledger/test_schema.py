@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger import Ledger, Owned, PastAttempt, schema
-from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, note
+from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, PRICE, ROAD_DIGEST, Clock, note, settle
 
 VERSION_1 = Path(__file__).with_name("version_1.sql").read_text("utf-8")
 
@@ -70,7 +70,7 @@ def test_a_ledger_of_version_1_is_brought_up_to_date_with_all_that_is_in_it(
         PastAttempt(903.0, None, "sent"),
     ]
     assert ledger.lesson(FINGERPRINT) is None
-    ledger.settle({1: Decimal("0.0001")})
+    settle(path, {1: Decimal("0.0001")})
     assert ledger.recover(FINGERPRINT) == 1
     ledger.close()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +16,8 @@ from pipeline.paid.ledger import (
     Ledger,
     PastAttempt,
     Tally,
-    Verdict,
 )
+from pipeline.paid.ledger.settling import Verdict
 from tests.paid.ledger.buying import (
     ANSWERED,
     FINGERPRINT,
@@ -30,6 +31,7 @@ from tests.paid.ledger.buying import (
     buy,
     note,
     send,
+    settle,
 )
 
 BRIDGE = Call("cpv", "bridge")
@@ -37,27 +39,27 @@ BILLED = Decimal("0.00012")
 
 
 def test_a_billed_attempt_is_confirmed_money_and_no_longer_at_risk(
-    ledger: Ledger, job: Job, journal: Journal
+    path: Path, job: Job, journal: Journal
 ) -> None:
     note(job, "road")
     billed, free, left = buy(journal, LOST), buy(journal, LOST), buy(journal, LOST)
     gone = buy(journal, LOST, BRIDGE)
-    ledger.settle({billed: BILLED, free: "free", gone: BILLED})
+    settle(path, {billed: BILLED, free: "free", gone: BILLED})
     assert job.money() == Tally(4, BILLED * 2, 1, 0, RESERVED)
     assert job.found("cpv", [ROAD_DIGEST]).costs == {ROAD_DIGEST: Cost(0, BILLED)}
     assert job.unattributed() == BILLED
-    ledger.settle({left: "free"})
+    settle(path, {left: "free"})
     assert job.money() == Tally(4, BILLED * 2, 0, 0, Decimal(0))
 
 
 @pytest.mark.parametrize("verdict", [BILLED, "free"])
 def test_a_call_whose_doubt_is_resolved_is_bought_again(
-    ledger: Ledger, job: Job, journal: Journal, verdict: Verdict
+    path: Path, job: Job, journal: Journal, verdict: Verdict
 ) -> None:
     note(job, "road")
     attempt = buy(journal, LOST)
     assert job.calls(1) == {"cpv": CallCount(1, 0, 1)}
-    ledger.settle({attempt: verdict})
+    settle(path, {attempt: verdict})
     assert job.unconfirmed("cpv", [ROAD_DIGEST]) == {}
     assert job.owned("cpv", [ROAD_DIGEST]) == {}
     assert job.calls(1) == {"cpv": CallCount(1, 1)}
@@ -65,27 +67,25 @@ def test_a_call_whose_doubt_is_resolved_is_bought_again(
 
 @pytest.mark.parametrize("verdict", [BILLED, "free"])
 def test_the_limiter_still_knows_that_it_was_sent_and_lost(
-    ledger: Ledger, journal: Journal, clock: Clock, verdict: Verdict
+    path: Path, ledger: Ledger, journal: Journal, clock: Clock, verdict: Verdict
 ) -> None:
     attempt = buy(journal, LOST)
     clock.now += 5
-    ledger.settle({attempt: verdict})
+    settle(path, {attempt: verdict})
     assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, 1_000.0, "unconfirmed")]
 
 
 def test_an_amount_that_a_user_gave_is_not_a_price_of_the_service(
-    ledger: Ledger, journal: Journal
+    path: Path, ledger: Ledger, journal: Journal
 ) -> None:
-    ledger.settle({buy(journal, LOST): Decimal(5)})
+    settle(path, {buy(journal, LOST): Decimal(5)})
     assert ledger.prices() is None
 
 
-def test_only_unconfirmed_attempts_can_be_settled(
-    ledger: Ledger, job: Job, journal: Journal
-) -> None:
+def test_only_unconfirmed_attempts_can_be_settled(path: Path, job: Job, journal: Journal) -> None:
     lost = buy(journal, LOST)
     settled = buy(journal, LOST)
-    ledger.settle({settled: BILLED})
+    settle(path, {settled: BILLED})
     before = job.money()
     refused = {
         buy(journal, ANSWERED): "is answered",
@@ -97,7 +97,7 @@ def test_only_unconfirmed_attempts_can_be_settled(
     }
     for attempt, said in refused.items():
         with pytest.raises(SettingsError, match=said) as caught:
-            ledger.settle({lost: "free", attempt: BILLED})
+            settle(path, {lost: "free", attempt: BILLED})
         assert "unconfirmed" in caught.value.hint
     assert job.money().unconfirmed == before.unconfirmed + 1  # the one under way: none was settled
     assert job.money().confirmed == before.confirmed + PRICE
@@ -105,33 +105,33 @@ def test_only_unconfirmed_attempts_can_be_settled(
 
 @pytest.mark.parametrize("amount", ["-1", "NaN", "Infinity", "1E-25", "1E+14"])
 def test_an_amount_that_no_output_could_hold_is_refused(
-    ledger: Ledger, journal: Journal, amount: str
+    path: Path, journal: Journal, amount: str
 ) -> None:
     attempt = buy(journal, LOST)
     with pytest.raises(SettingsError, match="cannot have cost") as caught:
-        ledger.settle({attempt: Decimal(amount)})
+        settle(path, {attempt: Decimal(amount)})
     assert "0.000105" in caught.value.hint
-    ledger.settle({attempt: Decimal("99999999999999.000000000000000000000001")})
+    settle(path, {attempt: Decimal("99999999999999.000000000000000000000001")})
 
 
 @pytest.mark.parametrize("verdict", [BILLED, "free"])
 def test_a_call_that_billed_errors_hold_is_bought_again(
-    ledger: Ledger, job: Job, journal: Journal, verdict: Verdict
+    path: Path, job: Job, journal: Journal, verdict: Verdict
 ) -> None:
     note(job, "road")
     attempt = buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, PRICE))
     assert job.calls(1) == {"cpv": CallCount(1, 0, 1)}
-    ledger.settle({attempt: verdict})
+    settle(path, {attempt: verdict})
     assert job.calls(1) == {"cpv": CallCount(1, 1)}
     assert job.money() == Tally(1, Decimal(0) if verdict == "free" else verdict)
     with pytest.raises(SettingsError, match="settled already"):
-        ledger.settle({attempt: verdict})
+        settle(path, {attempt: verdict})
 
 
 def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not(
-    ledger: Ledger, job: Job, journal: Journal
+    path: Path, job: Job, journal: Journal
 ) -> None:
     lost = buy(journal, LOST)
     buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, BILLED))
-    ledger.settle({lost: BILLED * 2})
+    settle(path, {lost: BILLED * 2})
     assert job.highest_price() == BILLED

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger import Call, CallEnded, Job, Journal, Ledger, Settlement
+from pipeline.paid.ledger import AttemptEnd, Call, CallEnded, Job, Journal, Ledger
 from pipeline.paid.ledger import totals as books
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import PriceRange, Spent, Tally, read_books
@@ -25,6 +25,7 @@ from tests.paid.ledger.buying import (
     Clock,
     buy,
     send,
+    settle,
 )
 
 DAY = 86400.0
@@ -80,7 +81,7 @@ def test_money_of_two_endpoints_is_never_added_together(
     ],
 )
 def test_what_is_certain_and_what_is_not_are_counted_apart_as_a_job_does(
-    path: Path, job: Job, journal: Journal, end: Settlement | None, tally: Tally
+    path: Path, job: Job, journal: Journal, end: AttemptEnd | None, tally: Tally
 ) -> None:
     attempt = send(journal) if end is None else buy(journal, end)
     assert attempt == 1
@@ -92,8 +93,8 @@ def test_what_is_certain_and_what_is_not_are_counted_apart_as_a_job_does(
     )
 
 
-def test_what_a_user_settled_is_certain(path: Path, ledger: Ledger, journal: Journal) -> None:
-    ledger.settle({buy(journal, LOST): Decimal("0.0002"), buy(journal, LOST): "free"})
+def test_what_a_user_settled_is_certain(path: Path, journal: Journal) -> None:
+    settle(path, {buy(journal, LOST): Decimal("0.0002"), buy(journal, LOST): "free"})
     with Snapshot(path) as snapshot:
         assert read_books(snapshot).jobs == {1: Tally(2, Decimal("0.0002"))}
 
