@@ -35,14 +35,7 @@ from pipeline.paid.orders import Orders
 from pipeline.paid.parking import DECLINED, price_too_high
 from pipeline.paid.pool import LONGEST_PAUSE, Pool
 from pipeline.paid.result import Paid, Parked
-from pipeline.paid.resume import (
-    cost_left,
-    known_limits,
-    pause_left,
-    resumed_budget,
-    resumed_throttle,
-    seconds_needed,
-)
+from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.runner import Brake, buy_in_thread
 from pipeline.paid.service import PaidService
 from pipeline.paid.tracking import shown_while
@@ -100,12 +93,13 @@ class Purchase:
             if not plan_only:
                 lock = job_lock(service.ledger, service.base_url, identity, service.wait)
                 opened.enter_context(lock)
-            self._limits = known_limits(service)
-            opened.callback(self._limits.close)
+            usage = shared_usage(service)
+            opened.callback(usage.close)
             self._ledger.check_usable()
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
+        self._earlier_runs = EarlierRuns(self._ledger, usage, service)
         self._orders = Orders(self._job, settings.systems, service.most_lost)
         self._noting = Noting(self._job, settings.systems, decisions)
         self.matcher = LedgerMatcher(self._job, settings.systems, service.most_lost)
@@ -142,10 +136,10 @@ class Purchase:
         prices = self._ledger.prices(self._service.max_price)
         low = prices.low if prices else TYPICAL_LOW
         high = dearest(prices.high if prices else None)
-        pause = pause_left(self._ledger, self._limits, self._service) if to_buy else 0.0
-        seconds = pause + seconds_needed(self._ledger, self._limits, self._service, to_buy)
+        pause = self._earlier_runs.pause_left() if to_buy else 0.0
+        seconds = pause + self._earlier_runs.seconds_needed(to_buy)
         distinct = sum(count.distinct for count in counts)
-        left = cost_left(self._ledger, self._job, self._service)
+        left = self._earlier_runs.cost_left(self._job)
         low, high = times(low, to_buy), times(high, to_buy)
         return Estimate(distinct, to_buy, low, high, seconds, held, pause, left)
 
@@ -232,8 +226,8 @@ class Purchase:
         from pipeline.paid.client.client import Client  # its HTTP libraries take half a second
 
         service = self._service
-        throttle = resumed_throttle(self._ledger, self._limits, service)
-        budget = resumed_budget(self._ledger, self._job, service)
+        earlier = self._earlier_runs
+        throttle, budget = earlier.throttle(), earlier.budget(self._job)
         async with (
             Client(
                 service.base_url,
@@ -241,7 +235,7 @@ class Purchase:
                 connections=service.workers,
                 timeout=service.timeout.total_seconds(),
             ) as client,
-            Journal(self._job, service.key_fingerprint, reserve, self._limits) as journal,
+            Journal(self._job, service.key_fingerprint, reserve, earlier.usage) as journal,
         ):
             pool = Pool(
                 client,

@@ -213,15 +213,15 @@ PROTECTIONS = (
     ),
     Protection(
         "what a refusal taught outlives the run",
-        "        slots=max(1, lesson.slots) if lesson else None,\n"
-        "        paused_until=clock + pause if lesson else None,\n",
+        "            slots=max(1, lesson.slots) if lesson else None,\n"
+        "            paused_until=clock + pause if lesson else None,\n",
         "",
         "tests/paid/test_resume.py::test_slots_and_pause_are_those_that_were_learned",
     ),
     Protection(
         "slots that a run with another ledger took are still held",
-        "found = [*ledger.attempts_since(service.key_fingerprint, since), *limits.attempts()]",
-        "found = ledger.attempts_since(service.key_fingerprint, since)",
+        "found = [*of_ledger, *self.usage.attempts()]",
+        "found = of_ledger",
         "tests/paid/test_one_limit.py",
     ),
     Protection(

@@ -8,7 +8,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -30,7 +30,7 @@ from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger import Journal, Ledger
 from pipeline.paid.ledger.totals import tally_of
 from pipeline.paid.pool import Pool
-from pipeline.paid.resume import resumed_budget
+from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService
 from tests.paid.client.virtual_time import START
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT
@@ -128,7 +128,8 @@ def run_job(
 
     async def main() -> None:
         job = ledger.open_job(name)
-        budget: Budget = resumed_budget(ledger, job, service)
+        with closing(shared_usage(service)) as usage:
+            budget: Budget = EarlierRuns(ledger, usage, service).budget(job)
         journal = Journal(job, FINGERPRINT)
         client = cast(Client, server)
         pool = Pool(client, Throttle(None), journal, budget, to_buy=12, wait=True)

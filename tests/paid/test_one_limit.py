@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from pipeline.files.directories import machine_folder
 from pipeline.paid import resume as resuming
 from pipeline.paid.client.throttle import Throttle
-from pipeline.paid.ledger import CallOpen, Journal, Ledger, Limits, Restraint
-from pipeline.paid.resume import known_limits, resumed_throttle
+from pipeline.paid.ledger import CallOpen, Journal, KeyUsage, Ledger, Restraint
+from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService
 from pipeline.rate import Rate
 from tests.paid.ledger.buying import (
@@ -59,26 +59,26 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def limits() -> Iterator[Limits]:
-    with closing(known_limits(SERVICE)) as opened:
+def usage() -> Iterator[KeyUsage]:
+    with closing(shared_usage(SERVICE)) as opened:
         yield opened
 
 
-def bought(path: Path, clock: Clock, limits: Limits | None) -> Ledger:
+def bought(path: Path, clock: Clock, usage: KeyUsage | None) -> Ledger:
     """Return a ledger with an answer, a loss, one that was never sent and one under way."""
     ledger = Ledger(path, BASE_URL, clock)
-    journal = Journal(ledger.open_job("tenders"), FINGERPRINT, None, limits)
+    journal = Journal(ledger.open_job("tenders"), FINGERPRINT, None, usage)
     for end in (ANSWERED, LOST, UNSENT):
         buy(journal, end)
     send(journal)
     return ledger
 
 
-def waits(ledger: Ledger, limits: Limits) -> tuple[list[float], float]:
+def waits(ledger: Ledger, usage: KeyUsage) -> tuple[list[float], float]:
     """Return after how long each slot comes free for the next run, and its pause."""
 
     async def main() -> tuple[list[float], float]:
-        throttle: Throttle = resumed_throttle(ledger, limits, SERVICE)
+        throttle: Throttle = EarlierRuns(ledger, usage, SERVICE).throttle()
         clock = asyncio.get_running_loop().time()
         return sorted(until - clock for until in throttle._busy_until), throttle.pause_left
 
@@ -89,68 +89,68 @@ HELD = [RATE.answered_until(0), RATE.lost_until(0), RATE.lost_until(0)]
 
 
 def test_another_ledger_knows_what_the_first_one_used(
-    tmp_path: Path, clock: Clock, limits: Limits
+    tmp_path: Path, clock: Clock, usage: KeyUsage
 ) -> None:
-    bought(tmp_path / "first.db", clock, limits).close()
+    bought(tmp_path / "first.db", clock, usage).close()
     (tmp_path / "first.db").unlink()
     with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
-        assert waits(second, limits)[0] == pytest.approx(HELD, abs=0.1)
+        assert waits(second, usage)[0] == pytest.approx(HELD, abs=0.1)
         clock.now += 30
-        found = waits(second, limits)[0]
+        found = waits(second, usage)[0]
     assert found == pytest.approx([wait - 30 for wait in HELD], abs=0.1)
 
 
-def test_what_is_in_both_is_counted_once(tmp_path: Path, clock: Clock, limits: Limits) -> None:
-    with closing(bought(tmp_path / "first.db", clock, limits)) as first:
+def test_what_is_in_both_is_counted_once(tmp_path: Path, clock: Clock, usage: KeyUsage) -> None:
+    with closing(bought(tmp_path / "first.db", clock, usage)) as first:
         for _ in range(2):
-            assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+            assert waits(first, usage)[0] == pytest.approx(HELD, abs=0.1)
 
 
-def test_the_ledger_alone_is_enough(tmp_path: Path, clock: Clock, limits: Limits) -> None:
+def test_the_ledger_alone_is_enough(tmp_path: Path, clock: Clock, usage: KeyUsage) -> None:
     with closing(bought(tmp_path / "first.db", clock, None)) as first:
-        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+        assert waits(first, usage)[0] == pytest.approx(HELD, abs=0.1)
 
 
 def test_another_ledger_knows_what_a_refusal_taught(
-    tmp_path: Path, clock: Clock, limits: Limits
+    tmp_path: Path, clock: Clock, usage: KeyUsage
 ) -> None:
     with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
-        journal = Journal(first.open_job("tenders"), FINGERPRINT, None, limits)
+        journal = Journal(first.open_job("tenders"), FINGERPRINT, None, usage)
         finish(journal, send(journal), FREE, Restraint(7, 3_600.0))
     with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
-        assert waits(second, limits)[1] == pytest.approx(3_600, abs=1)
+        assert waits(second, usage)[1] == pytest.approx(3_600, abs=1)
 
 
 def test_a_clock_that_ran_a_day_ahead_costs_one_window_once_and_is_reported(
-    tmp_path: Path, clock: Clock, limits: Limits, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, clock: Clock, usage: KeyUsage, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock.now += DAY
     with closing(Ledger(tmp_path / "first.db", BASE_URL, clock)) as first:
-        journal = Journal(first.open_job("tenders"), FINGERPRINT, None, limits)
+        journal = Journal(first.open_job("tenders"), FINGERPRINT, None, usage)
         buy(journal)
         finish(journal, send(journal), FREE, Restraint(7, 90.0))
         clock.now -= DAY
-        held, pause = waits(first, limits)
+        held, pause = waits(first, usage)
         assert held == pytest.approx([RATE.hold] * 2, abs=0.1)
         assert pause == pytest.approx(90, abs=0.1)
         assert "ended up to 24 h in the future: the clock was wrong" in caplog.text
         caplog.clear()
         clock.now += RATE.hold + 90
-        assert all(wait <= 0 for wait in waits(first, limits)[0])
-        assert waits(first, limits)[1] == 0
+        assert all(wait <= 0 for wait in waits(first, usage)[0])
+        assert waits(first, usage)[1] == 0
         assert "in the future" not in caplog.text
 
 
 def test_a_clock_that_was_behind_for_one_run_frees_no_slot(
-    tmp_path: Path, clock: Clock, limits: Limits
+    tmp_path: Path, clock: Clock, usage: KeyUsage
 ) -> None:
-    with closing(bought(tmp_path / "first.db", clock, limits)) as first:
+    with closing(bought(tmp_path / "first.db", clock, usage)) as first:
         clock.now -= DAY
-        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+        assert waits(first, usage)[0] == pytest.approx(HELD, abs=0.1)
         clock.now += DAY + 10
-        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+        assert waits(first, usage)[0] == pytest.approx(HELD, abs=0.1)
         clock.now += RATE.lost_until(0)
-        assert all(wait <= 0 for wait in waits(first, limits)[0])
+        assert all(wait <= 0 for wait in waits(first, usage)[0])
 
 
 MOMENTS = st.floats(NOW - 10 * DAY, NOW + 10_000 * DAY)
@@ -174,10 +174,10 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
         patch.setenv("HOME", str(folder))
         patch.setattr(resuming, "time", SimpleNamespace(time=lambda: NOW))
         with (
-            closing(known_limits(SERVICE)) as limits,
+            closing(shared_usage(SERVICE)) as usage,
             closing(Ledger(folder / "ledger.db", BASE_URL, clock)) as ledger,
         ):
-            known = limits if shared else None
+            known = usage if shared else None
             journal = Journal(ledger.open_job("tenders"), FINGERPRINT, None, known)
             for sent_at, settled_at, end in attempts:
                 clock.now = sent_at
@@ -187,7 +187,7 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
             if lesson:
                 clock.now, pause, slots = lesson
                 finish(journal, send(journal), FREE, Restraint(slots, pause))
-            held, paused = waits(ledger, limits)
+            held, paused = waits(ledger, usage)
     shutil.rmtree(folder)
     assert all(wait <= RATE.lost_until(0) + 0.01 for wait in held)
     assert paused <= (lesson[1] if lesson else 0) + 0.01
@@ -196,25 +196,25 @@ def test_nobody_waits_longer_than_a_window_and_the_recorded_pause(attempts, less
 def test_a_file_that_cannot_be_used_is_reported_and_the_ledger_is_asked(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    known_limits(SERVICE).close()
+    shared_usage(SERVICE).close()
     (file,) = (machine_folder() / "limits").glob("*.db")
     file.write_bytes(b"not a database" * 1000)
     with (
-        closing(known_limits(SERVICE)) as limits,
-        closing(bought(tmp_path / "first.db", clock, limits)) as first,
+        closing(shared_usage(SERVICE)) as usage,
+        closing(bought(tmp_path / "first.db", clock, usage)) as first,
     ):
-        assert waits(first, limits)[0] == pytest.approx(HELD, abs=0.1)
+        assert waits(first, usage)[0] == pytest.approx(HELD, abs=0.1)
     assert caplog.text.count("cannot be kept for other ledgers") == 1
 
 
-def test_invalid_values_in_it_are_left_out(tmp_path: Path, clock: Clock, limits: Limits) -> None:
-    bought(tmp_path / "first.db", clock, limits).close()
+def test_invalid_values_in_it_are_left_out(tmp_path: Path, clock: Clock, usage: KeyUsage) -> None:
+    bought(tmp_path / "first.db", clock, usage).close()
     (file,) = (machine_folder() / "limits").glob("*.db")
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE attempts SET settled_at = 'abc' WHERE number = 1")
         connection.execute("INSERT INTO lesson VALUES (1, 'a', 'b', 'c', 'd')")
     with closing(Ledger(tmp_path / "second.db", BASE_URL, clock)) as second:
-        assert len(waits(second, limits)[0]) == len(HELD) - 1
+        assert len(waits(second, usage)[0]) == len(HELD) - 1
 
 
 def test_a_run_with_another_ledger_draws_no_refusal(tmp_path: Path, service: Service) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import Journal, Ledger, Restraint
-from pipeline.paid.resume import known_limits, resumed_throttle
+from pipeline.paid.resume import EarlierRuns, shared_usage
 from pipeline.paid.service import PaidService
 from pipeline.rate import AUTHENTICATED, Rate
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, FREE, Clock, finish, send
@@ -48,8 +48,8 @@ def learned(path: Path, clock: Clock, restraint: Restraint) -> Ledger:
 def of_next_run(ledger: Ledger, look: Callable[[Throttle], T], rate: Rate | None) -> T:
     async def main() -> T:
         service = PaidService(BASE_URL, "key", "ledger.db", rate=str(rate or "none"))
-        with closing(known_limits(service)) as limits:
-            return look(resumed_throttle(ledger, limits, service))
+        with closing(shared_usage(service)) as usage:
+            return look(EarlierRuns(ledger, usage, service).throttle())
 
     return asyncio.run(main())
 

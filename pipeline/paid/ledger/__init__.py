@@ -15,8 +15,8 @@ from pipeline.paid.ledger.calls import (
 from pipeline.paid.ledger.counting import CallCount, Counting
 from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.journal import Journal, Restraint
+from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, PastAttempt
 from pipeline.paid.ledger.ledger import Ledger, Prices
-from pipeline.paid.ledger.limits import Lesson, Limits, PastAttempt
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import Reserve, reserved
@@ -33,9 +33,9 @@ __all__ = [
     "Found",
     "Job",
     "Journal",
+    "KeyUsage",
     "Ledger",
     "Lesson",
-    "Limits",
     "Mark",
     "OutputMark",
     "Owned",

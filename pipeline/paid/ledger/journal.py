@@ -17,7 +17,7 @@ import msgspec
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.calls import INTERRUPTED, AttemptEnd, Call, CallEnded, State, packed
 from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.limits import Lesson, Limits, Note
+from pipeline.paid.ledger.key_usage import KeyUsage, Lesson, Note
 from pipeline.paid.ledger.room import Reserve
 from pipeline.paid.ledger.unwritten import Patience, Unwritten, is_of_the_disk
 
@@ -94,7 +94,7 @@ class Journal:
         job: the job to which the attempts belong.
         key_fingerprint: names the key that pays.
         reserve: disk space for ends alone.
-        limits: tells runs with other ledgers what this key used of its limit.
+        usage: tells runs with other ledgers what this key used of its limit.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Journal:
         job: Job,
         key_fingerprint: str,
         reserve: Reserve | None = None,
-        limits: Limits | None = None,
+        usage: KeyUsage | None = None,
     ) -> None:
         self._job = job
         self._key_fingerprint = key_fingerprint
         self._reserve = reserve or Reserve()
-        self._limits = limits
+        self._usage = usage
         self._waiting: list[_Waiting] = []
         self._flushing: asyncio.Task[None] | None = None
         self._flushed_at = 0.0
@@ -199,9 +199,9 @@ class Journal:
             self._insert(connection, sent, numbers, now)
             _end(connection, ends, now)
             self._learn(connection, lesson)
-        if self._limits:
+        if self._usage:
             notes = [Note(number, now, "sent") for number in numbers]
-            self._limits.note([*notes, *_notes(ends, now)], lesson)
+            self._usage.note([*notes, *_notes(ends, now)], lesson)
         left = iter(numbers)
         return [None if isinstance(one, _Ended) else refusal or next(left) for one in group]
 
@@ -270,7 +270,7 @@ def _result(end: AttemptEnd) -> tuple[State, int | None, str | None, str | None]
 
 
 def _notes(ends: Sequence[_Ended], now: float) -> Iterator[Note]:
-    """Yield what the limits must know of ends."""
+    """Yield what runs with other ledgers must know of ends."""
     for one in ends:
         unsent = one.end.state == "free" and one.end.status is None
         yield Note(one.attempt, now, None if unsent else one.end.state)

@@ -15,7 +15,7 @@ from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.counting import Counting
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.job import Job
-from pipeline.paid.ledger.limits import Lesson, PastAttempt
+from pipeline.paid.ledger.key_usage import Lesson, PastAttempt
 from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import check_room
 from pipeline.paid.ledger.totals import Tally, amount, tally_of

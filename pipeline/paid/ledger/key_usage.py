@@ -15,7 +15,7 @@ from pipeline.files.directories import machine_folder
 from pipeline.files.sqlite import connect, has_log, transaction
 from pipeline.paid.ledger.calls import State
 
-__all__ = ["Lesson", "Limits", "Note", "PastAttempt"]
+__all__ = ["KeyUsage", "Lesson", "Note", "PastAttempt"]
 
 PATIENCE_S = 10.0
 
@@ -102,8 +102,8 @@ class Note(NamedTuple):
     state: State | None
 
 
-class Limits:
-    """A small file of this user on this machine, one for each key at a base URL.
+class KeyUsage:
+    """What runs of this user on this machine share, in a small file for each key at a base URL.
 
     Only the key's one buyer writes it. Nothing is lost if the process is killed. A power failure
     may lose the last seconds, which the ledger has too. If the file cannot be used, a warning says
