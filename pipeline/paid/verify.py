@@ -14,11 +14,11 @@ from pipeline.paid.client.replies import Received
 from pipeline.paid.ledger import CallEnded
 from pipeline.paid.ledger.calls import LASTING
 from pipeline.paid.ledger.checks import (
+    contradictions,
     damage,
     wrong_amounts,
-    wrong_attempts,
-    wrong_jobs,
     wrong_sums,
+    wrong_values,
 )
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import amount, read_books
@@ -90,8 +90,8 @@ def problems(
             yield problem
         if found:
             return
-    yield from wrong_jobs(snapshot)
-    yield from wrong_attempts(snapshot)
+    yield from wrong_values(snapshot)
+    yield from contradictions(snapshot)
     yield from wrong_sums(snapshot, read_books(snapshot))
     yield from _misread(snapshot, jobs, advance)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 
 from pipeline.answers import SYSTEMS
@@ -18,13 +19,13 @@ from pipeline.quoting import how_many
 
 __all__ = [
     "check_usable",
+    "contradictions",
     "damage",
     "odd_times",
     "usable",
     "wrong_amounts",
-    "wrong_attempts",
-    "wrong_jobs",
     "wrong_sums",
+    "wrong_values",
 ]
 
 END_OF_TIME = 253_402_300_799
@@ -35,26 +36,38 @@ CLOCK_SET_BACK = 3600.0
 
 DAY = 86400.0
 
-WRONG = f"""
+# Faster than typeof(): SQLite sorts numbers before texts before blobs.
+A_TIME = f"BETWEEN 1 AND {END_OF_TIME}"
+A_TEXT = "< x''"
+
+INVALID_ATTEMPTS = f"""
     SELECT attempt_id, CASE
-        WHEN typeof(sent_at) != 'real' OR sent_at <= 0 OR sent_at > {END_OF_TIME}
-            THEN 'was sent at an impossible time'
-        WHEN typeof(settled_at) NOT IN ('real', 'null')
-            OR settled_at <= 0 OR settled_at > {END_OF_TIME}
-            THEN 'ended at an impossible time'
-        WHEN system NOT IN {SYSTEMS} THEN 'asked about the unknown system ' || system
-        WHEN typeof(digest) != 'blob' OR length(digest) != 32
-            THEN 'has no valid digest of its text'
-        WHEN state NOT IN {EVERY_STATE} THEN 'is in the unknown state ' || state
-        WHEN typeof(account) != 'text' THEN 'has no valid fingerprint of its key'
-        WHEN typeof(error) NOT IN ('text', 'null') THEN 'has no valid error'
-        WHEN typeof(status) NOT IN ('integer', 'null') OR status < 0
-            THEN 'has no valid status'
+        WHEN NOT (sent_at {A_TIME}) THEN 'sent_at'
+        WHEN NOT (ifnull(settled_at, 1) {A_TIME}) THEN 'settled_at'
+        WHEN system NOT IN {SYSTEMS} THEN 'system'
+        WHEN NOT (digest >= x'' AND length(digest) = 32) THEN 'digest'
+        WHEN state NOT IN {EVERY_STATE} THEN 'state'
+        WHEN NOT (account {A_TEXT}) THEN 'account'
+        WHEN NOT (ifnull(error, '') {A_TEXT}) THEN 'error'
+        WHEN NOT (ifnull(status, 0) BETWEEN 0 AND 999) OR status IS NOT CAST(status AS INTEGER)
+            THEN 'status'
+    END AS wrong FROM attempts WHERE wrong IS NOT NULL
+"""  # noqa: S608 - constants
+
+INVALID_JOBS = f"""
+    SELECT job_id, CASE
+        WHEN NOT (opened_at {A_TIME}) THEN 'opened_at'
+        WHEN NOT (endpoint {A_TEXT}) THEN 'endpoint'
+        WHEN NOT (identity {A_TEXT}) THEN 'identity'
+    END AS wrong FROM jobs WHERE wrong IS NOT NULL
+"""  # noqa: S608 - constants
+
+CONTRADICTIONS = """
+    SELECT attempt_id, CASE
         WHEN (state = 'sent') != (settled_at IS NULL) THEN 'is ' || state || ', with a wrong end'
         WHEN state = 'sent' AND coalesce(error, cost_usd, status) IS NOT NULL
             THEN 'is under way and has a result'
-        WHEN typeof(status) != 'integer'
-            AND state IN ('answered', 'pruned', 'refused', 'unreadable')
+        WHEN status IS NULL AND state IN ('answered', 'pruned', 'refused', 'unreadable')
             THEN 'ended its call without an HTTP status'
         WHEN state IN ('answered', 'pruned') AND error IS NOT NULL
             THEN 'is an answer and has the error ' || error
@@ -64,7 +77,7 @@ WRONG = f"""
             THEN 'is ' || state || ' and has a price'
         WHEN state = 'billed' AND cost_usd IS NULL THEN 'was billed, at an unknown price'
     END AS problem FROM attempts WHERE problem IS NOT NULL
-"""  # noqa: S608 - constants
+"""
 
 ODD_TIMES = f"""
     SELECT count(*), min(attempt_id) FROM attempts
@@ -76,30 +89,6 @@ UNEXPECTED_BODIES = f"""
     SELECT attempt_id, state FROM bodies JOIN attempts USING (attempt_id)
     WHERE state NOT IN {LASTING}
 """  # noqa: S608 - a constant
-
-# Faster than typeof(): SQLite sorts numbers before texts before blobs.
-A_TIME = f"BETWEEN 0 AND {END_OF_TIME}"
-A_TEXT = "BETWEEN '' AND x''"
-
-UNUSABLE = f"""
-    SELECT attempt_id, CASE
-        WHEN NOT (sent_at {A_TIME}) THEN 'sent_at'
-        WHEN NOT (ifnull(settled_at, 0) {A_TIME}) THEN 'settled_at'
-        WHEN system NOT IN {SYSTEMS} THEN 'system'
-        WHEN NOT (digest >= x'' AND length(digest) = 32) THEN 'digest'
-        WHEN state NOT IN {EVERY_STATE} THEN 'state'
-        WHEN NOT (account {A_TEXT}) THEN 'account'
-        WHEN NOT (ifnull(error, '') {A_TEXT}) THEN 'error'
-        WHEN NOT (ifnull(status, 0) BETWEEN 0 AND 999) THEN 'status'
-    END AS wrong FROM attempts WHERE wrong IS NOT NULL LIMIT 1
-"""  # noqa: S608 - constants
-
-UNUSABLE_JOBS = f"""
-    SELECT job_id, CASE
-        WHEN NOT (opened_at {A_TIME}) THEN 'opened_at'
-        WHEN NOT (endpoint {A_TEXT}) THEN 'endpoint'
-    END AS wrong FROM jobs WHERE wrong IS NOT NULL
-"""  # noqa: S608 - constants
 
 
 @contextmanager
@@ -120,26 +109,12 @@ def check_usable(ledger: Database | Snapshot) -> None:
     Raises:
         LedgerError: a value is wrong, or the ledger cannot be read.
     """
-    for problem in wrong_amounts(ledger):
-        raise _unusable(problem)
-    for number, column in ledger.rows(UNUSABLE):
-        raise _unusable(f"attempt {number} has no valid {column}")
-    for problem in wrong_jobs(ledger):
-        raise _unusable(problem)
-
-
-def wrong_jobs(ledger: Database | Snapshot) -> Iterator[str]:
-    """Yield the jobs with invalid values."""
-    for number, column in ledger.rows(UNUSABLE_JOBS):
-        yield f"job {number} has no valid {column}"
-
-
-def _unusable(problem: str) -> LedgerError:
-    return LedgerError(
-        f"The ledger cannot be used: {problem}.",
-        "List everything that is wrong with tender-pipeline ledger verify. Then restore the ledger "
-        "from a good copy, or name another: --ledger PATH.",
-    )
+    for problem in chain(wrong_amounts(ledger), wrong_values(ledger)):
+        raise LedgerError(
+            f"The ledger cannot be used: {problem}.",
+            "List everything that is wrong with tender-pipeline ledger verify. Then restore the "
+            "ledger from a good copy, or name another: --ledger PATH.",
+        )
 
 
 def damage(snapshot: Snapshot) -> Iterator[str]:
@@ -167,9 +142,9 @@ def odd_times(snapshot: Snapshot, now: float) -> Iterator[str]:
         )
 
 
-def wrong_attempts(snapshot: Snapshot) -> Iterator[str]:
-    """Yield what cannot be true of single attempts."""
-    for number, problem in snapshot.rows(WRONG):
+def contradictions(snapshot: Snapshot) -> Iterator[str]:
+    """Yield the attempts whose values are valid, but contradict each other."""
+    for number, problem in snapshot.rows(CONTRADICTIONS):
         yield f"attempt {number} {problem}"
     for number, state in snapshot.rows(UNEXPECTED_BODIES):
         yield f"attempt {number} is {state}, and has a body"
@@ -183,6 +158,15 @@ def wrong_amounts(ledger: Database | Snapshot) -> Iterator[str]:
                 wrong = f"SELECT attempt_id FROM attempts WHERE {column} = ?"  # noqa: S608
                 for (number,) in ledger.rows(wrong, text):
                     yield f"attempt {number} has {text!r} as its {column}"
+
+
+def wrong_values(ledger: Database | Snapshot) -> Iterator[str]:
+    """Yield the attempts and jobs with a value that no run writes, apart from amounts."""
+    for kind, query in (("attempt", INVALID_ATTEMPTS), ("job", INVALID_JOBS)):
+        for number, column in ledger.rows(query):
+            wrong = f"SELECT {column} FROM {kind}s WHERE {kind}_id = ?"  # noqa: S608
+            ((value,),) = ledger.rows(wrong, number)
+            yield f"{kind} {number} has {value!r} as its {column}"
 
 
 def _is_amount(text: object) -> bool:

@@ -28,18 +28,18 @@ from tests.paid.serving import nobody_there
 BODY = b'{"success": true, "data": [], "metadata": {"cost": {"apiCost": %s}}}' % str(PRICE).encode()
 
 MONEY = ("'abc'", "'NaN'", "'Infinity'", "'-0.1'", "x'00ff'", "'1e999999'", "'1e-99'", "''")
-TIMES = ("'noon'", "x'00'", "-1", "9e999", "1e300")
+TIMES = ("'noon'", "x'00'", "0", "-1", "9e999", "1e300")
 SPOILT = [
     *[("attempts", column, value) for column in ("cost_usd", "reserved_usd") for value in MONEY],
     *[("attempts", column, value) for column in ("sent_at", "settled_at") for value in TIMES],
     *[("attempts", "system", value) for value in ("'cpc'", "5", "x'637076'")],
     *[("attempts", "digest", value) for value in ("'road'", "5", "x'00'")],
     *[("attempts", "state", value) for value in ("'answred'", "5", "x'00'")],
-    *[("attempts", "account", value) for value in ("x'00'",)],
-    *[("attempts", "error", value) for value in ("x'00'",)],
-    *[("attempts", "status", value) for value in ("'ok'", "x'00'", "-5")],
+    *[("attempts", "account", value) for value in ("x'00'", "x''")],
+    *[("attempts", "error", value) for value in ("x'00'", "x''")],
+    *[("attempts", "status", value) for value in ("'ok'", "x'00'", "-5", "200.5")],
     *[("jobs", "opened_at", value) for value in TIMES],
-    *[("jobs", "endpoint", value) for value in ("x'00'",)],
+    *[("jobs", column, value) for column in ("endpoint", "identity") for value in ("x'00'", "x''")],
 ]
 COMMANDS = (
     ("run", "in.csv", "--yes"),
