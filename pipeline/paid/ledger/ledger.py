@@ -18,6 +18,7 @@ from pipeline.paid.ledger.job import Job
 from pipeline.paid.ledger.key_usage import Lesson, PastAttempt
 from pipeline.paid.ledger.mark import Mark, OutputMark
 from pipeline.paid.ledger.room import check_room
+from pipeline.paid.ledger.schema import PLAN
 from pipeline.paid.ledger.totals import Tally, amount, tally_of
 
 __all__ = ["Ledger", "Prices"]
@@ -143,7 +144,7 @@ class Ledger:
         """
         now = self.now()
         with self._database.transaction() as connection:
-            plan = connection.execute(OPEN, (self.base_url, f"plan {uuid4()}", now)).lastrowid or 0
+            plan = connection.execute(OPEN, (self.base_url, f"{PLAN}{uuid4()}", now)).lastrowid or 0
             found = connection.execute(OPENED, (self.base_url, identity)).fetchone()
         number, opened_at = found or (plan, now)
         return self._job(number, opened_at, counting, rows_of=plan)

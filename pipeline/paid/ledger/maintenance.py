@@ -13,6 +13,7 @@ from pipeline.errors import SettingsError
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.ledger import Ledger
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
+from pipeline.paid.ledger.schema import OPEN_JOB, PLAN
 from pipeline.paid.ledger.settling import Verdict, settle
 from pipeline.paid.ledger.snapshot import Snapshot
 
@@ -36,12 +37,10 @@ SENT = """
     WHERE attempt_id = ? AND state = 'sent'
 """
 
-OPEN = "closed_at IS NULL AND identity NOT LIKE 'plan %'"
-
-OPEN_JOBS = f"SELECT endpoint, identity FROM jobs WHERE {OPEN}"  # noqa: S608 - a constant
+OPEN_JOBS = f"SELECT endpoint, identity FROM jobs WHERE {OPEN_JOB}"  # noqa: S608 - a constant
 
 JOB_OF = f"""
-    SELECT endpoint, iif({OPEN}, identity, NULL), state = 'sent'
+    SELECT endpoint, iif({OPEN_JOB}, identity, NULL), state = 'sent'
     FROM attempts JOIN jobs USING (job_id) WHERE attempt_id = ?
 """  # noqa: S608 - a constant
 
@@ -54,19 +53,18 @@ PRUNABLE = """
     FROM bodies JOIN attempts USING (attempt_id) JOIN jobs USING (job_id)
     WHERE state = 'answered' AND settled_at < ? AND system IN (:systems) AND attempt_id > ?
 """
-NOT_IN_USE = """
+NOT_IN_USE = f"""
     closed_at IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM first_rows JOIN jobs AS open ON open.job_id = first_rows.job_id
-        WHERE open.closed_at IS NULL AND open.identity NOT LIKE 'plan %'
-        AND open.endpoint = jobs.endpoint
+        WHERE {OPEN_JOB} AND open.endpoint = jobs.endpoint
         AND first_rows.system = attempts.system AND first_rows.digest = attempts.digest
     )
-"""
+"""  # noqa: S608 - a constant
 
-PLANS = """
-    SELECT job_id FROM jobs WHERE identity LIKE 'plan %' AND opened_at < ?
+PLANS = f"""
+    SELECT job_id FROM jobs WHERE identity LIKE '{PLAN}%' AND opened_at < ?
     AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.job_id = jobs.job_id)
-"""
+"""  # noqa: S608 - a constant
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.paid.ledger.locks import is_worked_on
+from pipeline.paid.ledger.schema import OPEN_JOB
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import Tally, job_tally
 
 __all__ = ["JobNote", "OpenJob", "open_jobs"]
 
-OPEN_JOBS = """
+OPEN_JOBS = f"""
     SELECT job_id, endpoint, identity, opened_at,
         (SELECT count(*) FROM first_rows WHERE first_rows.job_id = jobs.job_id),
         (SELECT max(sent_at) FROM attempts WHERE attempts.job_id = jobs.job_id)
-    FROM jobs WHERE closed_at IS NULL AND identity NOT LIKE 'plan %' ORDER BY job_id
-"""
+    FROM jobs WHERE {OPEN_JOB} ORDER BY job_id
+"""  # noqa: S608 - a constant
 
 NOTES = "SELECT job_id, input, output, table_rows, stopped, stopped_at FROM job_notes"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.errors import LedgerError
 
-__all__ = ["VERSION", "create_tables", "migrate", "version_of"]
+__all__ = ["OPEN_JOB", "PLAN", "VERSION", "create_tables", "migrate", "version_of"]
 
 VERSION = 3
 
@@ -94,6 +94,12 @@ ALTER TABLE attempts ADD COLUMN resolved_at REAL;
     2: NOTES,
 }
 """The statements that upgrade each version to the next."""
+
+PLAN = "plan "
+"""How the identity of a plan begins: while it counts its calls, it has a row among the jobs."""
+
+OPEN_JOB = f"closed_at IS NULL AND identity NOT LIKE '{PLAN}%'"
+"""Whether a row of the jobs is a job whose output is not in place."""
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
