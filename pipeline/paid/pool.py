@@ -54,6 +54,12 @@ class Pool:
         max_price: the run parks at a higher price of a call, US dollars.
         longest_pause: the run parks if the service asks to wait for more seconds.
         answered_before: whether the base URL is known to be right; see `Job.was_answered`.
+
+    Attributes:
+        throttle, journal, budget: as above.
+        back_offs: the waits between tries.
+        bought: what the run has done so far.
+        parked: why the run is stopping; None while it is not.
     """
 
     def __init__(
@@ -71,9 +77,9 @@ class Pool:
         answered_before: bool = False,
     ) -> None:
         self._client = client
-        self._throttle = throttle
+        self.throttle = throttle
         self.journal = journal
-        self._budget = budget
+        self.budget = budget
         self._remaining = to_buy
         self._wait = wait
         self._account_lacks = partial(parking.what_the_account_lacks, has_key, budget)
@@ -186,11 +192,11 @@ class Pool:
 
     async def _attempt(self, order: Order) -> Judgement | None:
         """Send a call once and judge it; None if the run stops, or `_end_later` counts it."""
-        if self._budget.exhausted:
-            self.park(parking.cost_limit_reached(self._budget, self._remaining))
-        elif not self._wait and (self._throttle.pause_left or not self._throttle.free):
-            self.park(parking.demo_limit_used_up(self._throttle))
-        elif (pause := self._throttle.pause_left) > self._longest_pause:
+        if self.budget.exhausted:
+            self.park(parking.cost_limit_reached(self.budget, self._remaining))
+        elif not self._wait and (self.throttle.pause_left or not self.throttle.free):
+            self.park(parking.demo_limit_used_up(self.throttle))
+        elif (pause := self.throttle.pause_left) > self._longest_pause:
             self.park(parking.asked_to_wait(pause))
         # A run that does not wait only uses free slots.
         slot = await self._turns.slot(lambda: self.to_send if self._wait else 1)
@@ -199,11 +205,11 @@ class Pool:
         self._under_way += 1
         try:
             with slot:
-                reserved = await self._budget.reserve()
+                reserved = await self.budget.reserve()
                 if reserved is not None:
                     return await self._sent(order, slot, reserved)
                 slot.unsent()
-                self.park(parking.cost_limit_reached(self._budget, self._remaining))
+                self.park(parking.cost_limit_reached(self.budget, self._remaining))
         finally:
             self._under_way -= 1
         return None
@@ -223,7 +229,7 @@ class Pool:
             learned = self._turns.end(slot, judgement, isinstance(reply, NotSent))
             written = self.journal.ended(attempt, judgement.end, learned)
         except BaseException:  # the service may have billed it
-            self._budget.charge(reserved, None)
+            self.budget.charge(reserved, None)
             raise
         if judgement.is_answered_for(min(reserved, self._max_price)):
             self._end_later(order, judgement, reserved, written)
@@ -241,7 +247,7 @@ class Pool:
         finally:
             if attempt is None:
                 slot.unsent()
-                self._budget.charge(reserved, ZERO)
+                self.budget.charge(reserved, ZERO)
         return attempt
 
     def _end_later(
@@ -269,7 +275,7 @@ class Pool:
     ) -> None:
         """Charge an attempt's cost, which is unknown if its end could not be written."""
         known = not written.cancelled() and written.exception() is None
-        self._budget.charge(reserved, judgement.cost_usd if known else None)
+        self.budget.charge(reserved, judgement.cost_usd if known else None)
 
     async def _all_written(self) -> None:
         while self._unwritten:
@@ -287,8 +293,8 @@ class Pool:
         elif not bought.understood and judgement.end.error == "MALFORMED_RESPONSE":
             self.park(parking.not_understood(judgement))
         elif judgement.next == "limited" and not self._wait:
-            self.park(parking.demo_limit_used_up(self._throttle))
-        elif (pause := max(self._throttle.pause_left, judgement.wait or 0.0)) > self._longest_pause:
+            self.park(parking.demo_limit_used_up(self.throttle))
+        elif (pause := max(self.throttle.pause_left, judgement.wait or 0.0)) > self._longest_pause:
             self.park(parking.asked_to_wait(pause, down=judgement.next in ("again", "lost")))
         elif bought.failures >= FAILURES_IN_A_ROW:
             self.park(parking.service_down(bought.failures, bought.detail))

@@ -227,7 +227,6 @@ class Purchase:
 
         service = self._service
         earlier = self._earlier_runs
-        throttle, budget = earlier.throttle(), earlier.budget(self._job)
         async with (
             Client(
                 service.base_url,
@@ -239,9 +238,9 @@ class Purchase:
         ):
             pool = Pool(
                 client,
-                throttle,
+                earlier.throttle(),
                 journal,
-                budget,
+                earlier.budget(self._job),
                 to_buy=to_buy,
                 wait=service.wait or bool(service.api_key),
                 has_key=bool(service.api_key),
@@ -250,7 +249,7 @@ class Purchase:
                 answered_before=self._job.was_answered(),
             )
             with brake.watching(pool, service.max_duration):
-                async with shown_while(pool, throttle, budget, self._noting.rows, advance):
+                async with shown_while(pool, self._noting.rows, advance):
                     await pool.run(orders, service.workers)
         return pool.parked
 

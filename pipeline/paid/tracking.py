@@ -11,6 +11,7 @@ from pipeline.money import plain
 from pipeline.paid.budget import Budget
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.pool import FAILURES_IN_A_ROW, Pool
+from pipeline.quoting import how_many
 from pipeline.rate import duration
 
 __all__ = ["shown_while"]
@@ -33,14 +34,12 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def shown_while(
-    pool: Pool, throttle: Throttle, budget: Budget, rows: int, advance: Callable[[int, str], None]
+    pool: Pool, rows: int, advance: Callable[[int, str], None]
 ) -> AsyncIterator[None]:
-    """Report the progress of a pool, with its throttle and budget, while a block runs.
+    """Report the progress of a pool while a block runs.
 
     Args:
         pool: buys the calls.
-        throttle: keeps its rate limit.
-        budget: keeps its cost limit.
         rows: how many rows the table has.
         advance: receives how many more calls have ended, and a note.
     """
@@ -57,7 +56,7 @@ async def shown_while(
         ended = pool.bought.calls
         per_minute = 60 * ended / max(SECONDS_BETWEEN_NOTES, clock() - begun)
         whole = f"{min(rows, pool.bought.rows):,} of {rows:,} rows"
-        advance(ended - shown, f"{whole}, {_note(pool, throttle, budget, per_minute)}")
+        advance(ended - shown, f"{whole}, {_note(pool, per_minute)}")
         shown = ended
 
     async def keep_showing() -> None:
@@ -72,7 +71,7 @@ async def shown_while(
         showing.cancel()
         show()
         if not pool.parked:  # else its message says so
-            _warn_of_overshoot(budget)
+            _warn_of_overshoot(pool.budget)
 
 
 def _log(pool: Pool, down: bool) -> None:
@@ -95,9 +94,9 @@ def _warn_of_overshoot(budget: Budget) -> None:
             )
 
 
-def _note(pool: Pool, throttle: Throttle, budget: Budget, per_minute: float) -> str:
+def _note(pool: Pool, per_minute: float) -> str:
     """Return the rate, what was spent, and what the run waits for or how long it will take."""
-    bought, parts = pool.bought, [f"{plain(budget.confirmed)} USD"]
+    bought, throttle, parts = pool.bought, pool.throttle, [f"{plain(pool.budget.confirmed)} USD"]
     if bought.refusals:
         parts.append(f"{bought.refusals:,} refused")
     if (writing := pool.journal.writing_for) >= SLOW_S:
@@ -110,7 +109,7 @@ def _note(pool: Pool, throttle: Throttle, budget: Budget, per_minute: float) -> 
         parts += _stopping(throttle)
     else:
         rate = [f"{per_minute:,.0f} calls/min"] * (per_minute >= 1)
-        parts = [*rate, *parts, *_under_way(pool, throttle)]
+        parts = [*rate, *parts, *_under_way(pool)]
     return ", ".join(parts)
 
 
@@ -123,12 +122,12 @@ def _down(pool: Pool) -> str:
 
 def _stopping(throttle: Throttle) -> list[str]:
     count = throttle.under_way
-    answers = "1 answer" if count == 1 else f"{count} answers"
-    return [f"stopping, waiting for {answers}"] if count else []
+    return [f"stopping, waiting for {how_many(count, 'answer')}"] if count else []
 
 
-def _under_way(pool: Pool, throttle: Throttle) -> list[str]:
+def _under_way(pool: Pool) -> list[str]:
     """Return why nothing may happen for some seconds, or how long the rest will take."""
+    throttle = pool.throttle
     if throttle.longest_under_way >= SLOW_S:
         return [f"waiting for an answer for {_time(throttle.longest_under_way)}"]
     seconds, parts = pool.back_offs.next_try, list[str]()

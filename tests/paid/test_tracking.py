@@ -60,18 +60,18 @@ def buy(
     """Buy some calls; return what was displayed, and when it ended."""
 
     async def main() -> tuple[Display, float]:
-        throttle, budget, display = Throttle(rate), Budget(Decimal(0), None, None), Display()
+        display = Display()
         pool = Pool(
             cast(Client, server),
-            throttle,
+            Throttle(rate),
             Journal(job, FINGERPRINT),
-            budget,
+            Budget(Decimal(0), None, None),
             to_buy=calls,
             wait=True,
         )
         if stop_after is not None:
             asyncio.get_running_loop().call_later(stop_after, pool.stop_for_time, stop_after)
-        async with shown_while(pool, throttle, budget, calls, display.advance):
+        async with shown_while(pool, calls, display.advance):
             await pool.run(iter(numbered(calls)), 8)
         return display, asyncio.get_running_loop().time()
 

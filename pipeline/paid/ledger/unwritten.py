@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, plain, total
+from pipeline.quoting import how_many
 
 __all__ = ["Patience", "Unwritten", "is_of_the_disk"]
 
@@ -53,9 +54,10 @@ class Patience:
             return False
         if self._since is None:
             self._since = now
+            answers = f"{how_many(ends, 'answer')} {'is' if ends == 1 else 'are'}"
             log.warning(
-                f"{getattr(error, 'message', error)} {_are(ends)} kept in memory, and nothing new "
-                f"is sent. Nothing is lost if you fix this within {PATIENCE_S / 60:.0f} minutes: "
+                f"{getattr(error, 'message', error)} {answers} kept in memory, and nothing new is "
+                f"sent. Nothing is lost if you fix this within {PATIENCE_S / 60:.0f} minutes: "
                 f"{getattr(error, 'hint', '')} To stop waiting and lose them, interrupt (Ctrl-C)."
             )
         if now - self._since >= PATIENCE_S:
@@ -87,9 +89,8 @@ class Unwritten:
         known = [cost for cost in self._costs if cost is not None]
         silent = len(self._costs) - len(known)
         unknown = f", {silent} of them at an unknown price" if silent else ""
-        answers = "1 answer" if len(self._costs) == 1 else f"{len(self._costs)} answers"
         return LedgerError(
-            f"{self._error.message} {answers} could not be written: "
+            f"{self._error.message} {how_many(len(self._costs), 'answer')} could not be written: "
             f"{plain(total([ZERO, *known]))} USD paid{unknown}.",
             f"{self._error.hint} The calls of the lost answers are unconfirmed. The next run buys "
             "them once more, unless you give --on-unconfirmed hold.",
@@ -108,7 +109,3 @@ def _is_passing(error: Exception) -> bool:
 def _code(error: Exception) -> int:
     """Return SQLite's primary result code; 0 for an error that is not SQLite's."""
     return int(getattr(error.__cause__, "sqlite_errorcode", 0)) & 0xFF
-
-
-def _are(ends: int) -> str:
-    return "1 answer is" if ends == 1 else f"{ends} answers are"
