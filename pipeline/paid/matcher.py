@@ -42,13 +42,11 @@ class LedgerMatcher:
     Args:
         job: the job whose answers and costs to return.
         systems: the systems to answer for.
-        most_lost: the number of lost answers after which a call is not bought again.
     """
 
-    def __init__(self, job: Job, systems: Sequence[System], most_lost: int) -> None:
+    def __init__(self, job: Job, systems: Sequence[System]) -> None:
         self._job = job
         self._systems = systems
-        self._most_lost = most_lost
 
     def answers(self, batches: Iterable[Sequence[str]]) -> Iterator[BatchAnswers]:
         """Answer batches of texts; see `pipeline.answers.Matcher`.
@@ -130,10 +128,10 @@ class LedgerMatcher:
 
     def _unanswered(self, system: System, digests: Sequence[bytes]) -> dict[bytes, Answer]:
         """Say why calls have no answer: an error of this job, or answers lost in any."""
-        lost = self._job.unconfirmed(system, digests)
+        lost, most_lost = self._job.unconfirmed(system, digests), self._job.counting.most_lost
         errors = self._job.errors(system, digests)
         return {
-            digest: _passing(errors.get(digest), held=lost.get(digest, 0) >= self._most_lost)
+            digest: _passing(errors.get(digest), held=lost.get(digest, 0) >= most_lost)
             for digest in digests
         }
 

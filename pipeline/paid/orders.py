@@ -19,13 +19,11 @@ class Orders:
     Args:
         job: the job.
         systems: the systems to ask for.
-        most_lost: the number of lost answers after which a call is not bought again.
     """
 
-    def __init__(self, job: Job, systems: Sequence[System], most_lost: int) -> None:
+    def __init__(self, job: Job, systems: Sequence[System]) -> None:
         self._job = job
         self._systems = systems
-        self._most_lost = most_lost
         self._rows: Sequence[int] | None = None
 
     def expect(self, counts: Iterable[CallCount]) -> None:
@@ -71,9 +69,9 @@ class Orders:
         """Return which calls to buy, by first row, with the lost answers that each may have."""
         digests = [*calls]
         answered = self._job.answered(system, digests)
-        lost = self._job.unconfirmed(system, digests)
+        lost, most_lost = self._job.unconfirmed(system, digests), self._job.counting.most_lost
         return {
-            (digest, row): self._most_lost - lost.get(digest, 0)
+            (digest, row): most_lost - lost.get(digest, 0)
             for digest, row in self._job.first_rows(system, digests).items()
-            if digest not in answered and lost.get(digest, 0) < self._most_lost
+            if digest not in answered and lost.get(digest, 0) < most_lost
         }

@@ -100,9 +100,9 @@ class Purchase:
             self._job: Job = open_job(identity, service.counting)
             self._opened = opened.pop_all()
         self._earlier_runs = EarlierRuns(self._ledger, usage, service)
-        self._orders = Orders(self._job, settings.systems, service.most_lost)
+        self._orders = Orders(self._job, settings.systems)
         self._noting = Noting(self._job, settings.systems, decisions)
-        self.matcher = LedgerMatcher(self._job, settings.systems, service.most_lost)
+        self.matcher = LedgerMatcher(self._job, settings.systems)
 
     def __enter__(self) -> Purchase:
         return self
@@ -127,7 +127,7 @@ class Purchase:
         Raises:
             LedgerError: something is, and an earlier output was bought with another ledger.
         """
-        counts = self._job.calls(self._service.most_lost).values()
+        counts = self._job.calls().values()
         self._orders.expect(counts)
         to_buy = sum(count.to_buy for count in counts)
         for mark in self._marks if to_buy else ():

@@ -191,11 +191,6 @@ class PaidService:
         return key_fingerprint(self.api_key or None)
 
     @property
-    def most_lost(self) -> int:
-        """After this many lost answers in one job a call is not bought again."""
-        return 2 if self.on_unconfirmed == "retry" else 1
-
-    @property
     def has_cost_limit(self) -> bool:
         """Whether the cost has any limit, so that nobody need be asked before it is spent."""
         return self.max_cost is not None or bool(self.period_limits)
@@ -211,9 +206,10 @@ class PaidService:
 
     @property
     def counting(self) -> Counting:
-        """Which responses in the ledger answer a job's calls."""
+        """Which attempts in the ledger count for a job's calls."""
         max_age = None if self.max_age is None else self.max_age.total_seconds()
-        return Counting(max_age, self.retry_failed)
+        most_lost = 2 if self.on_unconfirmed == "retry" else 1
+        return Counting(max_age, self.retry_failed, most_lost)
 
     def most_attempts(self, to_buy: int) -> int:
         """Return how many of ``to_buy`` calls one run can buy in its time, at its limit."""

@@ -63,7 +63,7 @@ EXPECTED: list[Answer | None] = [
 
 
 def answers(job: Job) -> list[Answer | None]:
-    found = LedgerMatcher(job, ("cpv",), 2).answers(BATCHES)
+    found = LedgerMatcher(job, ("cpv",)).answers(BATCHES)
     return [one for batch in found for one in batch["cpv"]]
 
 

@@ -60,8 +60,8 @@ def test_only_what_is_missing_is_looked_up_again(
     job: Job, journal: Journal, asked: list[bytes]
 ) -> None:
     noted(job, journal)
-    orders = Orders(job, ("cpv",), 2)
-    orders.expect(job.calls(2).values())
+    orders = Orders(job, ("cpv",))
+    orders.expect(job.calls().values())
     assert ordered(orders) == TO_BUY
     assert {*asked} == {text_digest(text) for text, _, _ in TO_BUY}
 
@@ -72,9 +72,9 @@ def test_it_is_the_same_with_more_calls_than_are_listed(
 ) -> None:
     monkeypatch.setattr(counting, "MOST_LISTED", most)
     noted(job, journal)
-    counts = job.calls(2)
+    counts = job.calls()
     assert (counts["cpv"].rows is None) == (most < len(TO_BUY))
-    orders = Orders(job, ("cpv",), 2)
+    orders = Orders(job, ("cpv",))
     assert ordered(orders) == TO_BUY, "before it knows where they are"
     orders.expect(counts.values())
     assert ordered(orders) == TO_BUY
@@ -82,8 +82,8 @@ def test_it_is_the_same_with_more_calls_than_are_listed(
 
 def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journal: Journal) -> None:
     noted(job, journal)
-    orders = Orders(job, ("cpv",), 2)
-    orders.expect(job.calls(2).values())
+    orders = Orders(job, ("cpv",))
+    orders.expect(job.calls().values())
     buy(journal, call=Call("cpv", "tunnel"))
     buy(journal, LOST, Call("cpv", "dam"))
     assert ordered(orders) == [("bridge", 2, 2), ("lock", 7, 2)]
@@ -94,14 +94,14 @@ def test_a_row_that_is_to_be_bought_in_one_system_is_not_bought_in_another(
 ) -> None:
     noted(job, journal)
     job.note_rows([("psc", text_digest("road"), 0)])
-    orders = Orders(job, ("cpv", "psc"), 2)
-    orders.expect(job.calls(2).values())
+    orders = Orders(job, ("cpv", "psc"))
+    orders.expect(job.calls().values())
     found = [(each.call.system, each.row) for each in orders.of(batches())]
     assert found == [("psc", 0), *[("cpv", row) for _, row, _ in TO_BUY]]
 
 
 def test_a_table_that_has_changed_since_orders_nothing_else(job: Job) -> None:
     note(job, "road", "bridge")
-    orders = Orders(job, ("cpv",), 2)
-    orders.expect(job.calls(2).values())
+    orders = Orders(job, ("cpv",))
+    orders.expect(job.calls().values())
     assert [*orders.of(batches(["canal", "bridge"]))] == [Order(Call("cpv", "bridge"), 2, 1)]

@@ -54,17 +54,19 @@ MOST_LISTED = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Which responses answer a job's calls. Its own always do, so that it never pays twice.
+    """Which attempts count for a job's calls. Its own always do, so that it never pays twice.
 
     Ages are measured from when the job opened, so that they are the same for all its runs.
 
     Attributes:
         max_age: the maximum age of a response then, seconds; None for any age.
         retry_failed: whether to ignore failures and lost answers from before that.
+        most_lost: how many lost answers hold a call, which is then not bought again.
     """
 
     max_age: float | None = None
     retry_failed: bool = False
+    most_lost: int = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class Job:
         number: its number in the ledger.
         opened_at: when it was opened, seconds since 1970.
         now: returns the time, seconds since 1970.
-        counting: which responses answer its calls.
+        counting: which attempts count for its calls.
         rows_of: the number under which its first rows are noted: its own, or that of a plan of it.
     """
 
@@ -201,9 +201,9 @@ class Job:
         """Return the first rows of calls: where they are bought, and where their cost is shown."""
         return dict(self.database.rows_of(digests, FIRST_ROWS, self.rows_of, system))
 
-    def calls(self, most_lost: int) -> dict[System, CallCount]:
-        """Count the distinct calls noted so far; ``most_lost`` lost answers hold a call."""
-        values = (*self._counting(), *self._lost(), most_lost)
+    def calls(self) -> dict[System, CallCount]:
+        """Count the distinct calls noted so far."""
+        values = (*self._counting(), *self._lost(), self.counting.most_lost)
         counts = {
             system: count_calls(self.database, values, self.rows_of, system) for system in SYSTEMS
         }

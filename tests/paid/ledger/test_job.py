@@ -60,7 +60,7 @@ def test_many_rows_are_forgotten_a_part_at_a_time(
     monkeypatch.setattr(job_module, "ROWS_AT_ONCE", 3)
     note(job, *"abcdefg")
     job.forget_rows()
-    assert job.calls(2) == {}
+    assert job.calls() == {}
 
 
 def test_calls_are_counted_apart_from_those_still_to_buy(
@@ -71,9 +71,9 @@ def test_calls_are_counted_apart_from_those_still_to_buy(
     buy(journal, ANSWERED)
     buy(journal, REFUSED, BRIDGE)
     buy(journal, FREE, Call("cpv", "tunnel"))
-    assert job.calls(2) == {"cpv": CallCount(4, 2), "psc": CallCount(1, 1)}
+    assert job.calls() == {"cpv": CallCount(4, 2), "psc": CallCount(1, 1)}
     elsewhere = replace(job, base_url="http://localhost:8000")
-    assert elsewhere.calls(2)["cpv"] == CallCount(4, 4)
+    assert elsewhere.calls()["cpv"] == CallCount(4, 4)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,10 @@ def test_calls_whose_answers_were_lost_too_often_are_held(
     elsewhere = Journal(ledger.open_job("others"), FINGERPRINT)
     for _ in range(2):
         buy(elsewhere, LOST, Call("cpv", "tunnel"))
-    assert job.calls(most_lost) == {"cpv": counted}
+    strict = replace(job, counting=Counting(most_lost=most_lost))
+    assert strict.calls() == {"cpv": counted}
     buy(journal, ANSWERED, BRIDGE)
-    assert job.calls(2) == {"cpv": CallCount(3, 1, 1)}
+    assert job.calls() == {"cpv": CallCount(3, 1, 1)}
 
 
 def test_losses_of_an_earlier_job_are_forgiven_when_failures_are_retried(
@@ -102,9 +103,9 @@ def test_losses_of_an_earlier_job_are_forgiven_when_failures_are_retried(
     clock.now += 1
     later = ledger.open_job("others")
     note(later, "road")
-    assert later.calls(2) == {"cpv": CallCount(1, 0, 1)}
+    assert later.calls() == {"cpv": CallCount(1, 0, 1)}
     again = replace(later, counting=Counting(retry_failed=True))
-    assert again.calls(2) == {"cpv": CallCount(1, 1)}
+    assert again.calls() == {"cpv": CallCount(1, 1)}
     assert again.unconfirmed("cpv", [ROAD_DIGEST]) == {}
     buy(Journal(later, FINGERPRINT), LOST)
     assert again.unconfirmed("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: 1}
@@ -183,7 +184,7 @@ def test_a_closed_job_keeps_its_attempts_and_drops_its_rows(job: Job, journal: J
     buy(journal)
     job.close()
     assert job.money().confirmed == PRICE
-    assert job.calls(2) == {}
+    assert job.calls() == {}
 
 
 def test_a_job_that_sent_nothing_can_be_deleted(ledger: Ledger, job: Job) -> None:
@@ -198,7 +199,7 @@ def test_a_job_that_sent_something_cannot_be_deleted(job: Job, journal: Journal)
     send(journal)
     with pytest.raises(ValueError, match="has sent something"):
         job.delete()
-    assert job.calls(2) == {"cpv": CallCount(1, 1)}
+    assert job.calls() == {"cpv": CallCount(1, 1)}
 
 
 def test_what_answers_a_batch_does_not_read_the_whole_ledger(job: Job) -> None:

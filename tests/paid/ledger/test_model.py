@@ -244,7 +244,8 @@ class LedgerMachine(RuleBasedStateMachine):
             open_ = self.rows[name].keys() - ended
             held = Counter(call[0] for call in open_ if lost[call] >= self.most)
             to_buy = Counter(call[0] for call in open_ if lost[call] < self.most)
-            found = replace(job, counting=counting).calls(self.most)
+            counting = replace(counting, most_lost=self.most)
+            found = replace(job, counting=counting).calls()
             assert {system: count.distinct for system, count in found.items()} == distinct
             assert Counter({system: count.to_buy for system, count in found.items()}) == to_buy
             assert Counter({system: count.held for system, count in found.items()}) == held

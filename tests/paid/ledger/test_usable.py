@@ -144,7 +144,7 @@ def test_a_body_that_is_none_is_an_error_of_the_ledger(
         job = ledger.open_job("tenders")
         note(job, "road")
         with pytest.raises(LedgerError, match="body of attempt 1 cannot be unpacked"):
-            list(LedgerMatcher(job, SYSTEMS, 2).answers([["road"]]))
+            list(LedgerMatcher(job, SYSTEMS).answers([["road"]]))
 
 
 @pytest.mark.parametrize("value", MONEY)
@@ -162,7 +162,7 @@ def test_money_that_is_spoilt_while_a_run_reads_is_an_error_of_the_ledger(
                 read()
         note(job, "road")
         with pytest.raises(LedgerError, match="instead of an amount of money"):
-            list(LedgerMatcher(job, SYSTEMS, 2).answers([["road"]]))
+            list(LedgerMatcher(job, SYSTEMS).answers([["road"]]))
 
 
 @pytest.mark.parametrize("column", ["slots", "paused_until", "learned_at"])
