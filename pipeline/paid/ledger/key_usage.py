@@ -159,9 +159,10 @@ class KeyUsage:
         with self._errors_as_warning(), transaction(connection):
             sent = [(one.number, one.at, None, "sent") for one in notes if one.state == "sent"]
             connection.executemany(NOTE, sent)
-            ended = [(one.at, one.state, one.number) for one in notes if one.state != "sent"]
-            connection.executemany(END, [row for row in ended if row[1]])
-            connection.executemany(FORGET, [row[2:] for row in ended if not row[1]])
+            ended = [one for one in notes if one.state not in ("sent", None)]
+            connection.executemany(END, [(one.at, one.state, one.number) for one in ended])
+            unsent = [(one.number,) for one in notes if one.state is None]
+            connection.executemany(FORGET, unsent)
             if lesson is not None:
                 connection.execute(LEARN, astuple(lesson))
             self._notes += len(notes)
