@@ -131,6 +131,13 @@ PROTECTIONS = (
         "tests/paid/test_moved_ledger.py",
     ),
     Protection(
+        "nothing is sent for a ledger whose log was deleted",
+        "return self._is_at(self._path) and self._lost_log() is None",
+        "return self._is_at(self._path)",
+        "tests/paid/test_moved_ledger.py"
+        "::test_a_log_that_is_deleted_is_noticed_before_a_kill_could_lose_what_is_in_it",
+    ),
+    Protection(
         "a ledger that is gone since the last run is not replaced by an empty one",
         "            check_not_gone(path)\n            path.parent.mkdir",
         "            path.parent.mkdir",

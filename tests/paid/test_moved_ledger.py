@@ -93,6 +93,24 @@ def test_it_is_noticed_and_what_was_bought_is_kept(
     assert set(Counter(service.asked).values()) == {1}
 
 
+@pytest.mark.parametrize("name", ["ledger.db-wal", "ledger.db-shm"])
+def test_a_log_that_is_deleted_is_noticed_before_a_kill_could_lose_what_is_in_it(
+    tmp_path: Path, service: Service, name: str
+) -> None:
+    ledger = tmp_path / "ledgers" / "ledger.db"
+    spoil = ledger.with_name(name).unlink
+    with serving(Meanwhile(service.app(), 5, spoil)) as address:
+        user = buyer(tmp_path, address, service.account.key, ledger=ledger)
+        user.write(TEXTS)
+        with pytest.raises(LedgerError, match=f"lost its file {name} while") as caught:
+            user.run()
+        assert "Everything bought is in the ledger itself now" in caught.value.message
+        assert 5 < len(service.asked) <= 6 + user.service.workers
+        summary = user.run()
+    assert summary.cost_usd == service.charged
+    assert set(Counter(service.asked).values()) == {1}
+
+
 def empty(ledger: Path) -> None:
     ledger.write_bytes(b"")
 

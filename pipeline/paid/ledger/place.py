@@ -16,6 +16,9 @@ __all__ = ["Place", "check_not_gone", "folder_of_locks"]
 OPEN_FILES = Path("/proc/self/fd")
 """Where Linux lists the files that this process has open, with their current names."""
 
+LOG = ("-wal", "-shm")
+"""What SQLite appends to a file's name for its write-ahead log, and for the index of that."""
+
 
 def folder_of_locks(ledger: Path) -> Path:
     """Return the folder of the jobs' locks, which the first run makes once there is a ledger."""
@@ -47,18 +50,23 @@ def _size(path: Path) -> int:
 class Place:
     """Where a ledger was when it was opened.
 
+    Everything that was bought since then may be in its log alone. SQLite goes on writing to a log
+    that was deleted, and after a kill nobody would find it.
+
     Args:
-        path: the file, which exists.
+        path: the file, which exists, and is open.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
         self._opened = path.stat()
+        beside = (self._path.with_name(self._path.name + end) for end in LOG)
+        self._log = [(each, each.stat()) for each in beside if each.exists()]
 
     @property
     def is_kept(self) -> bool:
-        """Whether the file is still there; this takes microseconds."""
-        return self._is_at(self._path)
+        """Whether the file and its log are still there; this takes microseconds."""
+        return self._is_at(self._path) and self._lost_log() is None
 
     def lost(self) -> LedgerError:
         """Return the error while attempts under way are still being recorded."""
@@ -74,6 +82,11 @@ class Place:
         try:
             # Otherwise the log would stay behind, and another ledger there would use it.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if self._is_at(self._path):
+                return LedgerError(
+                    f"{message} Everything bought is in the ledger itself now.",
+                    "Leave the files beside a ledger alone. Run the same command: it continues.",
+                )
             place = self._new_name() or self._copied(connection)
         except (sqlite3.Error, OSError) as error:
             return LedgerError(
@@ -86,7 +99,13 @@ class Place:
             f"{move} {place} to {self._path}, then run the same command: it continues.",
         )
 
+    def _lost_log(self) -> Path | None:
+        """Return the file beside the ledger that was deleted or replaced, if any."""
+        return next((each for each, opened in self._log if not _is(each, opened)), None)
+
     def _fate(self) -> str:
+        if self._is_at(self._path) and (log := self._lost_log()):
+            return f"lost its file {log.name}"
         if self._path.exists():
             return "was replaced by another file"
         place = self._new_name()
@@ -112,7 +131,12 @@ class Place:
         return place
 
     def _is_at(self, place: Path) -> bool:
-        try:
-            return os.path.samestat(place.stat(), self._opened)
-        except OSError:
-            return False
+        return _is(place, self._opened)
+
+
+def _is(place: Path, opened: os.stat_result) -> bool:
+    """Return whether a file is the one that was there when it was opened."""
+    try:
+        return os.path.samestat(place.stat(), opened)
+    except OSError:
+        return False
