@@ -209,6 +209,13 @@ PROTECTIONS = (
         "tests/paid/test_full_disk.py::test_the_reserve_is_given_up_before_anybody_waits",
     ),
     Protection(
+        "a thread that buys keeps its answers when the main thread has ended",
+        "            return write()\n",
+        "            raise\n",
+        "tests/paid/ledger/test_journal.py"
+        "::test_answers_are_kept_although_the_main_thread_has_ended",
+    ),
+    Protection(
         "attempts that were refused are not found after a kill",
         "        if not ends and is_of_the_disk(error):\n",
         "        if False:\n",

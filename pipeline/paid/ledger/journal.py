@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -41,6 +41,9 @@ END = f"""
 KEEP = "INSERT INTO bodies VALUES (?, ?)"
 
 LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
+
+
+T = TypeVar("T")
 
 
 class _Waiting(msgspec.Struct, frozen=True):
@@ -113,6 +116,7 @@ class Journal:
         self._flushed_at = 0.0
         # The event loop's own threads look up host names, which may take minutes in an outage.
         self._thread = ThreadPoolExecutor(1)
+        self._thread.submit(int)  # it starts now: later, the system may allow no more threads
         self._no_room: Exception | None = None
         self._patience = Patience()
         self._unwritten = Unwritten()
@@ -174,14 +178,21 @@ class Journal:
             group, self._waiting = self._waiting, []
             self._flushed_at = asyncio.get_running_loop().time()
             try:
-                commit = partial(copy_context().run, self._commit, group)
-                results = await asyncio.get_running_loop().run_in_executor(self._thread, commit)
+                results = await self._in_thread(partial(copy_context().run, self._commit, group))
             except Exception as error:  # every waiter must learn of it
                 await self._keep(group, error)
             else:
                 self._patience.written()
                 for one, result in zip(group, results, strict=True):
                     one.resolve(result)
+
+    async def _in_thread(self, write: Callable[[], T]) -> T:
+        try:
+            written = asyncio.get_running_loop().run_in_executor(self._thread, write)
+        except RuntimeError:
+            # The main thread has ended, and executors with it. Another thread may still be buying.
+            return write()
+        return await written
 
     def _commit(self, group: list[_Waiting]) -> list[Any]:
         """Write a group; only its ends if the ledger file is gone or the reserve is used up."""
@@ -237,7 +248,7 @@ class Journal:
         """Refuse the attempts that were not sent; retry the ends as long as that may help."""
         ends = [one for one in group if isinstance(one, _Ended)]
         if not ends and is_of_the_disk(error):
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._overwrite)
+            await self._in_thread(self._overwrite)
         for one in group:
             if isinstance(one, _Sent):
                 one.resolve(error)

@@ -99,6 +99,21 @@ def test_no_commit_waits_for_a_host_name_to_be_looked_up(journal: Journal) -> No
     assert asyncio.run(main()) == 1
 
 
+def test_answers_are_kept_although_the_main_thread_has_ended(
+    job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that buys then goes on, but Python's executors take no more work."""
+
+    async def main() -> None:
+        attempt = await journal.sent(ROAD, RESERVED)
+        monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
+        await journal.settling(attempt, ANSWERED)
+        assert await journal.sent(Call("psc", "road"), RESERVED) == 2
+
+    asyncio.run(main())
+    assert job.answered("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST}
+
+
 def test_concurrent_attempts_share_a_commit(job: Job, journal: Journal) -> None:
     statements: list[str] = []
 
