@@ -7,6 +7,7 @@ import logging
 import resource
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,9 @@ IDLE = 75
 
 PATIENCE = 10
 """Seconds that requests under way have to finish when the service stops."""
+
+UNREAD_MS = 60_000
+"""Milliseconds that a client may leave a response unread; then the system drops the connection."""
 
 MOST_CONNECTIONS = 500
 """Most systems allow a process 1,024 open files."""
@@ -155,6 +159,8 @@ def listening(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform == "linux":  # connections inherit it; macOS has nothing like it
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS)
         listener.bind((host, port))
         listener.listen(2048)
     except (OSError, UnicodeError) as error:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import sys
 import threading
 import time
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from pipeline.service import Accounts, create_app
+from pipeline.service import Accounts, create_app, server
 from pipeline.service.http import protocol
 from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.http.protocol import BoundedHttp
@@ -71,6 +72,20 @@ def test_a_connection_without_a_request_is_closed_and_one_after_a_request_is_kep
         time.sleep(0.6)
         busy.sendall(b"GET /health HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
         assert rest(busy).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
+def test_a_connection_whose_responses_are_not_read_is_dropped(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "UNREAD_MS", 100)
+    with serving(create_app(accounts, SCRIPTED)) as place, socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(place)
+        connection.settimeout(30)
+        with pytest.raises(ConnectionError):
+            while True:
+                connection.sendall(b"GET /docs HTTP/1.1\r\nHost: service\r\n\r\n")
 
 
 def test_a_body_that_comes_in_pieces_is_waited_for(accounts: Accounts) -> None:
