@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
@@ -34,6 +35,12 @@ SLOWEST = 30.0
 AGAIN = 1
 """Seconds to wait after a 503 because of too many connections."""
 
+LINE_END = b"\r\n"
+"""Some clients send empty lines after a body, which are to be ignored (RFC 9112, 2.2)."""
+
+URL = re.compile(rb"https?://((?:\[[\da-f:.]+\]|[^]/?#@:[]+)(?::\d*)?)((?:[/?].*)?)", re.IGNORECASE)
+"""A request's target in absolute form: the host, then the path and query."""
+
 LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
 
 log = logging.getLogger("pipeline.service")
@@ -48,7 +55,7 @@ class BoundedHttp(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.conn = _OneLength(h11.SERVER, MAX_HEAD)
+        self.conn = _Requests(h11.SERVER, MAX_HEAD)
         self._most = self.limit_concurrency
         self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
@@ -76,7 +83,12 @@ class BoundedHttp(H11Protocol):
             self._later += data
             self.flow.pause_reading()
             return
-        request = self._whole.read(data) if self._is_idle() else None
+        request = None
+        if self._is_idle():
+            data = data.lstrip(LINE_END)
+            if not data:
+                return  # the connection is as idle as before
+            request = self._whole.read(data)
         if request is not None:
             self._in_time()
             self._unset_keepalive_if_required()
@@ -84,6 +96,16 @@ class BoundedHttp(H11Protocol):
         else:
             super().data_received(data)
             self._watch()
+
+    def handle_events(self) -> None:
+        """Read with h11, which refuses empty lines before a request."""
+        rest = self.conn.trailing_data[0] if self._is_between_requests() else b""
+        request = rest.lstrip(LINE_END)
+        if len(request) < len(rest):
+            self.conn = _Requests(h11.SERVER, MAX_HEAD)
+            if request:  # else h11 would take it for the end of the connection
+                self.conn.receive_data(request)
+        super().handle_events()
 
     def on_response_complete(self) -> None:
         """Go on to the next request, of which some may have arrived."""
@@ -155,8 +177,10 @@ class BoundedHttp(H11Protocol):
 
     def _is_idle(self) -> bool:
         """Return whether h11 waits for the beginning of a request."""
-        states = self.conn.our_state, self.conn.their_state
-        return states == (h11.IDLE, h11.IDLE) and not self.conn.trailing_data[0]
+        return self._is_between_requests() and not self.conn.trailing_data[0]
+
+    def _is_between_requests(self) -> bool:
+        return (self.conn.our_state, self.conn.their_state) == (h11.IDLE, h11.IDLE)
 
     def _watch(self) -> None:
         """Limit the time for the rest of a request, if there is one."""
@@ -193,18 +217,38 @@ class BoundedHttp(H11Protocol):
         _log_refusal(status, self.client)
 
 
-class _OneLength(h11.Connection):
-    """Refuses requests with both Content-Length and Transfer-Encoding (RFC 9112, 6.3).
-
-    A proxy may use the other of the two, so that part of a body becomes a request here.
-    """
+class _Requests(h11.Connection):
+    """Reads requests with a path and one length."""
 
     def next_event(self) -> Any:
-        """Return the next event; see h11."""
+        """Return the next event; see h11.
+
+        Raises:
+            h11.RemoteProtocolError: a request has both Content-Length and Transfer-Encoding. A
+                proxy may use the other of the two, so that part of a body becomes a request here
+                (RFC 9112, 6.3).
+        """
         event = super().next_event()
-        if isinstance(event, h11.Request) and {name for name, _ in event.headers} >= LENGTHS:
+        if not isinstance(event, h11.Request):
+            return event
+        if {name for name, _ in event.headers} >= LENGTHS:
             raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
-        return event
+        return _with_path(event)
+
+
+def _with_path(request: h11.Request) -> h11.Request:
+    """Return a request with a path, if its target is a URL, whose host counts (RFC 9112, 3.2.2)."""
+    url = URL.fullmatch(request.target)
+    if url is None:
+        return request
+    host, path = url.groups()
+    others = [header for header in request.headers if header[0] != b"host"]
+    return h11.Request(
+        method=request.method,
+        target=path if path.startswith(b"/") else b"/" + path,
+        headers=[(b"host", host), *others],
+        http_version=request.http_version,
+    )
 
 
 def _log_refusal(status: int, client: tuple[str, int] | None) -> None:

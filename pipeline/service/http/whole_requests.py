@@ -1,7 +1,7 @@
 """Reads requests in the usual form that arrive in one piece, with llhttp.
 
 h11 reads everything else: requests in pieces, several at once, chunked bodies, offers to upgrade,
-unusual methods, and what is not HTTP. So only h11 refuses requests.
+unusual methods and targets, and what is not HTTP. So only h11 refuses requests.
 """
 
 from __future__ import annotations
@@ -101,6 +101,7 @@ class WholeRequests:
         """Return whether the data are one request, in the form that llhttp and h11 read alike."""
         return (
             self._complete == 1
+            and self._target.startswith(b"/")
             and data.startswith(b"%s %s HTTP/1.1\r\n" % (method.encode(), self._target))
             and data.index(b"\r\n\r\n") + 4 + len(self._body) == len(data)
         )

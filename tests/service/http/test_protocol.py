@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -11,7 +13,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pipeline.service import Accounts, create_app
+from pipeline.service import Accounts, create_app, server
 from pipeline.service.http.json_logging import JsonLines
 from pipeline.service.http.protocol import MAX_HEAD
 from tests.service.conftest import SCRIPTED
@@ -19,6 +21,8 @@ from tests.service.http.almost_http import almost_http
 from tests.service.sockets import BODY, CALL, connected, one, refusal, rest, serving
 
 CANARY = "canary7f3a"
+
+USUAL = CALL + b"\r\n" + BODY
 
 
 @pytest.mark.parametrize(
@@ -61,6 +65,7 @@ def test_what_is_not_http_gets_the_envelope(
         (b"canary7f3a /api/cpv/match HTTP/1.1", 405),
         (b"CONNECT canary7f3a:443 HTTP/1.1", 404),
         (b"GET http://[canary7f3a HTTP/1.1", 404),
+        (b"GET http:///docs HTTP/1.1", 404),
         (b"OPTIONS * HTTP/1.1", 404),
         (b"GET /%00%ff%canary7f3a HTTP/1.1", 404),
         (b"GET /api/cpv/match HTTP/1.0", 405),
@@ -128,6 +133,62 @@ def test_an_offer_to_upgrade_is_not_taken(accounts: Accounts, upgrade: str) -> N
         for _ in range(2):
             connection.sendall(CALL + offer + BODY)
             assert one(connection).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [b"\r\n", USUAL],
+        [b"\n\r\n" + USUAL],
+        [USUAL + b"\r\n" + USUAL + b"\r\n\r\n"],
+        [USUAL + b"\r\n", USUAL],
+        [USUAL, b"\r", b"\n", CALL, b"\r\n" + BODY + b"\r\n", b"\r\n", USUAL],
+    ],
+    ids=["before", "two before", "between and after", "after", "in pieces"],
+)
+def test_empty_lines_before_a_request_are_ignored(
+    anybody: tuple[str, int], parts: list[bytes]
+) -> None:
+    with connected(anybody) as connection:
+        for part in parts:
+            connection.sendall(part)
+            time.sleep(0.01)
+        connection.sendall(b"GET /no HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n")
+        received = rest(connection)
+    statuses = re.findall(rb"HTTP/1.1 (\d+)", received)
+    assert statuses == [b"200"] * b"".join(parts).count(b"POST") + [b"404"]
+
+
+def test_empty_lines_do_not_keep_a_connection(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "IDLE", 0.3)
+    with serving(create_app(accounts, SCRIPTED)) as place, connected(place) as connection:
+        connection.sendall(USUAL + b"\r\n")
+        assert one(connection).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"\r\n")
+        assert rest(connection) == b""
+
+
+@pytest.mark.parametrize(
+    ("target", "host"),
+    [
+        (b"http://codes.example/docs", b"codes.example"),
+        (b"HTTPS://codes.example:8000/docs?a=/b", b"codes.example:8000"),
+        (b"http://[2001:db8::7]:80/docs", b"[2001:db8::7]:80"),
+    ],
+)
+def test_a_target_may_be_a_url_whose_host_counts(
+    anybody: tuple[str, int], target: bytes, host: bytes
+) -> None:
+    with connected(anybody) as connection:
+        connection.sendall(
+            b"GET %s HTTP/1.1\r\nHost: service\r\nConnection: close\r\n\r\n" % target
+        )
+        received = rest(connection)
+    assert received.startswith(b"HTTP/1.1 200 ")
+    assert b"http://%s/api/cpv/match" % host in received
+    assert b"http://service" not in received
 
 
 @pytest.fixture(scope="module")

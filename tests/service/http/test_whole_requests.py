@@ -55,6 +55,7 @@ def test_a_usual_request_is_read_as_h11_reads_it(data: bytes) -> None:
         b"\r\n" + GET + b"\r\n",
         GET + b"\r\n\r\n",
         GET.replace(b"GET /", b"GET  /") + b"\r\n",
+        GET.replace(b"GET /", b"GET http://service/") + b"\r\n",
         GET.replace(b" HTTP", b"  HTTP") + b"\r\n",
         GET.replace(b"1.1", b"1.0") + b"\r\n",
         GET.replace(b"HTTP/1.1", b"RTSP/1.0") + b"\r\n",
