@@ -25,6 +25,11 @@ TELLING = (OSError, sqlite3.Error)
 FRAMES = 40
 """The last frames that a traceback shows; an error that many await collects those of each."""
 
+FRAME = "  File "
+"""Begins each frame of a traceback."""
+
+A_MINUTE = 60.0
+
 
 def set_up() -> None:
     """Log to standard error, from level INFO on."""
@@ -34,7 +39,15 @@ def set_up() -> None:
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as one line: time, level, message, its fields and a traceback."""
+    """Formats a record as one line: time, level, message, its fields and a traceback.
+
+    Every call fails while the disk is full, so the traceback of an error that was logged within the
+    last minute is its last line only.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._logged: dict[frozenset[str], float] = {}
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line without its end."""
@@ -45,11 +58,19 @@ class JsonLines(logging.Formatter):
             **getattr(record, FIELDS, {}),
         }
         if record.exc_info and record.exc_info[1]:
-            line["traceback"] = _traceback(record.exc_info[1])
+            told = _traceback(record.exc_info[1])
+            is_new = self._is_new(told, record.created)
+            line["traceback"] = told if is_new else told.rpartition("\n")[2]
         try:  # it takes a fifth of the time of `json.dumps`, and writes the same
             return msgspec.json.format(msgspec.json.encode(line), indent=0).decode("ascii")
         except UnicodeError:
             return json.dumps(line)  # it escapes what is not ASCII
+
+    def _is_new(self, told: str, at: float) -> bool:
+        """Return whether a traceback was not logged in the minute before."""
+        self._logged = {one: when for one, when in self._logged.items() if at - when < A_MINUTE}
+        frames = frozenset(told.split(FRAME))  # each that awaits an error adds its own once more
+        return self._logged.setdefault(frames, at) == at
 
 
 def _traceback(error: BaseException) -> str:

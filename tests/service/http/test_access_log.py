@@ -244,6 +244,23 @@ def test_an_error_that_many_wait_for_is_logged_with_its_last_frames() -> None:
     assert told.count("File ") <= 40
 
 
+def test_an_error_that_repeats_has_its_traceback_once_a_minute() -> None:
+    lines, told = JsonLines(), []
+    for at in (1000.0, 1001.0, 1059.0, 1061.0):
+        for path in ("/full", "/other"):
+            try:
+                raise OSError(28, "No space left on device", path)
+            except OSError as error:
+                fields = {"created": at, "msg": "failed", "exc_info": (OSError, error, None)}
+            told.append(json.loads(lines.format(logging.makeLogRecord(fields)))["traceback"])
+    last = "builtins.OSError: [Errno 28] No space left on device: '/full'"
+    assert told[::2] == [told[0], last, last, told[0]]
+    assert told[0].endswith(f"\n{last}")
+    assert told[1].endswith("'/other'")
+    assert "File " in told[0]
+    assert "File " in told[1]
+
+
 async def answered(app: ASGIApp) -> list[Any]:
     """Return what an application sends to a request that has nothing in it."""
     sent: list[Any] = []
