@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import sys
+from collections import Counter
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
+from operator import itemgetter
 from typing import Any
 from urllib.parse import unquote
 
@@ -22,7 +23,9 @@ from pipeline.service.errors import INTERNAL_ERROR, ValidationError
 from pipeline.service.http.bodies import failure
 from pipeline.service.http.json_logging import FIELDS
 from pipeline.service.http.responses import Cycle
+from pipeline.service.http.strict_requests import StrictRequests
 from pipeline.service.http.whole_requests import WholeRequest, WholeRequests
+from pipeline.service.limits import network_of
 
 __all__ = ["MAX_HEAD", "SLOWEST", "BoundedHttp"]
 
@@ -38,11 +41,6 @@ AGAIN = 1
 LINE_END = b"\r\n"
 """Some clients send empty lines after a body, which are to be ignored (RFC 9112, 2.2)."""
 
-URL = re.compile(rb"https?://((?:\[[\da-f:.]+\]|[^]/?#@:[]+)(?::\d*)?)((?:[/?].*)?)", re.IGNORECASE)
-"""A request's target in absolute form: the host, then the path and query."""
-
-LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
-
 log = logging.getLogger("pipeline.service")
 
 
@@ -51,11 +49,16 @@ class BoundedHttp(H11Protocol):
 
     `limit_concurrency` of the configuration is the maximum number of connections; every request on
     an extra one gets 503.
+
+    Attributes:
+        network: where the client is.
     """
+
+    network = ""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.conn = _Requests(h11.SERVER, MAX_HEAD)
+        self.conn = StrictRequests(h11.SERVER, MAX_HEAD)
         self._most = self.limit_concurrency
         self.limit_concurrency = None  # else uvicorn answers, in plain text
         self._deadline: asyncio.TimerHandle | None = None
@@ -68,7 +71,8 @@ class BoundedHttp(H11Protocol):
         super().connection_made(transport)
         if self.client is not None:
             self.client = (_unmapped(self.client[0]), self.client[1])
-        if self._most is not None and len(self.connections) > self._most:
+            self.network = network_of(self.client[0])
+        if not self._has_place():
             self.app = _crowded
         self._deadline = self.loop.call_later(SLOWEST, self._late)
 
@@ -102,7 +106,7 @@ class BoundedHttp(H11Protocol):
         rest = self.conn.trailing_data[0] if self._is_between_requests() else b""
         request = rest.lstrip(LINE_END)
         if len(request) < len(rest):
-            self.conn = _Requests(h11.SERVER, MAX_HEAD)
+            self.conn = StrictRequests(h11.SERVER, MAX_HEAD)
             if request:  # else h11 would take it for the end of the connection
                 self.conn.receive_data(request)
         super().handle_events()
@@ -175,6 +179,34 @@ class BoundedHttp(H11Protocol):
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
 
+    def _has_place(self) -> bool:
+        """Return whether there are not too many connections.
+
+        If there are, the client with most of them loses the one that has waited longest for a
+        request, unless that is this client.
+        """
+        if self._most is None or len(self.connections) <= self._most:
+            return True
+        every = [other for other in self.connections if isinstance(other, BoundedHttp)]
+        alive = [other for other in every if not other.transport.is_closing()]
+        if len(alive) <= self._most:
+            return True
+        held = Counter(other.network for other in alive)
+        network, most = held.most_common(1)[0]
+        if most == held[self.network]:
+            return False
+        theirs = [other for other in alive if other.network == network]
+        waiting = [(at, one.transport) for one in theirs if (at := one.waits_since()) is not None]
+        if waiting:
+            min(waiting, key=itemgetter(0))[1].close()
+        return bool(waiting)
+
+    def waits_since(self) -> float | None:
+        """Return since when it waits for a request, or for the rest of one; None if it does not."""
+        if self.timeout_keep_alive_task is not None:
+            return self.timeout_keep_alive_task.when() - self.timeout_keep_alive
+        return None if self._deadline is None else self._deadline.when() - SLOWEST
+
     def _is_idle(self) -> bool:
         """Return whether h11 waits for the beginning of a request."""
         return self._is_between_requests() and not self.conn.trailing_data[0]
@@ -215,40 +247,6 @@ class BoundedHttp(H11Protocol):
             self.cycle.message_event.set()
         self.transport.close()
         _log_refusal(status, self.client)
-
-
-class _Requests(h11.Connection):
-    """Reads requests with a path and one length."""
-
-    def next_event(self) -> Any:
-        """Return the next event; see h11.
-
-        Raises:
-            h11.RemoteProtocolError: a request has both Content-Length and Transfer-Encoding. A
-                proxy may use the other of the two, so that part of a body becomes a request here
-                (RFC 9112, 6.3).
-        """
-        event = super().next_event()
-        if not isinstance(event, h11.Request):
-            return event
-        if {name for name, _ in event.headers} >= LENGTHS:
-            raise h11.RemoteProtocolError("Content-Length and Transfer-Encoding")
-        return _with_path(event)
-
-
-def _with_path(request: h11.Request) -> h11.Request:
-    """Return a request with a path, if its target is a URL, whose host counts (RFC 9112, 3.2.2)."""
-    url = URL.fullmatch(request.target)
-    if url is None:
-        return request
-    host, path = url.groups()
-    others = [header for header in request.headers if header[0] != b"host"]
-    return h11.Request(
-        method=request.method,
-        target=path if path.startswith(b"/") else b"/" + path,
-        headers=[(b"host", host), *others],
-        http_version=request.http_version,
-    )
 
 
 def _log_refusal(status: int, client: tuple[str, int] | None) -> None:

@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -125,6 +126,26 @@ def test_one_connection_too_many_is_asked_to_retry_later(
                 break
         assert status == 200
         assert len(accounts.statement.charges()) == 0
+
+
+def test_whoever_has_most_connections_gives_one_up_that_waits_for_a_request(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    networks = iter(["many", "many", "few", "few", "other"])
+    monkeypatch.setattr(protocol, "network_of", lambda _: next(networks))
+    health = b"GET /health HTTP/1.1\r\nHost: service\r\n\r\n"
+    with serving(create_app(accounts, SCRIPTED), most_connections=3) as place, ExitStack() as stack:
+        first, second, third = (stack.enter_context(connected(place)) for _ in range(3))
+        second.sendall(health)
+        assert one(second).startswith(b"HTTP/1.1 200 ")
+        with connected(place) as fourth:
+            fourth.sendall(health)
+            assert parsed(rest(fourth))[0] == 503
+        fifth = stack.enter_context(connected(place))
+        assert rest(first) == b""
+        for connection in (second, third, fifth):
+            connection.sendall(health)
+            assert one(connection).startswith(b"HTTP/1.1 200 ")
 
 
 def test_requests_sent_without_waiting_are_answered_in_order(accounts: Accounts) -> None:
