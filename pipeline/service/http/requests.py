@@ -1,16 +1,19 @@
-"""Reads the key and the body of a request."""
+"""Reads the key and the body of a request: JSON or a form."""
 
 from __future__ import annotations
 
 from email.message import Message
+from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 
 from pipeline.service.errors import ValidationError
 
-__all__ = ["JSON", "MAX_BODY", "body_of", "key_of", "read_at_most"]
+__all__ = ["JSON", "MAX_BODY", "body_of", "form_of", "key_of"]
 
 JSON = "application/json"
+
+FORM = "application/x-www-form-urlencoded"
 
 MAX_BODY = 256 * 1024
 """Bytes: enough for the longest description with every character escaped."""
@@ -34,18 +37,39 @@ async def body_of(request: Request) -> bytes:
     _check_media_type(request)
     _check_coding(request)
     _check_length(request)
-    body = await read_at_most(request, MAX_BODY)
+    body = await _read_at_most(request, MAX_BODY)
     if body is None:
         raise _too_large()
     return body
 
 
-async def read_at_most(request: Request, size: int) -> bytes | None:
-    """Return a body; None if it has more than `size` bytes, of which no more are read.
+async def form_of(request: Request, size: int, fields: int) -> list[tuple[str, str]]:
+    """Read a URL-encoded form; return the names and values of its fields.
+
+    Args:
+        request: the request.
+        size: the most bytes that it can have.
+        fields: the most fields that it can have.
 
     Raises:
+        ValidationError: it is not a form, or too large.
         ClientDisconnect: the client closed the connection before the end.
     """
+    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if media_type != FORM:
+        raise ValidationError(f"The body is not a form. Send it with Content-Type: {FORM}.", 415)
+    body = await _read_at_most(request, size)
+    if body is None:
+        raise ValidationError(f"The form is too large. Send {size:,} bytes at most.", 413)
+    try:
+        text = body.decode("ascii")
+        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=fields)
+    except ValueError as error:
+        raise ValidationError("The form cannot be read. Send URL-encoded UTF-8.") from error
+
+
+async def _read_at_most(request: Request, size: int) -> bytes | None:
+    """Return a body; None if it has more than `size` bytes, of which no more are read."""
     body = bytearray()
     more = True
     while more:

@@ -17,7 +17,7 @@ from pipeline.service.accounts import Holder
 from pipeline.service.errors import RateLimitError, ValidationError
 from pipeline.service.http.bodies import checked_description
 from pipeline.service.http.paths import RECONCILE
-from pipeline.service.http.requests import key_of, read_at_most
+from pipeline.service.http.requests import form_of, key_of
 from pipeline.service.matching.calls import Calls
 from pipeline.service.reconcile.candidates import Candidate, of_code, of_matches
 from pipeline.service.reconcile.catalogue import Catalogue, catalogue
@@ -37,8 +37,6 @@ MAX_BATCH = 1024 * 1024
 """Bytes of a form; a batch of usual texts has a tenth."""
 
 MAX_FIELDS = 10
-
-URLENCODED = "application/x-www-form-urlencoded"
 
 PATIENCE = 120.0
 """Seconds: a longer wait is not stated in Retry-After, as OpenRefine would sleep for it."""
@@ -72,7 +70,7 @@ def _main(system: System, calls: Calls, terms: Terms) -> Callable[[Request], Awa
         most = _most_queries(holder, terms)
         form = dict(parse_qsl(request.url.query, keep_blank_values=True))
         if request.method == "POST":
-            form |= await _form(request)
+            form |= await form_of(request, MAX_BATCH, MAX_FIELDS)
         if "queries" in form:
             queries = queries_in(form["queries"], codes, most)
             return json_response(await _reconciled(request, calls, holder, codes, queries))
@@ -87,30 +85,6 @@ def _most_queries(holder: Holder | None, terms: Terms) -> int:
     """Return how many queries a batch can have, so that the limit can ever allow it."""
     rate = terms.demo_rate if holder is None else terms.key_rate
     return MOST_QUERIES if rate is None else min(MOST_QUERIES, rate.slots)
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """Read the form in a request's body.
-
-    Raises:
-        ValidationError: it is not a form, or too large.
-        ClientDisconnect: the client closed the connection before the end.
-    """
-    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if media_type != URLENCODED:
-        raise ValidationError(
-            f"The body is not a form. Send it with Content-Type: {URLENCODED}.", 415
-        )
-    body = await read_at_most(request, MAX_BATCH)
-    if body is None:
-        raise ValidationError(f"The form is too large. Send {MAX_BATCH:,} bytes at most.", 413)
-    try:
-        text = body.decode("ascii")
-        return dict(
-            parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
-        )
-    except ValueError as error:
-        raise ValidationError("The form cannot be read. Send URL-encoded UTF-8.") from error
 
 
 async def _reconciled(

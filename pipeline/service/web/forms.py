@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import parse_qsl
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
-from pipeline.service.http.requests import read_at_most
+from pipeline.service.errors import ValidationError
+from pipeline.service.http.requests import form_of
 from pipeline.service.web.errors import PageError
 
 __all__ = ["MAX_FORM", "Form", "read_form"]
-
-URLENCODED = "application/x-www-form-urlencoded"
 
 MAX_FORM = 256 * 1024
 """Bytes: enough for the longest description with every character escaped."""
@@ -63,25 +61,12 @@ async def read_form(request: Request) -> Form:
 
     Raises:
         PageError: it is not a form, or too large.
+        ClientDisconnect: the browser closed the connection before the end.
     """
-    media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if media_type != URLENCODED:
-        raise PageError(415)
     try:
-        body = await read_at_most(request, MAX_FORM)
-    except ClientDisconnect as error:
-        raise PageError(400, "The form arrived incomplete. Send it again.") from error
-    if body is None:
-        raise PageError(413)
-    try:
-        pairs = parse_qsl(
-            body.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=MAX_FIELDS,
-        )
-    except ValueError as error:
-        raise PageError(400, "The form cannot be read. Send it from the page itself.") from error
+        pairs = await form_of(request, MAX_FORM, MAX_FIELDS)
+    except ValidationError as error:
+        raise PageError(error.status) from error
     values: dict[str, list[str]] = {}
     for name, value in pairs:
         values.setdefault(name, []).append(value)

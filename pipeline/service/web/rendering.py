@@ -22,6 +22,7 @@ from pipeline.service.web.wording import rate_words, usd, when
 __all__ = ["error_page", "page_of", "render", "render_form"]
 
 WORDS = {
+    400: ("The form cannot be read", "Send it from the page itself."),
     403: ("This form did not come from this site", "Open the page here and send the form again."),
     404: ("Page not found", "Check the address, or start from the home page."),
     405: ("This address does not take this request", "Start from the home page."),
