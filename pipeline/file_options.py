@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.checks import check, check_choice, check_flag, whole_number
 from pipeline.errors import SettingsError
@@ -11,9 +11,12 @@ from pipeline.python_messages import answering_names
 
 __all__ = [
     "FORMATS",
+    "LINE_ENDS",
+    "QUOTE_ESCAPES",
     "CsvOptions",
     "ExcelOptions",
     "Format",
+    "LineEnd",
     "QuoteEscape",
     "check_no_file",
     "checked_csv",
@@ -21,9 +24,13 @@ __all__ = [
 ]
 
 Format: TypeAlias = Literal["csv", "parquet", "jsonl", "xlsx", "ocds"]
-FORMATS: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "ocds")
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+LineEnd: TypeAlias = Literal["lf", "crlf", "cr"]
+LINE_ENDS: tuple[LineEnd, ...] = get_args(LineEnd)
 
 QuoteEscape: TypeAlias = Literal["double", "backslash", "none"]
+QUOTE_ESCAPES: tuple[QuoteEscape, ...] = get_args(QuoteEscape)
 
 
 @answering_names
@@ -44,7 +51,7 @@ class CsvOptions:
 
     delimiter: str | None = None
     encoding: str | None = None
-    line_end: Literal["lf", "crlf", "cr"] | None = None
+    line_end: LineEnd | None = None
     quote_escape: QuoteEscape = "double"
     header: bool = True
     header_row: int | None = None
@@ -57,8 +64,8 @@ class CsvOptions:
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.line_end is not None:
-            check_choice("line_end", self.line_end, ("lf", "crlf", "cr"))
-        check_choice("quote_escape", self.quote_escape, ("double", "backslash", "none"))
+            check_choice("line_end", self.line_end, LINE_ENDS)
+        check_choice("quote_escape", self.quote_escape, QUOTE_ESCAPES)
         check_flag("header", self.header)
         if self.header_row is not None:
             row = whole_number("header_row", self.header_row, 1)

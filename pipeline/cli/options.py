@@ -6,14 +6,23 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from pipeline.errors import SettingsError
-from pipeline.file_options import FORMATS, CsvOptions, ExcelOptions, Format, QuoteEscape
+from pipeline.file_options import (
+    FORMATS,
+    LINE_ENDS,
+    QUOTE_ESCAPES,
+    CsvOptions,
+    ExcelOptions,
+    Format,
+    LineEnd,
+    QuoteEscape,
+)
 from pipeline.files.paths import CloudPath, as_path
 from pipeline.python_messages import of_options
 
@@ -199,9 +208,9 @@ DIALECT: Mapping[str, Mapping[str, Any]] = {
     "--encoding": {
         "help": "CSV: the character encoding.  [default: the byte order mark's, or UTF-8]"
     },
-    "--line-end": {"type": click.Choice(["lf", "crlf", "cr"]), "help": "CSV: what ends a line."},
+    "--line-end": {"type": click.Choice(LINE_ENDS), "help": "CSV: what ends a line."},
     "--quote-escape": {
-        "type": click.Choice(["double", "backslash", "none"]),
+        "type": click.Choice(QUOTE_ESCAPES),
         "default": "double",
         "help": "CSV: how a quote inside quotes is written; none: quotes are part of the text.",
     },
@@ -236,7 +245,7 @@ class DialectOptions:
     input_format: Format | None
     delimiter: str | None
     encoding: str | None
-    line_end: Literal["lf", "crlf", "cr"] | None
+    line_end: LineEnd | None
     quote_escape: QuoteEscape
     no_header: bool
     sheet: str | None
