@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -61,14 +61,15 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
     Args:
         choices: the names that a shell completes.
-        folders: whether they are folders, which a shell completes.
+        paths: what a shell completes if they are paths.
     """
 
-    name = "name"
-
-    def __init__(self, choices: Sequence[str] = (), folders: bool = False) -> None:
+    def __init__(
+        self, choices: Sequence[str] = (), paths: Literal["dir", "file"] | None = None
+    ) -> None:
+        self.name = "path" if paths else "name"
         self._choices = choices
-        self._folders = folders
+        self._paths = paths
 
     def shell_complete(
         self,
@@ -77,8 +78,8 @@ class Names(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         incomplete: str,
     ) -> list[CompletionItem]:
         """Return what the last of the names, which commas separate, may be."""
-        if self._folders:
-            return [CompletionItem(incomplete, type="dir")]
+        if self._paths:
+            return [CompletionItem(incomplete, type=self._paths)]
         *before, last = incomplete.split(",")
         rest = [name for name in self._choices if name not in before and name.startswith(last)]
         return [CompletionItem(",".join([*before, name])) for name in rest]

@@ -105,7 +105,7 @@ run_options = declared(
         "--model",
         "models",
         multiple=True,
-        type=Names(folders=True),
+        type=Names(paths="dir"),
         help="The folder of a learned model (see train); repeat it for several systems.",
     ),
     option("--explain", is_flag=True, help="Add the words that decided the best match."),
@@ -127,7 +127,7 @@ run_options = declared(
     option(
         "--decisions",
         multiple=True,
-        type=Names(),
+        type=Names(paths="file"),
         help="A file of decisions (see review), which replace codes; repeat it for several.",
     ),
     option("--column-prefix", default="", help="A prefix for the name of every new column."),

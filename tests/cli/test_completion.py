@@ -40,6 +40,7 @@ def test_files_and_folders_are_completed_by_the_shell() -> None:
     assert completed("run", "ten") == [("file", "ten")]
     assert completed("run", "x.csv", "--ledger", "l") == [("file", "l")]
     assert completed("run", "--model", "m") == [("dir", "m")]
+    assert completed("run", "--decisions", "d") == [("file", "d")]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
