@@ -80,7 +80,11 @@ def _meant(name: str) -> str:
 
 @click.command(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(package_name="tender-pipeline")
 @click.option(

@@ -148,7 +148,7 @@ def option(name: str, *more: str, **attributes: Any) -> Declaration:
     flags = [each for each in (name, *more) if each.startswith("--")]
     variables = [f"TENDER_PIPELINE_{each[2:].replace('-', '_').upper()}" for each in flags]
     envvar = variables if len(variables) > 1 else variables[0]
-    return click.option(name, *more, envvar=envvar, show_default=True, **attributes)
+    return click.option(name, *more, envvar=envvar, **attributes)
 
 
 def origin_of(context: click.Context, parameter: click.Parameter) -> str:
@@ -297,13 +297,11 @@ labelled_columns = declared(
         "text_columns",
         multiple=True,
         default=["description"],
-        show_default=True,
         help="A column with the text; repeat it to join several.",
     ),
     click.option(
         "--code-column",
         default="code",
-        show_default=True,
         help="The column with the right code.",
     ),
 )

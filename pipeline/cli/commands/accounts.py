@@ -66,9 +66,7 @@ def accounts() -> None:
 
 @accounts.command("open", short_help="Open an account and print its API key.")
 @click.option("--email", type=Text(), help="Address to log in with; asks for a password.")
-@click.option(
-    "--balance", metavar="USD", default="5.00", show_default=True, help="The opening balance."
-)
+@click.option("--balance", metavar="USD", default="5.00", help="The opening balance.")
 @on_new_accounts
 def open_account(accounts: Accounts, email: str | None, balance: str) -> int:
     """Open an account and print its API key, which is shown only once, as the last line.
@@ -113,7 +111,6 @@ def list_accounts(accounts: Accounts, as_json: bool) -> int:
 @click.option(
     "--entries",
     default=LAST,
-    show_default=True,
     type=click.IntRange(0, 10_000),
     help="The number of last entries to show.",
 )
@@ -138,7 +135,9 @@ def show(accounts: Accounts, name: str, entries: int, as_json: bool) -> int:
 )
 @of_account
 @click.argument("usd", metavar="USD", type=Text())
-@click.option("--note", default="", type=Text(), help="A note for the statement.")
+@click.option(
+    "--note", default="", show_default=False, type=Text(), help="A note for the statement."
+)
 @on_accounts
 def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
     """Add USD to the balance of an ACCOUNT."""
@@ -150,7 +149,9 @@ def top_up(accounts: Accounts, name: str, usd: str, note: str) -> int:
 
 @accounts.command("add-key", short_help="Make another API key and print it.")
 @of_account
-@click.option("--name", "key_name", default="", type=Text(), help="A name for the key.")
+@click.option(
+    "--name", "key_name", default="", show_default=False, type=Text(), help="A name for the key."
+)
 @on_accounts
 def add_key(accounts: Accounts, name: str, key_name: str) -> int:
     """Make another API key for an ACCOUNT and print it, once only, as the last line."""

@@ -36,7 +36,6 @@ some letters with the words."""
 of_titles = click.option(
     "--language",
     default="en",
-    show_default=True,
     callback=lambda _context, _option, value: checked_language(value),
     help="The language of the CPV titles, such as de; the others are in English.",
 )
@@ -114,8 +113,8 @@ def show(code: str, languages: bool, language: str) -> None:
 
 @codes.command(context_settings=singular_or_plural("systems"))
 @click.argument("words", nargs=-1, required=True)
-@click.option("--systems", default=",".join(SYSTEMS), show_default=True, help="Where to search.")
-@click.option("--top", default=5, show_default=True, type=click.IntRange(1, 50), help="How many.")
+@click.option("--systems", default=",".join(SYSTEMS), help="Where to search.")
+@click.option("--top", default=5, type=click.IntRange(1, 50), help="How many.")
 @of_titles
 def search(words: tuple[str, ...], systems: str, top: int, language: str) -> None:
     """Find codes by WORDS, in any language."""

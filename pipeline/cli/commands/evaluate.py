@@ -135,7 +135,6 @@ class _Evaluate(JsonErrors, OptionGroups):
     "--engine",
     type=click.Choice(ENGINES),
     default="learned",
-    show_default=True,
     help="Evaluate the engine with its models, or with only the titles of the codes.",
 )
 @click.option(
@@ -146,15 +145,12 @@ class _Evaluate(JsonErrors, OptionGroups):
     "a model, or the address of a paid service.",
 )
 @click.option("--sample", type=int, help="Draw this many rows at random.  [default: all rows]")
-@click.option(
-    "--seed", default=0, show_default=True, help="The same seed draws the same rows again."
-)
+@click.option("--seed", default=0, help="The same seed draws the same rows again.")
 @click.option(
     "--jobs",
     type=JobsType(),
     metavar="N|auto",
     default="auto",
-    show_default=True,
     help="Processes for the embedded engine. auto: one for a small table, all cores for a large "
     "one.",
 )

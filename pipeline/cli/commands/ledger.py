@@ -88,7 +88,6 @@ def ledger() -> None:
 @click.option(
     "--since",
     default="30d",
-    show_default=True,
     help="List the days from then on: 7d or 2026-01-31.",
 )
 @in_json
@@ -157,9 +156,7 @@ def list_jobs(numbers: Sequence[int], wait: bool, as_json: bool, path: Path | No
 )
 @of_systems
 @click.option("--since", help="Only attempts sent from then on: 12h, 7d or 2026-01-31.")
-@click.option(
-    "--limit", default=50, show_default=True, type=click.IntRange(1), help="List at most this many."
-)
+@click.option("--limit", default=50, type=click.IntRange(1), help="List at most this many.")
 @in_json
 @on_ledger
 def attempts(
@@ -270,7 +267,6 @@ def prune_answers(
 @click.option(
     "--jobs",
     default=1,
-    show_default=True,
     type=click.IntRange(1),
     help="Processes to read responses.",
 )

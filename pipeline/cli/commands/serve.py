@@ -27,7 +27,7 @@ METADATA = ("detailed", "compact", "mixed")
 
 # The prefix keeps TENDER_PIPELINE_RATE, the rate of a run, apart from the limit of the service.
 @click.command(
-    context_settings={"auto_envvar_prefix": "TENDER_PIPELINE_SERVE", "show_default": True},
+    context_settings={"auto_envvar_prefix": "TENDER_PIPELINE_SERVE"},
 )
 @click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option(

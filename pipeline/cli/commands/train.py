@@ -92,7 +92,6 @@ class _Train(JsonErrors, OptionGroups):
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
-    show_default=True,
     help="Networks to train at once, each in its own process.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a folder that is not a model.")
