@@ -88,14 +88,23 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def spooled(stream: BinaryIO) -> Iterator[Path]:
-    """Copy a stream, which can be read only once, to a temporary file.
+    """Copy standard input, which can be read only once, to a temporary file.
 
     The file's suffix follows from its first bytes, decompressed.
+
+    Raises:
+        InputError: there is no room for the copy.
     """
     with tempfile.TemporaryDirectory(prefix="tender-pipeline-") as folder:
         copy = Path(folder) / "stdin"
-        with copy.open("wb") as file:
-            shutil.copyfileobj(stream, file)
+        try:
+            with copy.open("wb") as file:
+                shutil.copyfileobj(stream, file)
+        except OSError as error:
+            raise InputError(
+                f"Standard input cannot be copied to {copy.parent.parent}: {error.strerror}.",
+                "Free some space, or name a larger folder in the variable TMPDIR.",
+            ) from error
         path = copy.with_name(f"stdin{_suffix_of(copy)}")
         copy.rename(path)
         yield path

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -140,6 +142,22 @@ def test_standard_input_is_copied_to_a_file_whose_suffix_says_what_it_is(
         assert path.read_bytes() == data
     assert not path.exists()
     assert not path.parent.exists()
+
+
+class Endless(io.BytesIO):
+    """More than a disk holds."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_standard_input_without_room_for_its_copy_is_an_input_error() -> None:
+    with pytest.raises(InputError) as caught, spooled(Endless()):
+        pass
+    folder = tempfile.gettempdir()
+    expected = f"Standard input cannot be copied to {folder}: No space left on device."
+    assert caught.value.message == expected
+    assert "TMPDIR" in caught.value.hint
 
 
 def test_the_copy_of_standard_input_goes_when_the_work_fails() -> None:
