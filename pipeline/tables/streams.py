@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.files.regular import open_regular
-from pipeline.tables.contents import SAMPLE_BYTES, contents_of, refuse_uncompressed
+from pipeline.tables.contents import SAMPLE_BYTES, contents_of, is_json_list, refuse_uncompressed
 
 __all__ = [
     "compression_of",
@@ -116,13 +116,20 @@ def _suffix_of(path: Path) -> str:
         first = file.read(SAMPLE_BYTES)
     found = contents_of(first)
     if found is None or found.kind not in ("gzip", "zstd"):
-        return (found and found.suffix) or ".csv"
+        return _table_suffix(first)
     try:
         with pa.input_stream(pa.BufferReader(first), compression=found.kind) as stream:
-            inner = contents_of(stream.read(SAMPLE_BYTES))
+            first = stream.read(SAMPLE_BYTES)
     except OSError:  # damaged, as opening the file will show; or cut off at the sample
-        inner = None
-    return f"{(inner and inner.suffix) or '.csv'}{'.gz' if found.kind == 'gzip' else '.zst'}"
+        first = b""
+    return f"{_table_suffix(first)}{'.gz' if found.kind == 'gzip' else '.zst'}"
+
+
+def _table_suffix(first: bytes) -> str:
+    if is_json_list(first):
+        return ".json"
+    found = contents_of(first)
+    return (found and found.suffix) or ".csv"
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:

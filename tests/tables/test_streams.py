@@ -132,6 +132,9 @@ def parquet_bytes() -> bytes:
         (gzip.compress(b'{"a": "b"}\n', mtime=0), ".jsonl.gz"),
         (compressed(b'{"a": "b"}\n', ".zst"), ".jsonl.zst"),
         (gzip.compress(b'{"a": "b"}\n', mtime=0)[:15], ".csv.gz"),
+        (b'[{"a": "b"}]', ".json"),
+        (b"[]\n", ".json"),
+        (gzip.compress(b"[]", mtime=0), ".json.gz"),
     ],
 )
 def test_standard_input_is_copied_to_a_file_whose_suffix_says_what_it_is(
