@@ -37,7 +37,7 @@ class TextColumn:
 def find_text_columns(
     schema: pa.Schema, wanted: Sequence[str], table: Path | str
 ) -> list[TextColumn]:
-    """Return the text columns. A list on the way to a field stands for all its items.
+    """Return the text columns. A list, also on the way to a field, stands for all its items.
 
     Bytes may be text: older Parquet writers do not mark text columns.
 
@@ -55,7 +55,7 @@ def find_text_columns(
     ]
     for column in found:
         kind = schema.field(column.place).type
-        if not (column.fields or _has_text(kind)):
+        if not (column.fields or _has_text(_without_lists(kind))):
             within = [name for name, each in nested.items() if each.place == column.place]
             raise InputError(
                 f"The column {quoted(column.name)} has the type {cut(str(kind))}, not text.",
@@ -82,7 +82,7 @@ def text_values(batch: pa.RecordBatch, column: TextColumn) -> Sequence[str | Non
     values = batch.column(column.place)
     if column.json:
         return [column.json.of(text) for text in column_texts(values)]
-    if not column.fields:
+    if not column.fields and _without_lists(values.type) == values.type:
         return column_texts(values)
     import pyarrow.compute as pc  # few tables need it, and it takes a tenth of a start
 
@@ -157,7 +157,9 @@ def _is_list(kind: pa.DataType) -> bool:
 def _is_plain_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_plain_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
 
 
 def _has_text(kind: pa.DataType) -> bool:

@@ -67,8 +67,9 @@ def test_a_text_column_may_hold_json() -> None:
     assert texts(table, "tender.lots.id") == ["1.50. b", "", "", "", ""]
     surrogate = pa.table({"tender": ['{"title": "Roads \\ud800"}']})
     assert texts(surrogate, "tender.title") == ["Roads ?"]
-    large = table.set_column(1, "tender", table["tender"].cast(pa.large_string()))
-    assert texts(large, "tender.title")[0] == "Roads"
+    for kind in pa.large_string(), pa.string_view():
+        other = table.set_column(1, "tender", table["tender"].cast(kind))
+        assert texts(other, "tender.title")[0] == "Roads"
     assert texts(table.rename_columns(["id", "a.b"]), "a.b.title")[0] == "Roads"
     both = table.append_column("tender.title", pa.array([f"title {row}" for row in range(5)]))
     assert texts(both, "tender.title")[0] == "title 0"
@@ -95,6 +96,14 @@ def test_lists_of_a_fixed_length_and_lists_of_lists_stand_for_their_items() -> N
     row = [[{"title": "a"}, {"title": "b"}], None, [{"title": "c"}, None]]
     column = pa.array([None, row, [], row], lots)
     assert texts(pa.table({"lots": column}), "lots.title") == ["", "a. b. c", "", "a. b. c"]
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.large_list(pa.string_view())])
+def test_a_column_of_lists_stands_for_their_items(kind: pa.DataType) -> None:
+    column = pa.array([["bus", None, " tram"], None, [], ["taxi"]], kind)
+    assert texts(pa.table({"words": column}), "words") == ["bus. tram", "", "", "taxi"]
+    rows = column.slice(1)
+    assert texts(pa.table({"n": [1, 2, 3], "words": rows}), "words", "n") == ["1", "2", "taxi. 3"]
 
 
 def test_a_list_of_an_extension_type_stands_for_its_items() -> None:

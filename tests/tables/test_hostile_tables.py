@@ -80,7 +80,7 @@ def run(command: Command) -> Command:
         ("t.parquet", WHOLE[:-20], "cannot be read as Parquet"),
         ("t.parquet", WHOLE[:99], "cannot be read as Parquet"),
         ("t.parquet", parquet(), "has no columns"),
-        ("t.parquet", parquet(("description", [["road"]])), ", not text."),
+        ("t.parquet", parquet(("description", [[{"a": "road"}]])), ", not text."),
         ("t.parquet", parquet(("description", ["a"]), ("description", ["b"])), "2 columns named"),
         (
             "t.parquet",
