@@ -14,6 +14,7 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions, ExcelOptions, Format
 from pipeline.tables import Reader, open_reader
+from pipeline.tables.arrow_texts import is_text
 from pipeline.tables.json_cells import holders
 from pipeline.tables.texts import no_guess
 
@@ -129,16 +130,10 @@ def likeliest(sample: pa.RecordBatch, but: Collection[str]) -> str | None:
     scores = {
         name: _score(column.to_pylist())
         for name, column in zip(names, sample.columns, strict=True)
-        if name not in but and name not in of_codes and _is_text(column.type)
+        if name not in but and name not in of_codes and is_text(column.type)
     }
     best = max(scores, key=lambda name: scores[name], default=None)
     return best if best is not None and scores[best] > 0 else None
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _score(values: Iterable[str | None]) -> float:

@@ -14,6 +14,7 @@ from pipeline.codes import load, normalized
 from pipeline.errors import InputChangedError, InputError
 from pipeline.evaluation.settings import EvaluationSettings
 from pipeline.tables import ArrowBatch, Reader, find_column, labels, naming_all
+from pipeline.tables.arrow_texts import is_text
 
 __all__ = ["SOURCE", "UNNAMED", "Labelled", "LabelledBatch", "LeftOut", "labelled"]
 
@@ -196,11 +197,8 @@ def _check_columns(names: Sequence[str], settings: EvaluationSettings, name: str
 
 
 def _has_sources(schema: pa.Schema) -> bool:
-    if len(schema.get_all_field_indices(SOURCE)) != 1:
-        return False
-    kind = schema.field(SOURCE).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    is_one = len(schema.get_all_field_indices(SOURCE)) == 1
+    return is_one and is_text(schema.field(SOURCE).type)
 
 
 def _usable(

@@ -14,7 +14,14 @@ from pipeline.tables.cells import is_binary
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.texts import join_texts
 
-__all__ = ["TextColumn", "check_fields", "column_texts", "find_text_columns", "text_values"]
+__all__ = [
+    "TextColumn",
+    "check_fields",
+    "column_texts",
+    "find_text_columns",
+    "is_text",
+    "text_values",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ def find_text_columns(
     nested = {column.name: column for column in _nested(schema)}
     columns += [column for name, column in nested.items() if name not in schema.names]
     names = [column.name for column in columns]
-    plain = [field.name for field in schema if _is_plain_text(field.type)]
+    plain = [field.name for field in schema if is_text(field.type)]
     found = [
         replace(columns[each.place], json=each if each.path else None)
         for each in find_cell_texts(names, wanted, table, plain)
@@ -154,9 +161,10 @@ def _is_list(kind: pa.DataType) -> bool:
     )
 
 
-def _is_plain_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether the values of a type are strings, also in a dictionary."""
     if pa.types.is_dictionary(kind):
-        return _is_plain_text(kind.value_type)
+        return is_text(kind.value_type)
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )

@@ -44,6 +44,8 @@ def test_the_likeliest_column_has_other_words_in_each_row() -> None:
     titles = [f"Road-marking services and equipment {number}" for number in range(9)]
     assert likeliest(sample(cpv_code=["1"] * 9, cpv_title=titles), []) == "title"
     assert likeliest(sample(cpv_title=titles), []) == "cpv_title"
+    views = pa.array(TABLE["title"], pa.string_view())
+    assert likeliest(sample(title=views), ["id"]) == "title"
 
 
 @pytest.mark.parametrize(("worded", "told"), [(0, True), (2, True), (3, False), (10, False)])
