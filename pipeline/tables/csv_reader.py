@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.file_options import CsvOptions
-from pipeline.quoting import LONGEST
+from pipeline.quoting import LONGEST, how_many
 from pipeline.remembered import Remembered
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
 from pipeline.tables.csv_records import Records, read_records
@@ -176,7 +176,8 @@ class CsvReader:
         both = zip(records.fields, records.ends, strict=True)
         fields, line = next((len(row), end) for row, end in both if len(row) != width)
         raise InputError(
-            f"{self._path}, line {line}: {fields} fields where {width} are expected.",
+            f"{self._path}, line {line}: {how_many(fields, 'field')} where {width:,} "
+            f"{'is' if width == 1 else 'are'} expected.",
             ONE_COLUMN if width == 1 else RAGGED,
         )
 

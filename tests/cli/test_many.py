@@ -157,7 +157,7 @@ def test_a_bad_file_does_not_stop_the_others_and_the_worst_exit_code_is_that_of_
     code = command("run", "data", "--systems", "psc", "--engine", "lexical")
     captured = capsys.readouterr()
     assert code == 2
-    assert "data/ragged.csv, line 2: 2 fields where 1 are expected." in captured.err
+    assert "data/ragged.csv, line 2: 2 fields where 1 is expected." in captured.err
     assert captured.out.splitlines()[-1] == "5 files: 3 done, 2 failed"
     assert "data/empty.csv is empty." in captured.out
     assert files_in(Path("outputs/data.classified")) == TABLES

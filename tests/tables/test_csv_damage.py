@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.quoting import how_many
 from tests.tables.csv_files import error_of, opened
 from tests.tables.rewriting import csv_rows
 
@@ -23,7 +24,7 @@ def test_a_file_without_a_record_is_empty(path: Path, data: bytes, header: bool)
 @pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
 def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, fields: int) -> None:
     error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
-    assert error.message == f"{path}, line 4: {fields} fields where 2 are expected."
+    assert error.message == f"{path}, line 4: {how_many(fields, 'field')} where 2 are expected."
     assert "--delimiter" in error.hint
     assert "--quote-escape" in error.hint
 

@@ -72,7 +72,7 @@ def run(command: Command) -> Command:
         ("t.csv", b"", "t.csv is empty"),
         ("t.csv", b"\n\n", "t.csv is empty"),
         ("t.csv", b"description,n\nroad,\xff\xfe\n", "line 2: byte 0xFF is not utf-8"),
-        ("t.csv", b"description,n\nroad\n", "line 2: 1 fields where 2 are expected"),
+        ("t.csv", b"description,n\nroad\n", "line 2: 1 field where 2 are expected"),
         ("t.csv", b"description,description\nroad,1\n", "2 columns named 'description'"),
         ("t.csv", b"description,naics_code,cost_usd\n,,\n", "'naics_code', 'cost_usd'"),
         ("t.csv", WHOLE, "holds a Parquet file"),
