@@ -5,17 +5,21 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from pipeline.errors import InputError
 from pipeline.tables.csv_dialect import Dialect
 from pipeline.tables.streams import open_input
 
-__all__ = ["RECORD_CHARS", "read_lines"]
+__all__ = ["RECORD_CHARS", "read_lines", "utf_16"]
 
 CHUNK_BYTES = 1 << 20
 
 RECORD_CHARS = 1 << 28
 """The longest line or record; without a limit, one could fill the memory."""
+
+SAMPLE_BYTES = 1000
+"""How much of a chunk shows whether every second byte is a NUL."""
 
 HINT_ENCODING = (
     "State the encoding of the file: --encoding cp1252 is common for files from Windows, "
@@ -100,10 +104,20 @@ def _other_bytes(path: Path, dialect: Dialect) -> InputError:
     )
 
 
+def utf_16(order: Literal["le", "be"]) -> str:
+    """Return what to do about a file that seems to be UTF-16, with this order of bytes."""
+    return (
+        "NULs are between the letters, as in UTF-16 without a byte order mark: "
+        f"--encoding 'utf-16-{order}'."
+    )
+
+
 def _undecodable(path: Path, dialect: Dialect, error: UnicodeDecodeError, lines: int) -> InputError:
     before = error.object[: error.start].decode(dialect.encoding, errors="ignore")
     line = lines + before.count(dialect.line_end) + 1
+    even, odd = (error.object[first:SAMPLE_BYTES:2].count(0) for first in (0, 1))
+    is_utf_16 = 4 * max(even, odd) > min(len(error.object), SAMPLE_BYTES)
     return InputError(
         f"{path}, line {line}: byte 0x{error.object[error.start]:02X} is not {dialect.encoding}.",
-        HINT_ENCODING,
+        utf_16("be" if even > odd else "le") if is_utf_16 else HINT_ENCODING,
     )

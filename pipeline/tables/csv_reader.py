@@ -17,6 +17,7 @@ from pipeline.file_options import CsvOptions
 from pipeline.quoting import LONGEST, how_many
 from pipeline.remembered import Remembered
 from pipeline.tables.csv_dialect import DELIMITERS, Dialect, detect
+from pipeline.tables.csv_lines import utf_16
 from pipeline.tables.csv_records import Records, read_records
 from pipeline.tables.json_cells import CellText, check_found, find_cell_texts
 from pipeline.tables.streams import fingerprint_of
@@ -30,7 +31,6 @@ NUMBER = re.compile(r"\s*[-+]?\d[\d.,:/-]*\s*")
 NO_HEADER = "If these are values of a row, use --no-header: the columns are then 1, 2, ..."
 
 ONE_NAME = f"If there are more columns, state what separates them: --delimiter. {NO_HEADER}"
-UTF_16 = "NULs are between the letters, as in UTF-16 without a byte order mark: --encoding '{}'."
 RAGGED = "Fix the record, or state the dialect: --delimiter, --quote-escape."
 ONE_COLUMN = "If the table has one column, name a delimiter that no text has: --delimiter tab."
 
@@ -111,7 +111,7 @@ class CsvReader:
             elif self.dialect.header and _is_row(names):
                 error.hint = f"{error.hint} {NO_HEADER if len(names) > 1 else ONE_NAME}"
             if any("\0" in name for name in names):
-                error.hint = UTF_16.format(f"utf-16-{'be' if names[0][:1] == chr(0) else 'le'}")
+                error.hint = utf_16("be" if names[0][:1] == "\0" else "le")
             raise
         self._collapsed = Remembered(collapsed)
 

@@ -21,6 +21,15 @@ def test_a_file_without_a_record_is_empty(path: Path, data: bytes, header: bool)
     assert error.hint == "A CSV file needs at least a line with column names."
 
 
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_utf_16_without_a_mark_is_named_even_if_it_is_not_ascii(path: Path, order: str) -> None:
+    data = "id,title\n1,Wasserzähler für Städte\n".encode(f"utf-16-{order}")
+    error = error_of(path, data)
+    assert error.message == f"{path}, line 2: byte 0xE4 is not utf-8."
+    assert error.hint.endswith(f"without a byte order mark: --encoding 'utf-16-{order}'.")
+    assert "cp1252" in error_of(path, "id,title\n1,für\0Städte\n".encode("cp1252")).hint
+
+
 @pytest.mark.parametrize(("line", "fields"), [(b"3", 1), (b'""', 1), (b"3,4,5", 3), (b"3,4,", 3)])
 def test_a_ragged_row_is_an_error_that_names_its_line(path: Path, line: bytes, fields: int) -> None:
     error = error_of(path, b"a,b\n1,2\n\n" + line + b"\n1,2\n")
