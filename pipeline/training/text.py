@@ -39,22 +39,26 @@ def _summary_lines(about: Mapping[str, Any]) -> Iterator[str]:
     )
     if about["weight_of_the_history"] < 1:
         yield (
-            f"  answers: {about['weight_of_the_history']:.0%} the history, the rest the model that "
-            "comes with this tool"
+            f"  answers: {_percent(about['weight_of_the_history'])} the history, the rest the "
+            "model that comes with this tool"
         )
     yield (
         f"  held back {how_many(held['rows'], 'row')}; {held['repeats']:,} of their texts were "
         "learned, too"
     )
     yield (
-        f"  right code first: {right['1']:.0%}, among 5: {right['5']:.0%}, "
-        f"among 10: {right['10']:.0%}; calibration error {held['calibration_error']:.3f}"
+        f"  right code first: {_percent(right['1'])}, among 5: {_percent(right['5'])}, "
+        f"among 10: {_percent(right['10'])}; calibration error {held['calibration_error']:.3f}"
     )
     flips = held["flips"]
     yield (
-        f"  first code other than the package's: {flips['changed']:.0%}; right instead of wrong "
-        f"{flips['better']:.0%}, wrong instead of right {flips['worse']:.0%}"
+        f"  first code other than the package's: {_percent(flips['changed'])}; right instead of "
+        f"wrong {_percent(flips['better'])}, wrong instead of right {_percent(flips['worse'])}"
     )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
 
 
 def skipped_rows(dataset: Dataset) -> Iterator[str]:
