@@ -1,4 +1,4 @@
-"""Tests of one room use no private name of another.
+"""Tests of one room use no private name of another, and no test file another.
 
 A test belongs to the room that its folder mirrors: `tests/paid/` may use private names of
 `pipeline/paid/`. Tests outside a room's folder may use private names only of the module that they
@@ -92,6 +92,12 @@ def test_no_test_uses_a_private_name_of_another_room() -> None:
         if names := foreign(path.read_text("utf-8"), room):
             found[str(path.relative_to(TESTS))] = sorted(names)
     assert found == {}
+
+
+def test_what_test_files_share_is_in_none_of_them() -> None:
+    shared = re.compile(r"^(?:from|import) tests\.[\w.]*\btest_.*", re.MULTILINE)
+    found = {path.name: shared.findall(path.read_text("utf-8")) for path in TESTS.rglob("*.py")}
+    assert not any(found.values()), found
 
 
 @pytest.mark.parametrize(

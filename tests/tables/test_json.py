@@ -17,11 +17,8 @@ from hypothesis import strategies as st
 from pipeline.errors import InputError, OutputError
 from pipeline.file_options import Format
 from pipeline.tables import NewColumn, Reader, open_reader, open_writer, read_table
-from pipeline.tables.table import ARROW_USD
+from tests.tables.new_keys import CODE, COST, NEW
 from tests.tables.rewriting import folder, rewrite
-
-CODE = pa.field("code", pa.string())
-COST = pa.field("cost", ARROW_USD)
 
 
 def reader_of(place: Path, data: bytes, text_columns: Sequence[str] = ()) -> Reader:
@@ -40,9 +37,6 @@ def rewritten(place: Path, data: bytes, output_format: Format = "jsonl", suffix:
     output = place / f"out.{output_format}{suffix}"
     rewrite(reader, output, [("1", Decimal("0.1"))] * rows, output_format, [CODE, COST])
     return output
-
-
-NEW = b'"code": "1", "cost": "0.1"'
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pipeline.errors import InputError
 from pipeline.tables import format_of, open_reader, output_format_of, read_table
+from tests.tables.new_keys import CODE, COST, NEW
 from tests.tables.rewriting import folder, rewrite
-from tests.tables.test_json import CODE, COST, NEW
 
 LIST = b"""\xef\xbb\xbf[
   {"id": 1.10, "t": "a ] \\" b",

@@ -11,7 +11,7 @@ import pytest
 from pipeline.answers import SYSTEMS
 from pipeline.service import Entry
 from tests.money_trail import Output, columns_agree, statement_adds_up, statement_is_the_ledgers
-from tests.test_money_trail import USD, attempt
+from tests.money_trail.attempts import USD, attempt
 
 ENTRIES = [
     Entry(1, 1, 0.0, "opening", Decimal(5), Decimal(5), None, None, ""),

@@ -30,19 +30,10 @@ from tests.money_trail import (
     the_limit_is_kept,
     totals_agree,
 )
+from tests.money_trail.attempts import USD, attempt
 
-USD = Decimal("0.000105")
 RATE = Rate(2, 10.0)
 TIMEOUT = 2.0
-
-
-def attempt(number: int, sent_at: float, state: str = "answered", **but: Any) -> Attempt:
-    """Return an attempt at a text of its own that took a second."""
-    digest = bytes([number])
-    usual = Attempt(
-        number, 1, "cpv", digest, sent_at, sent_at + 1, state, None, USD, Decimal("0.0003")
-    )
-    return replace(usual, **({} if state == "answered" else {"cost_usd": None}) | but)
 
 
 def request(number: int, arrived_at: float, **but: Any) -> Served:
