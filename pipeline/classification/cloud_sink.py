@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.classification.file_sink import FileSink
+from pipeline.classification.file_writer import FileWriter, temporary_writer
 from pipeline.classification.provenance import (
     STARTED,
     ExistingFile,
@@ -26,7 +27,6 @@ from pipeline.classification.provenance import (
     with_note,
 )
 from pipeline.classification.sink import Draft, Manifest, Sink, partial_path
-from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.errors import InputError, OutputError
 from pipeline.file_options import Format
 from pipeline.files.cloud import Storage
@@ -218,7 +218,7 @@ def sink_at(
 
 @dataclass(frozen=True, slots=True)
 class _CloudDraft:
-    writer: Writing
+    writer: FileWriter
     temporary: Path
     replaced: ExistingObject
 

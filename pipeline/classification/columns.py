@@ -21,7 +21,7 @@ from pipeline.answers import (
     Pending,
     System,
 )
-from pipeline.classification.shared import PerAnswer
+from pipeline.classification.per_answer import PerAnswer
 from pipeline.classification.summary import NOT_FAILED
 from pipeline.errors import SettingsError
 from pipeline.money import ZERO, known_total

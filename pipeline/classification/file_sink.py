@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from pipeline.classification.file_writer import FileWriter
 from pipeline.classification.provenance import (
     check_replaceable,
     has_manifest,
@@ -23,7 +24,6 @@ from pipeline.classification.provenance import (
     written_by_us,
 )
 from pipeline.classification.sink import Draft, Manifest, partial_path
-from pipeline.classification.writing import Writing
 from pipeline.errors import OutputError
 from pipeline.file_options import Format
 from pipeline.files.atomic import check_place, only_writer, replace_text, sync, translated
@@ -105,7 +105,7 @@ class FileSink:
                 replaces = sha256_of(place) if place.exists() else None
                 writer = open_writer(temporary, place.name, self.output_format, reader, new_fields)
             try:
-                yield _FileDraft(Writing(writer, self.path), temporary, place, replaces)
+                yield _FileDraft(FileWriter(writer, self.path), temporary, place, replaces)
             except BaseException:
                 with suppress(Exception):
                     writer.abort()
@@ -134,7 +134,7 @@ class FileSink:
 
 @dataclass(frozen=True, slots=True)
 class _FileDraft:
-    writer: Writing
+    writer: FileWriter
     temporary: Path
     place: Path
     replaces: str | None

@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher, System
-from pipeline.classification.shared import PerAnswer
+from pipeline.classification.per_answer import PerAnswer
 from pipeline.codes import CodeTable, find_code, load
 from pipeline.codes.levels import parent, stem
 from pipeline.settings import Settings

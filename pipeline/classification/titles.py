@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from pipeline.answers import Answer, BatchAnswers, Match, Matched, Matcher
-from pipeline.classification.shared import PerAnswer
+from pipeline.classification.per_answer import PerAnswer
 from pipeline.codes import titles_in
 from pipeline.settings import Settings
 

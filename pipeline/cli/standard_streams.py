@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.classification.file_writer import FileWriter, temporary_writer
 from pipeline.classification.sink import Draft
-from pipeline.classification.writing import Writing, temporary_writer
 from pipeline.cli.output.console import silence
 from pipeline.errors import InputError, OutputError, PipelineError
 from pipeline.file_options import Format
@@ -105,7 +105,7 @@ class StandardOutput:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    writer: Writing
+    writer: FileWriter
     temporary: Path
 
     def commit(self, manifest: Mapping[str, Any]) -> None:  # noqa: ARG002 - a file keeps it

@@ -14,11 +14,11 @@ from pipeline.file_options import Format
 from pipeline.files.atomic import translated
 from pipeline.tables import Batch, NewColumn, Reader, Writer, open_writer
 
-__all__ = ["Writing", "temporary_writer"]
+__all__ = ["FileWriter", "temporary_writer"]
 
 
 @dataclass(slots=True)
-class Writing:
+class FileWriter:
     """A writer that raises disk errors as output errors.
 
     Attributes:
@@ -53,7 +53,7 @@ class Writing:
 @contextmanager
 def temporary_writer(
     name: str, output_format: Format, reader: Reader, new_fields: Sequence[pa.Field]
-) -> Iterator[tuple[Writing, Path]]:
+) -> Iterator[tuple[FileWriter, Path]]:
     """Open a temporary file for a table that is sent elsewhere when it is complete.
 
     Args:
@@ -69,7 +69,7 @@ def temporary_writer(
         temporary = Path(folder) / name
         with translated(temporary):
             made = open_writer(temporary, name, output_format, reader, new_fields)
-        writer = Writing(made, temporary)
+        writer = FileWriter(made, temporary)
         try:
             yield writer, temporary
         except BaseException:
