@@ -14,11 +14,11 @@ picture. Seconds depend on what else the machine does; the processor time of a r
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.command_line import parser_for
 from benchmarks.comparison import OURS, Turn, installed, machine, results, rounds_of, show, turn
 from benchmarks.local_service import DISK, server
 from benchmarks.peers import KEY, PEERS
@@ -52,11 +52,7 @@ def _rounds(calls: int, rounds: int, against: Sequence[str]) -> list[dict[str, T
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--calls", type=int, nargs="+", default=[4000])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--output", type=Path, default=Path("outputs/benchmarks"))

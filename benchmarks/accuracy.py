@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pipeline
+from benchmarks.command_line import parser_for
 from benchmarks.everyday import (
     BLIND,
     EVERYDAY,
@@ -38,6 +39,7 @@ SURE = 0.5
 
 def main() -> None:
     """Print all figures."""
+    parser_for(__file__, __doc__).parse_args()
     _cards()
     _parallel_titles()
     _divisions()

@@ -16,7 +16,6 @@ as JSON, as a page and as a picture.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import importlib
 import sys
@@ -27,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.command_line import parser_for
 from benchmarks.comparison import OURS, Turn, installed, machine, results, rounds_of, show, turn
 from benchmarks.texts import made_texts, write_texts
 from pipeline.codes import load
@@ -114,9 +114,7 @@ def main() -> None:
     if sys.argv[1:2] == ["--peer"]:
         classify(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))
         return
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[2_000, 20_000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--output", type=Path, default=Path("outputs/engine"))

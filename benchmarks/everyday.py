@@ -8,11 +8,11 @@ Prints the best code of each description in each system: + where it is right, - 
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pipeline
+from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
 
 __all__ = ["BLIND", "EVERYDAY", "LANGUAGES", "accepted", "answered", "descriptions"]
@@ -41,7 +41,9 @@ def accepted(row: Mapping[str, str], system: System, code: str) -> bool:
 
 def main() -> None:
     """Print the answers, then how many are right."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else EVERYDAY
+    parser = parser_for(__file__, __doc__)
+    parser.add_argument("file", type=Path, nargs="?", default=EVERYDAY)
+    path = parser.parse_args().file
     rows, answers = descriptions(path), answered(path)
     right: dict[System, list[int]] = {system: [0, 0] for system in SYSTEMS}
     for row, answer in zip(rows, answers, strict=True):

@@ -12,7 +12,6 @@ confidence over ten bins, and the seconds that `train` took.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from benchmarks.command_line import parser_for
 from pipeline.engine.model.calibration import calibration_error
 
 SEED = 12345
@@ -41,9 +41,7 @@ class Fold(NamedTuple):
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("index", type=Path)
     parser.add_argument("--text-column", default="entry")
     parser.add_argument("--code-column", default="code")

@@ -14,7 +14,6 @@ night, with 95 % intervals, and the difference on the same texts with the p-valu
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -27,6 +26,7 @@ import pandas as pd
 import pyarrow as pa
 
 import pipeline
+from benchmarks.command_line import parser_for
 from pipeline.answers import SYSTEMS, System
 from pipeline.codes import find_code, load
 from pipeline.decisions import Decision, DecisionLog
@@ -85,9 +85,7 @@ class Answers:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("labelled", type=Path)
     parser.add_argument("--system", choices=SYSTEMS, required=True)
     parser.add_argument("--source", required=True, help="the publisher in the column source")

@@ -1,15 +1,14 @@
 """Measures the time and the memory of the ledger commands on a large ledger.
 
-    python -m benchmarks.ledger_speed [--attempts 1000000] [--keep FOLDER]
+    python -m benchmarks.ledger_speed [--attempts 200000] [--keep FOLDER]
 
 The ledger is generated: attempts of 90 days, four systems, two endpoints and ten jobs, of which one
-is open; 94 in 100 are answered with ten matches at one of about a hundred prices. Each command is
-a separate process. Its wall time, processor time and peak memory are printed.
+is open; 94 in 100 are answered with five to ten matches at one of about a hundred prices. Each
+command is a separate process. Its wall time, processor time and peak memory are printed.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import time
@@ -20,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import parser_for
 from benchmarks.comparison import turn
 from benchmarks.local_service import DISK
 from benchmarks.texts import made_texts
@@ -117,8 +117,8 @@ def measured(folder: Path, command: Sequence[str]) -> str:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--attempts", type=int, default=1_000_000)
+    parser = parser_for(__file__, __doc__)
+    parser.add_argument("--attempts", type=int, default=200_000)
     parser.add_argument("--keep", type=Path, help="a folder whose ledger is made once, and kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=DISK) as temporary:

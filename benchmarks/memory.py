@@ -8,7 +8,6 @@ run is a process of its own. Prints the largest resident set, and its growth sin
 
 from __future__ import annotations
 
-import argparse
 import csv
 import random
 import re
@@ -20,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.command_line import parser_for
 from benchmarks.comparison import turn
 from benchmarks.local_service import DISK
 from benchmarks.texts import SAMPLE
@@ -46,9 +46,7 @@ def varied_texts(seed: int = 1) -> Iterator[str]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 3_000_000])
     parser.add_argument("--systems", default="naics")
     parser.add_argument("--format", choices=["csv", "parquet"], default="csv")

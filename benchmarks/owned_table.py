@@ -11,7 +11,6 @@ processor time (user and system), rows a second, and the peak memory.
 
 from __future__ import annotations
 
-import argparse
 import random
 import shutil
 import statistics
@@ -19,6 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.command_line import parser_for
 from benchmarks.comparison import machine, turn
 from benchmarks.local_service import DISK, server
 from benchmarks.peers import KEY
@@ -27,9 +27,7 @@ from benchmarks.texts import made_texts, write_texts
 
 def main() -> None:
     """Buy, measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--distinct", type=int, default=2_000)
     parser.add_argument("--missing", type=float, default=0.0, help="percent of the distinct texts")

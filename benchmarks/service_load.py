@@ -18,7 +18,6 @@ the service, its busy time to that of the engine at once. Set OPENBLAS_NUM_THREA
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import re
 import statistics
@@ -42,6 +41,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from benchmarks.clients import Turn, asked, payload
+from benchmarks.command_line import parser_for
 from benchmarks.local_service import DISK
 from benchmarks.texts import made_texts
 from pipeline.answers import SYSTEMS, System
@@ -225,7 +225,7 @@ def line(name: str, turns: Sequence[Compared]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--calls", type=int, default=3000)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=5)

@@ -9,12 +9,12 @@ complete. Then the service's record, the ledger and the output are compared to t
 
 from __future__ import annotations
 
-import argparse
 import secrets
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.command_line import parser_for
 from benchmarks.local_service import DISK
 from pipeline.rate import parse_rate
 from tests.soak.night import Night, Plan
@@ -23,9 +23,7 @@ from tests.soak.verdict import verdict
 
 def main() -> None:
     """Run the soak test and print its figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--rate", default="1000/10s")

@@ -1,6 +1,6 @@
 """Measures the processor time of a row on Spark against that in one process.
 
-    OPENBLAS_NUM_THREADS=1 python -m benchmarks.spark_cpu [--rows 20000] [--systems cpv,psc]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.spark_cpu [--rows 20000] [--tasks 2]
 
 Both classify the same distinct texts, after a small job that loads the models. The time on Spark
 is that of all its processes, the JVM's included. It needs the extra `spark` and Java.
@@ -8,7 +8,6 @@ is that of all its processes, the JVM's included. It needs the extra `spark` and
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import pipeline
 import pipeline.spark
+from benchmarks.command_line import parser_for
 from benchmarks.texts import made_texts
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -30,9 +30,7 @@ WARM_UP = 200
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--systems", default="cpv,psc,unspsc,naics")
     parser.add_argument("--tasks", type=int, default=2, help="tasks at once, and partitions")

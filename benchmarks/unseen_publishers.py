@@ -25,6 +25,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.command_line import parser_for
 from pipeline.answers import System
 from pipeline.engine.training import train
 from pipeline.training.figures import by_source
@@ -76,7 +77,7 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--publishers", type=int, default=4, help="sources of each system")
     parser.add_argument("--rows", type=int, default=1_000, help="rows held out of each source")

@@ -10,7 +10,6 @@ books in the end.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import os
@@ -29,6 +28,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from benchmarks.command_line import parser_for
 from benchmarks.texts import made_texts
 from pipeline.money import plain, total
 from pipeline.service import Accounts
@@ -252,9 +252,7 @@ def _free_port() -> int:
 
 def main() -> None:
     """Simulate the week and print its figures."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_for(__file__, __doc__)
     parser.add_argument("--folder", type=Path, help="Keep everything here, to look at it.")
     arguments = parser.parse_args()
     if shutil.which("faketime") is None:

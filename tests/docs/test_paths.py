@@ -36,6 +36,15 @@ def test_every_module_that_is_to_be_run_exists(document: Path) -> None:
         assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
 
 
+def test_every_benchmark_is_named_in_a_document() -> None:
+    documents = [*DOCUMENTS, ROOT / "sample_inputs" / "README.md"]
+    named = {code for path in documents for code in inline(path.read_text("utf-8"))}
+    for path in (ROOT / "benchmarks").glob("*.py"):
+        command = f"python -m benchmarks.{path.stem}".removesuffix(".__main__")
+        if "parser_for(__file__" in path.read_text("utf-8"):
+            assert any(f"{code} ".startswith(f"{command} ") for code in named), command
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names)
 def test_every_link_leads_to_a_file(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
