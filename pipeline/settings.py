@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pipeline.answers import SYSTEMS, System
 from pipeline.bands import LIKELY
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 EngineName: TypeAlias = Literal["learned", "lexical"]
-ENGINES: tuple[EngineName, ...] = ("learned", "lexical")
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 TEXT_COLUMNS = ("description",)
 
