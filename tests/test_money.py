@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from decimal import Decimal, Inexact
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.money import difference, known_total, plain, times, total
+from pipeline.errors import SettingsError
+from pipeline.money import Usd, difference, known_total, plain, times, total, usd
 
 AMOUNTS = st.decimals(min_value=0, max_value=10**9, places=24)
 
@@ -58,3 +60,37 @@ def test_plain_notation_is_the_same_amount_without_exponent(amount: Decimal) -> 
 )
 def test_plain_notation_has_no_zeros_that_say_nothing(amount: str, text: str) -> None:
     assert plain(Decimal(amount)) == text
+
+
+@pytest.mark.parametrize(
+    "written", ["2.50", 2.5, 3, "0", Decimal("1E-24"), "99999999999999.999999999999999999999999"]
+)
+def test_an_amount_is_taken_as_it_is_written(written: Usd) -> None:
+    assert usd("max_cost", written) == Decimal(str(written))
+
+
+@pytest.mark.parametrize(
+    ("written", "likely"),
+    [
+        ("much", "an amount such as 2.50"),
+        ("-1", "an amount such as 2.50"),
+        (-0.0, "an amount such as 2.50"),
+        ("NaN", "an amount such as 2.50"),
+        (float("inf"), "an amount such as 2.50"),
+        (True, "an amount such as 2.50"),
+        (None, "an amount such as 2.50"),
+        (b"2", "an amount such as 2.50"),
+        ("1e14", "an amount such as 2.50"),
+        ("1e-25", "an amount such as 2.50"),
+        (" 2,50 ", "2.50"),
+        ("$2.50", "2.50"),
+        ("3 usd", "3"),
+    ],
+)
+def test_what_no_file_can_hold_is_refused_with_what_was_probably_meant(
+    written: Any, likely: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        usd("max_cost", written)
+    assert refused.value.message.startswith(f"max_cost is {written!r}, ")
+    assert refused.value.hint == f"Write {likely} (--max-cost)."

@@ -79,6 +79,11 @@ def test_a_display_of_the_users_own_may_be_a_class_with_any_methods() -> None:
     assert Bar.last == [30, 10]
 
 
+def test_a_display_of_the_package_keeps_its_notes_and_its_unit() -> None:
+    for display in (progress.bar, progress.log_lines, progress.silent):
+        assert progress.display_for(display) is display
+
+
 def test_the_bar_counts_to_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.bar(30) as advance:
         advance(10)

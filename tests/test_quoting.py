@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.quoting import LONGEST, cut, how_many, listed, quoted
+from pipeline.quoting import LONGEST, cut, how_many, listed, quoted, readable
 
 
 @pytest.mark.parametrize("name", ["", "a", "it's", "x" * LONGEST, "\ud800\n"])
@@ -20,6 +20,8 @@ def test_of_many_names_the_first_are_listed() -> None:
     assert listed(["a", "b"]) == "'a', 'b'"
     assert listed([]) == ""
     names = [f"c{place}" for place in range(1_200)]
+    assert listed(names[:20]).endswith(", 'c19'")
+    assert listed(names[:21]).endswith(", 'c19' and 1 more")
     assert listed(names).startswith("'c0', 'c1', ")
     assert listed(names).endswith(", 'c19' and 1,180 more")
     assert len(listed(["x" * 9_999] * 9_999)) < 1_200
@@ -28,3 +30,15 @@ def test_of_many_names_the_first_are_listed() -> None:
 def test_one_thing_is_counted_in_the_singular() -> None:
     found = [how_many(number, "row") for number in (0, 1, 1_200)]
     assert found == ["0 rows", "1 row", "1,200 rows"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\n \x1bb\0", "a b"),
+        ("12345678", "12345678"),
+        ("123456789", "1234567\N{HORIZONTAL ELLIPSIS}"),
+    ],
+)
+def test_a_foreign_text_is_one_short_line(text: str, shown: str) -> None:
+    assert readable(text, 8) == shown

@@ -70,16 +70,6 @@ def test_bars_are_stacked_as_high_as_their_counts(counts: list[dict[str, int]]) 
         assert [bar.attrib["class"] for bar in bars(group)] == [s for s in SERIES if s in of_day]
 
 
-@given(highest=st.integers(0, 10**9))
-def test_ticks_are_a_few_round_numbers_up_to_the_highest_bar(highest: int) -> None:
-    ticks = round_ticks(highest)
-    step = ticks[1]
-    assert ticks == [step * place for place in range(len(ticks))]
-    assert 2 <= len(ticks) <= 5
-    assert str(step).rstrip("0") in ("1", "2", "5")
-    assert ticks[-2] < max(highest, 1) <= ticks[-1]
-
-
 def test_the_table_has_the_same_figures_the_last_day_first() -> None:
     text = chart([{"cpv": 1200, "naics": 1}, {}, {"psc": 3}])
     rows = [re.findall(r"<t[hd].*?>(.*?)</t[hd]>", row) for row in re.findall("<tr>.*?</tr>", text)]

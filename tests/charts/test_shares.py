@@ -66,6 +66,8 @@ def test_a_dot_is_at_its_confidence_and_share_and_is_larger_for_more_rows() -> N
     assert floats(few, "cx", "cy") == pytest.approx([45, 240])
     assert floats(many, "cx", "cy") == pytest.approx([255, 30])
     assert floats(few, "r") < floats(many, "r")
+    counts = [rect for rect in svg.iter("rect") if rect.attrib["class"] == "count"]
+    assert [floats(each, "y", "height") for each in counts] == [[353, 1], [308, 46]]
     assert svg.findtext("desc") == "few. many. "
 
 

@@ -123,6 +123,7 @@ def test_figures_that_differ_from_the_last_run_are_shown() -> None:
     assert '<td>rows</td><td class="n">28</td><td class="n">32</td>' in text
     assert "CPV, ok" in text
     assert "CPV, review" not in text  # as many as before
+    assert '<td>cost, USD</td><td class="n">0.0020</td><td class="n">0.0021</td>' in text
     assert "Since the last run" not in reported(SOME)
 
 
@@ -130,6 +131,7 @@ def test_figures_that_differ_are_as_easy_to_read_as_all_others() -> None:
     before = {"summary": {"rows": 1_004, "cost_usd": "0.0021"}}
     text = reported(SOME, before, copies=40)
     assert '<td class="n">1,004</td><td class="n">1,280</td><td class="n">+276</td>' in text
+    assert "cost, USD" not in text  # as much as before
 
 
 def test_rows_that_are_new_gone_or_have_another_code_are_shown_safely() -> None:
