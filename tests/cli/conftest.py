@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.cli import main
 
 Command = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+
+
+def lines(capsys: Capture) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def figures(capsys: Capture) -> Any:
+    return json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture

@@ -31,3 +31,8 @@ def check_money(user: Buyer, service: Service) -> None:
     assert user.row_costs() == service.charged
     balance = service.accounts.balance(service.account.account_id)
     assert Decimal("5.00") - balance == service.charged
+
+
+def statuses(user: Buyer, system: str = "cpv") -> list[str]:
+    """Return the status of each row of the output."""
+    return [row[f"{system}_status"] for row in user.rows()]

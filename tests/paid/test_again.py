@@ -13,6 +13,7 @@ import pytest
 
 from pipeline.cli.output.buying import described
 from tests.paid.ledger.buying import settle
+from tests.paid.purchases import statuses
 from tests.paid.serving import Buyer, Instead, Service, buyer, serving
 
 DAY = 86_400.0
@@ -20,10 +21,6 @@ PRICE = Decimal("0.0001")
 UNREADABLE = json.dumps({"success": True, "data": "?", "metadata": {"cost": {"apiCost": 0.0001}}})
 NO_SUCH_TEXT = json.dumps({"success": False, "error": "VALIDATION_ERROR", "message": "Odd."})
 POOR = json.dumps({"success": False, "error": "INSUFFICIENT_BALANCE", "message": "Empty."})
-
-
-def statuses(user: Buyer, system: str = "cpv") -> list[str]:
-    return [row[f"{system}_status"] for row in user.rows()]
 
 
 def grow_old(user: Buyer, days: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pipeline.decisions import Decisions, decisions_in
 from pipeline.paid.purchase import Purchase
 from pipeline.tables import open_reader
 from tests.decisions.samples import chose, nothing_fits, write
+from tests.paid.purchases import statuses
 from tests.paid.serving import Buyer, Service, buyer, serving
 
 TEXTS = ["road works", "", "office chairs", "road works", "school meals"]
@@ -32,10 +32,6 @@ def planned(user: Buyer, decisions: Decisions) -> int:
     ) as purchase:
         reader = open_reader(user.source, user.settings.text_columns)
         return job.plan(Source(reader), user.settings, purchase).purchase.to_buy
-
-
-def statuses(user: Buyer, system: str) -> Sequence[str]:
-    return [row[f"{system}_status"] for row in user.rows()]
 
 
 def test_a_decided_text_is_neither_planned_nor_bought(tmp_path: Path, service: Service) -> None:

@@ -16,7 +16,6 @@ from pipeline.classification import job
 from pipeline.classification.file_sink import FileSink
 from pipeline.classification.source import Source
 from pipeline.classification.summary import Summary
-from pipeline.paid import backoff
 from pipeline.paid.purchase import Purchase
 from pipeline.settings import Settings
 from pipeline.tables import open_reader
@@ -115,11 +114,6 @@ def said(asked: list[str]) -> Callable[..., Any]:
         await send({"type": "http.response.body", "body": response.body})
 
     return app
-
-
-@pytest.fixture(autouse=True)
-def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backoff, "FIRST_BACKOFF", 0.0)
 
 
 def the_buyer(folder: Path, address: str) -> Buyer:

@@ -19,6 +19,7 @@ from pipeline.errors import OutputError
 from pipeline.money import plain
 from pipeline.tables import sha256_of
 from tests.cli.conftest import Command, command
+from tests.cli.several_files import states
 from tests.paid.serving import Instead, Service, serving
 
 __all__ = ["command"]
@@ -71,10 +72,6 @@ def folder(
 ) -> Iterator[Folder]:
     with serving(service.app()) as address:
         yield Folder(command, capsys, address, service.account.key)
-
-
-def states(figures: Any) -> list[str]:
-    return [file["state"] for file in figures["files"]]
 
 
 def test_the_time_is_that_of_all_files(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,8 +20,6 @@ PRICE = Decimal("0.0000795")
 PASSWORD = "correct horse battery"
 
 KEY = re.compile(r"tp_[\w-]{43}")
-
-Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -41,14 +37,6 @@ def command(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
 def opened(folder: Path) -> closing[Accounts]:
     """Open the accounts that the commands work on."""
     return closing(Accounts(folder / "accounts"))
-
-
-def lines(capsys: Capture) -> list[str]:
-    return capsys.readouterr().out.splitlines()
-
-
-def figures(capsys: Capture) -> Any:
-    return json.loads(capsys.readouterr().out)
 
 
 def charge(folder: Path, account: int, times: int = 1, key: int | None = None) -> None:

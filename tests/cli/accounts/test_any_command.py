@@ -16,8 +16,8 @@ import pytest
 
 import pipeline
 from pipeline.service import Accounts
-from tests.cli.accounts.conftest import PASSWORD, Capture, lines
-from tests.cli.conftest import Command
+from tests.cli.accounts.conftest import PASSWORD
+from tests.cli.conftest import Capture, Command, lines
 from tests.service.processes import serving
 
 ON_ONE = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.accounts.conftest import PASSWORD, Capture, lines, opened
-from tests.cli.conftest import Command
+from tests.cli.accounts.conftest import PASSWORD, opened
+from tests.cli.conftest import Capture, Command, lines
 
 
 def test_top_up_adds_exactly_and_prints_the_new_balance(

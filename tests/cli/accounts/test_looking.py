@@ -14,8 +14,8 @@ import pytest
 
 from pipeline.money import total
 from pipeline.service import Accounts
-from tests.cli.accounts.conftest import PASSWORD, Capture, charge, figures, lines, opened
-from tests.cli.conftest import Command
+from tests.cli.accounts.conftest import PASSWORD, charge, opened
+from tests.cli.conftest import Capture, Command, figures, lines
 
 
 def test_list_has_a_line_for_each_account(

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.commands.accounts import accounts as group
-from tests.cli.accounts.conftest import KEY, PASSWORD, Capture, lines, opened
-from tests.cli.conftest import Command
+from tests.cli.accounts.conftest import KEY, PASSWORD, opened
+from tests.cli.conftest import Capture, Command, lines
 
 
 def test_open_prints_a_key_that_calls_as_the_last_line(

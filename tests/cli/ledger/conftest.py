@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +13,6 @@ from tests.paid.serving import Buyer, Instead, Service, buyer, serving
 
 __all__ = ["service"]
 
-Capture = pytest.CaptureFixture[str]
 Reply = tuple[int, dict[str, str], str]
 
 
@@ -36,14 +33,6 @@ def bought(tmp_path: Path, service: Service) -> Buyer:
         user.write([f"text {number}" for number in range(5)])
         user.run()
     return user
-
-
-def lines(capsys: Capture) -> list[str]:
-    return capsys.readouterr().out.splitlines()
-
-
-def figures(capsys: Capture) -> Any:
-    return json.loads(capsys.readouterr().out)
 
 
 def place(folder: Path) -> Path:

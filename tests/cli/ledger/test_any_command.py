@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pipeline.paid.ledger import Ledger
-from tests.cli.conftest import Command
-from tests.cli.ledger.conftest import Capture, figures, lines, place
+from tests.cli.conftest import Capture, Command, figures, lines
+from tests.cli.ledger.conftest import place
 from tests.paid.ledger.buying import BASE_URL
 from tests.paid.serving import Gate, Service, buyer, serving, started
 from tests.service.rehearsal.processes import until

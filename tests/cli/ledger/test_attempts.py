@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tests.cli.conftest import Command
-from tests.cli.ledger.conftest import Capture, figures, lines
+from tests.cli.conftest import Capture, Command, figures, lines
 from tests.paid.serving import Buyer, Service
 
 HEADER = ["attempt", "sent", "(UTC)", "system", "state", "error", "HTTP", "USD", "text"]

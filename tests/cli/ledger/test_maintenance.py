@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command
-from tests.cli.ledger.conftest import Capture, figures, lines, place
+from tests.cli.conftest import Capture, Command, figures, lines
+from tests.cli.ledger.conftest import place
 from tests.forking import ran
 from tests.paid.serving import Buyer, Service, buyer, serving
 

@@ -11,8 +11,8 @@ from pipeline.money import plain
 from pipeline.paid.ledger import Journal, Ledger, job_lock
 from pipeline.paid.ledger.open_jobs import OpenJob
 from pipeline.paid.ledger.totals import Tally
-from tests.cli.conftest import Command
-from tests.cli.ledger.conftest import Capture, figures, lines, place
+from tests.cli.conftest import Capture, Command, figures, lines
+from tests.cli.ledger.conftest import place
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, buy, note, send
 from tests.paid.serving import Buyer, Service, buyer, serving
 
