@@ -33,6 +33,11 @@ def test_every_error_type_counts_as_failed() -> None:
     assert SUMMARY.failed == 4
 
 
+def test_a_row_without_text_or_without_an_answer_so_far_does_not_count_as_one_with_text() -> None:
+    statuses = {"ok": 1, "no_match": 2, "empty": 4, "pending": 8, "TIMEOUT": 16}
+    assert SystemSummary(statuses, Decimal(0)).with_text == 1 + 2 + 16
+
+
 def test_the_text_has_the_figures_of_each_system_the_total_and_the_output() -> None:
     header, cpv, *rest = str(SUMMARY).splitlines()
     names = ["system", "sure", "doubtful", "empty", "failed", "median confidence", "USD"]

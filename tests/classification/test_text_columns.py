@@ -41,6 +41,7 @@ def test_the_likeliest_column_has_other_words_in_each_row() -> None:
     assert likeliest(sample(), ["id"]) == "title"
     assert likeliest(sample(title=["open"] * 9), ["id", "buyer"]) == "title"
     assert likeliest(sample(title=[None] * 9), ["id", "buyer"]) is None
+    assert likeliest(sample(title=["Road marking", *[None] * 8]), ["id", "buyer"]) is None
     titles = [f"Road-marking services and equipment {number}" for number in range(9)]
     assert likeliest(sample(cpv_code=["1"] * 9, cpv_title=titles), []) == "title"
     assert likeliest(sample(cpv_title=titles), []) == "cpv_title"
