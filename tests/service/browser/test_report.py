@@ -85,5 +85,7 @@ def test_a_report_of_hostile_texts_can_be_read_on_every_screen_and_on_paper(
         "['backgroundColor', 'color'].map(name => getComputedStyle(document.body)[name])"
     )
     assert (paper, ink) == ("rgba(0, 0, 0, 0)", "rgb(27, 35, 45)")  # dark ink, whatever the theme
+    bar = "document.querySelector('.stack i')"
+    assert page.evaluate(f"getComputedStyle({bar}).printColorAdjust") == "exact"
     assert page.pdf(format="A4").count(b"/Type /Page\n") < 8
     context.close()
