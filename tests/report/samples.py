@@ -57,7 +57,7 @@ def reported(
         output=Path("out.csv"),
         paid=paid,
         parked=parked,
-        to_check=collected.rows - statuses["ok"],
+        to_check=collected.rows - statuses["ok"] - statuses["empty"],
     )
     manifest = {
         "input": {"path": "tenders.csv"},

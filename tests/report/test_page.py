@@ -43,7 +43,7 @@ def test_it_says_in_words_what_the_codes_are_worth_and_what_the_words_mean() -> 
     assert "<code>tender-pipeline review out.csv</code>" in text
     names = re.findall(r'class="kind \w+">(\w+)<', text)
     assert names == ["sure", "likely", "doubtful", "none", "failed"]
-    assert "Likely: of 29 % (CPV) or more." in text
+    assert "Likely: of 29&nbsp;% (CPV) or more." in text
     assert "In tests, 9 in 10 sure codes were right, 6 in 10 likely" in text
     paid = Paid(20, Decimal("0.0021"), Decimal(0), 0, 0, Decimal(0))
     assert "In tests" not in reported(SOME, paid=paid)
@@ -71,7 +71,13 @@ def test_a_table_without_rows_and_one_without_doubts_have_a_page() -> None:
     check_complete(reported({}))
     assert "The table has no rows." in reported({})
     assert "How sure are the codes?" not in reported({}), "there is none to use"
-    assert "The only row needs no look." in reported({"road": matched(0.9)})
+    one = reported({"road": matched(0.9)})
+    assert "The only row needs no look." in one
+    assert "The code of 1 row;" in one
+    textless = reported({"": None})
+    check_complete(textless)
+    assert "<h1>No row has a text.</h1>" in textless
+    assert "Use the sure" not in textless, "there are none"
 
 
 def test_paid_answers_are_not_called_calibrated_and_their_cost_is_exact() -> None:
