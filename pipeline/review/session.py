@@ -84,6 +84,11 @@ class Review:
         self._mark(own, together)
 
     @property
+    def unit(self) -> str:
+        """What is counted: with several systems, a text is decided once for each."""
+        return "text" if len(self.table.systems) == 1 else "code"
+
+    @property
     def table_changed(self) -> bool:
         """Whether the table was replaced or written since the review began."""
         return stamp(self.table.path) != self._opened_as

@@ -103,8 +103,9 @@ def test_a_review_without_decisions_names_no_next_command(
 ) -> None:
     monkeypatch.setattr("pipeline.service.server.Server.run", lambda *_: None)
     monkeypatch.setattr("pipeline.review.candidates.Candidates.load", lambda _: None)
-    enriched(tmp_path, ["road"], systems="psc", min_confidence=1.0)
+    enriched(tmp_path, ["road"], systems="psc,naics", min_confidence=1.0)
     assert command("review", "out.csv", "--no-browser", "--reviewer", "Anna") == 0
     out = capsys.readouterr().out
+    assert "to check: 2 codes (PSC 1, NAICS 1); decided: 0" in out
     assert "0 decisions by Anna saved in" in out
     assert "next" not in out

@@ -280,3 +280,16 @@ async def test_hostile_texts_are_shown_as_text(sit: Open, tmp_path: Path) -> Non
     await sitting.choose("none")
     assert [each.text for each in sitting.decisions[:4]] == HOSTILE[:4]
     assert len(sitting.decisions[4].text) == len(HOSTILE[4]) - 1
+
+
+async def test_with_several_systems_codes_are_counted_because_a_text_is_decided_for_each(
+    sit: Open, tmp_path: Path
+) -> None:
+    sitting = sit(enriched(tmp_path, [DIESEL], systems="psc,naics", min_confidence=1.0))
+    await sitting.start()
+    assert "0 of 2 codes decided" in sitting.page.text
+    await sitting.go("/accept")
+    assert "Accept 2 codes?" in sitting.page.text
+    await sitting.post("/accept", count=2)
+    assert "Saved: 2 codes." in sitting.page.text
+    assert "2 codes decided. Press Ctrl-C" in sitting.page.text

@@ -178,7 +178,8 @@ def _about(sitting: Review) -> Iterator[str]:
         for system in sitting.table.systems
     )
     progress = sitting.queue.progress(Filters())
-    yield f"to check: {how_many(progress.left, 'text')} ({systems}); decided: {progress.done:,}"
+    left = how_many(progress.left, sitting.unit)
+    yield f"to check: {left} ({systems}); decided: {progress.done:,}"
     if sitting.taken_over:
         yield f"Taken over from others: {sitting.taken_over:,} decisions"
     if sitting.conflicts:
