@@ -73,9 +73,9 @@ PROCEDURE = _words(
       procedere procedura requisiti ribasso riserva speciale stazione telematica termine
     Polish:
       cena ceny czesc czesci godz kryteria kryteriow najkorzystniejsza ofert oferta oferty
-      podlegaja podstawie postepowania postepowanie publicznych siwz skladania swz szczegolowe
+      podlegaja podstawie postepowania postepowanie publicznych siwz składania swz szczegołowe
       termin trybie ubiegac udzielenie umowa umowy ustawy wadium wariantowych warunki warunkow
-      wniesc wybierze wykluczeniu wykonawca wykonawcow wykonawcy zalacznik zamawiajacego
+      wniesc wybierze wykluczeniu wykonawca wykonawcow wykonawcy załacznik zamawiajacego
       zamawiajacy zamowien zamowienia
     Czech:
       cast casti cena ceny dodavatel dodavatele dokumentace dokumentaci hodin hodnoceni

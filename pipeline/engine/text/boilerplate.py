@@ -146,7 +146,7 @@ FORMULA = Late(
     responsabile (?:unico )?del pro|offerte devono|operatore economico
     cig:? [0-9a-z]{10}
     # Polish
-    specyfikacj[aei] (?:istotnych )?warunkow|skladania ofert|skladac za posrednictwem
+    specyfikacj[aei] (?:istotnych )?warunkow|sk[lł]adania ofert|sk[lł]adac za posrednictwem
     prawo zamowien publicznych|ofert wariantowych|oferty nale|wniesc wadium
     osoba do kontaktow|podlegaja wykluczeniu|udzielenie zamowienia|oceny ofert
     # Czech and Slovak
@@ -155,8 +155,27 @@ FORMULA = Late(
     # Dutch
     aanbestedingsstukken|aanbestedingsdocument|inschrijvingen (?:dienen|moeten)
     varianten zijn|aanbestedende dienst behoudt|via tenderned|contactpersoon
-    # Romanian and Estonian
-    depunere a ofertelor|solicita clarificari|hanke alusdokument
+    # Romanian
+    depunere a ofertelor|solicita clarificari|ofertele se depun|garantia de participare
+    criteriul de atribuire
+    # Swedish, Danish and Norwegian
+    anbud (?:ska|skall|lamnas)|sista anbudsdag|upphandlingen genomfors|upphandlingsdokument
+    tilbud (?:ska|leveres|afgives)|tilbudsfrist|udbuddet gennemføres|udbudsmaterialet
+    konkurransen gjennomføres|konkurransegrunnlag
+    # Finnish and Estonian
+    tarjous(?:pyynto)? on |tarjoukset (?:tulee|on)|tarjousten |tarjouspyyntoasiakirj
+    hanke alusdokument|pakkumuste esitamise|pakkumused esita|hankija jatab
+    # Hungarian
+    ajanlattetel|ajanlatok|kozbeszerzesi dokumentum
+    # Slovak, Slovene and Croatian
+    predkladanie ponuk|ponuky sa |rok za (?:oddajo|predlozitev) ponudb
+    ponudbe se |merilo za izbor|rok za (?:dostavu|podnosenje) ponud
+    ponude se |ponuditelj|kriterij za odabir
+    # Latvian and Lithuanian
+    piedavajum(?:u|i) iesnie|pasiulym(?:u pateik|ai teik|u vertin)|pirkimo dokumentuose
+    # Greek and Bulgarian
+    προσφορεσ (?:υποβαλ|κατατιθ)|κριτηριο (?:αναθεσ|κατακυρ)|προθεσμια υποβολησ|αναθετουσα αρχη
+    офертите|получаване на оферти|критерии за възлагане|възложителят (?:си|не)
     # Contact lines
     (?:e-?mail|phone|telephone|telefono?|tel|tfno|fax) ?[.:]
     """
@@ -190,6 +209,12 @@ SUBJECT = Late(
     przedmiot|dostaw|uslug|robot
     predmet|dodavk|dodani|rekonstrukce|stavebni
     levering|uitvoering|opdracht (?:betreft|omvat)|onderhoud
+    # Romanian, Swedish, Danish, Norwegian, Finnish, Estonian, Hungarian
+    servicii de|furnizare|lucrari de|achiziti|\bavser|omfatt[ae]r|leverans|tjanster|ydelse
+    \bhankinta|\bkosk(?:ee|ien)|\bkohteena|toimitus|tarnimine|teenus|targya|szallitas|beszerzes[ei]
+    # Slovene, Croatian, Latvian, Lithuanian, Greek, Bulgarian
+    dobava|storit|nabava|piegad|prieksmets|pakalpojum|pirkimo objekt|paslaug|tiekim
+    προμηθει|παροχη|υπηρεσι|εργασι|αντικειμενο|доставк|предмет|услуг|строителств|ремонт
     """
         )
     )
