@@ -27,7 +27,7 @@ from pipeline.engine.model.scorer import Blend, Scorer, Scores, blend, familiari
 from pipeline.engine.training.examples import Examples, reading
 from pipeline.engine.training.gate import learned_gate
 from pipeline.engine.training.other_languages import best_counterparts
-from pipeline.engine.training.reranking import Fold, rerankers, with_judge
+from pipeline.engine.training.reranking import rerankers, with_judge
 from pipeline.engine.training.task import Task
 
 __all__ = ["Trained", "finished", "tried"]
@@ -109,12 +109,13 @@ def tried(task: Task, scorer: Scorer) -> Trained:
     gate = _gate(task)
     scores = _beside(task, scorer, _weight(task, scorer, gate), gate)
     reranker, folds = rerankers(task, scores)
+    asked = [(rows, replace(scores, reranker=each)) for rows, each in folds]
     scores = replace(scores, reranker=reranker)
     model = Model(task.system, scores, _repeats(task, scores, False), _alone(task))
     found, usual, _ = model.repeats.find(task.held_back.hashes)
     known_again = (model.codes[usual] == task.held_back.codes) & found
     trust = float((known_again.sum() + 1) / (found.sum() + 2))
-    best, hits, known = _by_fold(task, model, scores, folds, _ranked)
+    best, hits, known = _by_fold(task, model, asked, _ranked)
     seen = evidence(best[:, 0], best[:, 1], known)
     start = None if task.beside is None else task.beside.calibration
     calibration = calibrate(seen, hits[:, 0] > 0, start)
@@ -129,8 +130,7 @@ def tried(task: Task, scorer: Scorer) -> Trained:
     places, confidence = _by_fold(
         task,
         model,
-        scores,
-        folds,
+        asked,
         lambda tested, each: tested.ranked(reading(each), each.hashes, TOP),
     )
     top = np.pad(model.codes[places], ((0, 0), (0, TOP - places.shape[1])))
@@ -140,16 +140,15 @@ def tried(task: Task, scorer: Scorer) -> Trained:
 def _by_fold(
     task: Task,
     model: Model,
-    scores: Scorer | Blend,
-    folds: Sequence[Fold],
+    folds: Sequence[tuple[Bools, Scores]],
     answer: Callable[[Model, Examples], tuple[npt.NDArray[Any], ...]],
 ) -> tuple[npt.NDArray[Any], ...]:
-    """Return what ``answer`` returns for the held-out examples, each asked with its fold."""
+    """Return what ``answer`` returns for the held-out examples, each fold by its scorer."""
     found, order = [], []
-    for fold, reranker in folds:
-        tested = replace(model, scores=replace(scores, reranker=reranker))
-        found += [answer(tested, each) for each in task.held_back.where(fold).portions()]
-        order.append(np.flatnonzero(fold))
+    for rows, scores in folds:
+        tested = replace(model, scores=scores)
+        found += [answer(tested, each) for each in task.held_back.where(rows).portions()]
+        order.append(np.flatnonzero(rows))
     back = np.argsort(np.concatenate(order))
     return tuple(np.concatenate(each)[back] for each in zip(*found, strict=True))
 
