@@ -25,7 +25,8 @@ ROUNDS = 10
 SAMPLE = 30_000
 """How many rows the centroids are fitted to."""
 
-AT_ONCE = 65_536
+AT_ONCE = 256
+"""Rows that are compared with the centroids at once, so that the products stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
