@@ -107,7 +107,7 @@ def test_answers_are_kept_although_the_main_thread_has_ended(
     async def main() -> None:
         attempt = await journal.sent(ROAD, RESERVED)
         monkeypatch.setattr("concurrent.futures.thread._shutdown", True)
-        await journal.settling(attempt, ANSWERED)
+        await journal.ended(attempt, ANSWERED)
         assert await journal.sent(Call("psc", "road"), RESERVED) == 2
 
     asyncio.run(main())
