@@ -111,6 +111,21 @@ def test_a_log_that_is_deleted_is_noticed_before_a_kill_could_lose_what_is_in_it
     assert set(Counter(service.asked).values()) == {1}
 
 
+@pytest.mark.parametrize("spoil", [rename, lambda ledger: Path(f"{ledger}-wal").unlink()])
+def test_what_a_reader_keeps_out_of_the_file_is_in_a_copy(
+    tmp_path: Path, spoil: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "ledger.db"
+    monkeypatch.setattr("pipeline.paid.ledger.database.PATIENCE_S", 0.01)
+    with closing(Ledger(path, "http://service.example")) as ledger, Snapshot(path):
+        ledger.open_job("tenders")
+        spoil(path)
+        with pytest.raises(LedgerError, match=r"Everything bought is in \S+rescued-1\."):
+            ledger.check_place()
+        with Snapshot(path.with_name("ledger.db.rescued-1")) as copy:
+            assert copy.one("SELECT identity FROM jobs") == ("tenders",)
+
+
 def empty(ledger: Path) -> None:
     ledger.write_bytes(b"")
 

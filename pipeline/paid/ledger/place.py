@@ -81,13 +81,14 @@ class Place:
         message = self.lost().message
         try:
             # Otherwise the log would stay behind, and another ledger there would use it.
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            if self._is_at(self._path):
+            (busy, *_), *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if not busy and self._is_at(self._path):
                 return LedgerError(
                     f"{message} Everything bought is in the ledger itself now.",
                     "Leave the files beside a ledger alone. Run the same command: it continues.",
                 )
-            place = self._new_name() or self._copied(connection)
+            # While another program reads what was there before, the file does not have the rest.
+            place = (not busy and self._new_name()) or self._copied(connection)
         except (sqlite3.Error, OSError) as error:
             return LedgerError(
                 f"{message} What was bought since it was opened is lost: {error}.",
