@@ -168,12 +168,17 @@ class Client:
         return Received(response.status, self._kept(response.headers), content)
 
     def _kept(self, headers: Sequence[Field]) -> dict[str, str]:
-        """Return the headers that matter, as Latin-1, which has a character for every byte."""
-        return {
-            lower.decode("latin-1"): self._redacted(value).decode("latin-1")
-            for name, value in headers
-            if (lower := name.lower()) in KEPT_HEADERS
-        }
+        """Return the headers that matter, as Latin-1, which has a character for every byte.
+
+        Several waits are joined as HTTP does it; of other headers, the last one counts.
+        """
+        kept: dict[str, str] = {}
+        for name, value in headers:
+            if (lower := name.lower()) in KEPT_HEADERS:
+                key, text = lower.decode("latin-1"), self._redacted(value).decode("latin-1")
+                several = key == "retry-after" and key in kept
+                kept[key] = f"{kept[key]}, {text}" if several else text
+        return kept
 
 
 def _headers(base_url: BaseUrl, api_key: str | None) -> httpx.Headers:

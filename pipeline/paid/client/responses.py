@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -41,6 +42,9 @@ KNOWN_PRICES, KNOWN_BYTES = 1_000, 1_000
 service cost the same, and reading a price takes half the time of reading an answer."""
 
 LONGEST_WAIT = 24 * 3600.0
+BETWEEN_WAITS = re.compile(r",(?! *[0-9]{1,2}[ -][A-Za-z])")
+"""A comma that is not the one after a date's day of the week."""
+
 KNOWN_ERRORS = {
     "VALIDATION_ERROR",
     "UNAUTHORIZED",
@@ -255,11 +259,16 @@ def _text(value: object) -> str:
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that Retry-After asks for; None if it cannot be used.
+    """Return the most seconds that Retry-After asks for; None if it cannot be used.
 
     A date is measured from that of the response or, without one, from now.
     """
-    stated = headers.get("retry-after", "").strip()
+    stated = BETWEEN_WAITS.split(headers.get("retry-after", ""))
+    waits = [_seconds(each.strip(), headers) for each in stated]
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _seconds(stated: str, headers: Mapping[str, str]) -> float | None:
     if NUMBER.fullmatch(stated):
         wait = float(stated)
     else:
