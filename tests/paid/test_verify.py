@@ -119,6 +119,7 @@ def test_it_is_consistent_after_settling_and_pruning(path: Path) -> None:
         ),
         ("UPDATE attempts SET system = 'gsin' WHERE attempt_id = 1", "1 has 'gsin' as its system"),
         ("UPDATE attempts SET digest = x'00' WHERE attempt_id = 1", "as its digest"),
+        ("UPDATE attempts SET digest = zeroblob(99)", "\u2026 as its digest"),
         ("UPDATE attempts SET sent_at = -1.0 WHERE attempt_id = 1", "1 has -1.0 as its sent_at"),
         ("UPDATE attempts SET sent_at = 'now' WHERE attempt_id = 1", "1 has 'now' as its sent_at"),
         ("UPDATE attempts SET sent_at = 1e12 WHERE attempt_id = 1", "as its sent_at"),

@@ -15,7 +15,7 @@ from pipeline.paid.ledger.calls import EVERY_STATE, LASTING
 from pipeline.paid.ledger.database import Database
 from pipeline.paid.ledger.snapshot import Snapshot
 from pipeline.paid.ledger.totals import Books, Tally, amount
-from pipeline.quoting import how_many
+from pipeline.quoting import how_many, readable
 
 __all__ = [
     "check_usable",
@@ -157,7 +157,7 @@ def wrong_amounts(ledger: Database | Snapshot) -> Iterator[str]:
             if text is not None and not _is_amount(text):
                 wrong = f"SELECT attempt_id FROM attempts WHERE {column} = ?"  # noqa: S608
                 for (number,) in ledger.rows(wrong, text):
-                    yield f"attempt {number} has {text!r} as its {column}"
+                    yield f"attempt {number} has {readable(repr(text))} as its {column}"
 
 
 def wrong_values(ledger: Database | Snapshot) -> Iterator[str]:
@@ -166,7 +166,7 @@ def wrong_values(ledger: Database | Snapshot) -> Iterator[str]:
         for number, column in ledger.rows(query):
             wrong = f"SELECT {column} FROM {kind}s WHERE {kind}_id = ?"  # noqa: S608
             ((value,),) = ledger.rows(wrong, number)
-            yield f"{kind} {number} has {value!r} as its {column}"
+            yield f"{kind} {number} has {readable(repr(value))} as its {column}"
 
 
 def _is_amount(text: object) -> bool:
