@@ -247,4 +247,4 @@ def test_a_folder_without_a_model_is_refused_before_any_work(
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "mine.txt").write_text("x")
     assert command("train", tmp_path / "not there.csv", *ONLY) == 2
-    assert "is no model of this tool" in capsys.readouterr().err
+    assert "is not a model of this tool" in capsys.readouterr().err

@@ -45,7 +45,7 @@ def check_free(folder: Path, overwrite: bool) -> None:
         raise OutputError(f"{folder} is a file.", "Give a folder of its own: --output DIR.")
     if place.exists() and any(place.iterdir()) and not (overwrite or is_model(place)):
         raise OutputError(
-            f"{folder} is no model of this tool.",
+            f"{folder} is not a model of this tool.",
             "Write elsewhere (--output DIR), or replace it and all that is in it with --overwrite.",
         )
 

@@ -47,7 +47,7 @@ def test_the_same_model_is_the_same_bytes(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_model_is_refused_with_the_way_to_one(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="is no model") as caught:
+    with pytest.raises(SettingsError, match="is not a model") as caught:
         model_folder(tmp_path)
     assert "tender-pipeline train" in caught.value.hint
 
@@ -102,7 +102,7 @@ def test_a_folder_without_a_model_is_replaced_only_with_overwrite(tmp_path: Path
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "letter.txt").write_text("dear", "utf-8")
-    with pytest.raises(OutputError, match="is no model of this tool") as caught:
+    with pytest.raises(OutputError, match="is not a model of this tool") as caught:
         save([taught().model], folder, {})
     assert "--overwrite" in caught.value.hint
     assert [path.name for path in folder.iterdir()] == ["letter.txt"]
