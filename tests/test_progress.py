@@ -35,6 +35,16 @@ def test_more_than_was_announced_leaves_no_time(
     assert caplog.messages == ["110 of 100 rows, 10 rows/s, 0 s left"]
 
 
+def test_a_log_line_has_minutes_left_as_a_terminal_has(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 10.0])
+    monkeypatch.setattr("pipeline.progress.time.monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO), progress.log_lines(100_000) as advance:
+        advance(4_000)
+    assert caplog.messages == ["4,000 of 100,000 rows, 400 rows/s, 4 min left"]
+
+
 def test_a_log_line_waits_for_the_first_row(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
