@@ -14,6 +14,7 @@ import pytest
 
 from pipeline.decisions import read_decisions
 from tests.cli.conftest import Command, command
+from tests.decisions.samples import chose, nothing_fits, write
 from tests.forking import Process
 from tests.review.conftest import TEXTS, enriched
 from tests.service.web.browsing import FORM
@@ -109,3 +110,21 @@ def test_a_review_without_decisions_names_no_next_command(
     assert "to check: 2 codes (PSC 1, NAICS 1); decided: 0" in out
     assert "0 decisions by Anna saved in" in out
     assert "next" not in out
+
+
+def test_what_reviewers_disagree_about_is_counted_once_for_each_system(
+    command: Command,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.service.server.Server.run", lambda *_: None)
+    monkeypatch.setattr("pipeline.review.candidates.Candidates.load", lambda _: None)
+    enriched(tmp_path, ["road"], systems="psc,naics", min_confidence=1.0)
+    none = [nothing_fits("road", system=system) for system in ("psc", "naics")]
+    write(tmp_path / "out.csv.decisions.jsonl", none)
+    codes = {"psc": "Z2LB", "naics": "237310"}
+    other = [chose("road", code, system=system, by="Ben") for system, code in codes.items()]
+    write(tmp_path / "ben.jsonl", other)
+    assert command("review", "out.csv", "--no-browser", "--merge", "ben.jsonl") == 0
+    assert "Reviewers disagree about 2 codes, shown first" in capsys.readouterr().out

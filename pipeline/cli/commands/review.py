@@ -183,7 +183,8 @@ def _about(sitting: Review) -> Iterator[str]:
     if sitting.taken_over:
         yield f"Taken over from others: {sitting.taken_over:,} decisions"
     if sitting.conflicts:
-        yield f"Reviewers disagree about {len(sitting.conflicts):,} texts: they come first"
+        disputed = how_many(len(sitting.conflicts), sitting.unit)
+        yield f"Reviewers disagree about {disputed}, shown first"
     yield f"Decisions: {sitting.log.path}"
 
 
