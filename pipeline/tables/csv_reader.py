@@ -109,7 +109,8 @@ class CsvReader:
                 where = f"The column names are in line {below.line}"
                 error.hint = f"{where}. If that is the header, name it: --header-row {below.line}."
             elif self.dialect.header and _is_row(names):
-                error.hint = f"{error.hint} {NO_HEADER if len(names) > 1 else ONE_NAME}"
+                hints = (error.hint, NO_HEADER) if len(names) > 1 else (ONE_NAME, error.hint)
+                error.hint = " ".join(hints)
             if any("\0" in name for name in names):
                 error.hint = utf_16("be" if names[0][:1] == "\0" else "le")
             raise

@@ -123,6 +123,7 @@ def test_a_first_record_that_looks_like_a_row_may_be_one(
         CsvReader(path, ["description"], CsvOptions())
     assert ("use --no-header: the columns are then 1, 2" in caught.value.hint) == hinted
     assert ("what separates them: --delimiter" in caught.value.hint) == (b"," not in data)
+    assert caught.value.hint.startswith("If there are more columns") == (b"," not in data)
     assert ("--encoding 'utf-16-le'" in caught.value.hint) == (data[1:2] == b"\0")
     assert ("--encoding 'utf-16-be'" in caught.value.hint) == (data[:1] == b"\0")
     with pytest.raises(InputError) as caught:
