@@ -251,7 +251,8 @@ def python_words(text: str) -> str:
     """Turn options into arguments: ``--text-column NAME`` into ``text_columns=["NAME"]``."""
     for pattern, replacement in PHRASES:
         text = re.sub(pattern, replacement, text)
-    return OPTION.sub(_argument, BESIDE.sub("", text))
+    text = OPTION.sub(_argument, BESIDE.sub("", text))
+    return text.replace('"] text_columns=["', '", "')  # one list of all that are named
 
 
 def warn_in_python(text: str) -> None:

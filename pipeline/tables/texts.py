@@ -209,6 +209,9 @@ def _is_like(one: str, other: str) -> bool:
 
 
 def _suggestion(names: Sequence[str], wanted: str, option: str, system: str) -> str:
+    several = [name.strip() for name in wanted.split(",")]
+    if option == TEXT_COLUMN and len(several) > 1 and set(several) <= set(names):
+        return f"Name each column: {' '.join(f'{option} {name!r}' for name in several)}."
     short = [name for name in names if name.strip() and len(name) <= LONGEST]
     folded = {name.strip().casefold(): name for name in reversed(short)}
     parent, dot, field = wanted.casefold().rpartition(".")

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
+from pipeline.python_messages import python_words
 from pipeline.tables.texts import find_column, find_columns, join_texts, naming_all
 
 NAMES = ["id", "Title ", "description", "Preis"]
@@ -63,6 +64,16 @@ def test_a_missing_column_is_an_error_that_names_the_likeliest(wanted: str, like
         f"t.csv has no column {wanted!r}. Its columns: 'id', 'Title ', 'description', 'Preis'."
     )
     assert caught.value.hint == f"Did you mean {likeliest!r}? Use --text-column {likeliest!r}."
+
+
+def test_columns_in_one_name_are_named_one_by_one() -> None:
+    for wanted in ("id,Preis", "id, Preis"):
+        with pytest.raises(InputError) as caught:
+            find_columns(NAMES, [wanted], "The table")
+        assert caught.value.hint == "Name each column: --text-column 'id' --text-column 'Preis'."
+    assert python_words(caught.value.hint) == 'Name each column: text_columns=["id", "Preis"].'
+    with pytest.raises(InputError, match="Did you mean 'Preis'"):
+        find_columns(NAMES, ["Preis,x"], "The table")
 
 
 def test_a_suggestion_is_made_once() -> None:
