@@ -79,8 +79,8 @@ def what_the_account_lacks(
             return Parked(
                 MONEY,
                 _quoting("The account's balance is too low", judgement),
-                f"Top it up ({plain(times(budget.highest, calls))} USD is enough for the rest at "
-                "these prices) and run the same command: it continues.",
+                f"Add {plain(times(budget.highest, calls))} USD, which is enough for the rest at "
+                "these prices, and run the same command: it continues.",
             )
         case "currency":
             return Parked(
