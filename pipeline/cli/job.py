@@ -242,7 +242,5 @@ def _offer(service: PaidService | None, found: Plan) -> str:
 def _answerer(service: PaidService | None) -> str:
     if service is None:
         return "embedded engine, offline and free"
-    from pipeline.cli.output.buying import rate_limit
-
     key = "with a key" if service.api_key else "without a key (demo)"
-    return f"{service.base_url} {key}, {rate_limit(service)}, ledger {service.ledger}"
+    return f"{service.base_url} {key}, {service.rate_limit}, ledger {service.ledger}"

@@ -41,6 +41,7 @@ class Estimate:
         pause: for how many seconds nothing is sent at first, because the service asked to wait.
         left: what the cost limits leave, US dollars: those of the day and the month to all jobs
             with the key, that of the job to this one, or to those of all files.
+        allowed: the rate limit in words; "" if there is none to speak of.
     """
 
     distinct: int
@@ -51,6 +52,7 @@ class Estimate:
     held: int = 0
     pause: float = 0.0
     left: Mapping[Limited, Decimal] = field(default_factory=dict)
+    allowed: str = ""
 
     @property
     def owned(self) -> int:
@@ -114,7 +116,8 @@ class Estimate:
         return f"enough for {calls} of these calls: the run would stop there"
 
     def __str__(self) -> str:
-        return "; ".join(filter(None, (self.calls, self.limits)))
+        allowed = f" ({self.allowed})" if self.allowed else ""
+        return "; ".join(filter(None, (f"{self.calls}{allowed}", self.limits)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as JSON types; money as text."""
@@ -146,6 +149,7 @@ class Estimate:
             self.held + later.held,
             max(self.pause, later.pause),
             later.left,
+            later.allowed,
         )
 
     def at_rate(self, limit: Rate | None) -> Estimate:

@@ -141,7 +141,8 @@ class Purchase:
         distinct = sum(count.distinct for count in counts)
         left = self._earlier_runs.cost_left(self._job)
         low, high = times(low, to_buy), times(high, to_buy)
-        return Estimate(distinct, to_buy, low, high, seconds, held, pause, left)
+        allowed = self._service.allowed if to_buy else ""
+        return Estimate(distinct, to_buy, low, high, seconds, held, pause, left, allowed)
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note the job's table in the ledger; see `Job.describe`."""

@@ -186,6 +186,16 @@ class PaidService:
         return parse_rate(self.rate)
 
     @property
+    def rate_limit(self) -> str:
+        """The rate limit in words."""
+        return "no rate limit" if self.limit is None else f"at most {self.limit}"
+
+    @property
+    def allowed(self) -> str:
+        """The rate limit in words, and whether it is that of requests without a key."""
+        return self.rate_limit if self.api_key else f"without a key, {self.rate_limit}"
+
+    @property
     def key_fingerprint(self) -> str:
         """What names the key in files without revealing it."""
         return key_fingerprint(self.api_key or None)

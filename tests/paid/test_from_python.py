@@ -77,6 +77,9 @@ def test_a_plan_says_what_would_be_bought_and_leaves_no_trace(
         assert 0 < planned.purchase.low_usd < planned.purchase.high_usd
         assert "6 distinct calls, 0 owned, 6 to buy" in str(planned)
         assert repr(planned) == str(planned), "a notebook shows it"
+        demo = pipeline.PaidService(address, ledger=tmp_path / "ledger.db")
+        slow = pipeline.plan(frame, systems="cpv", service=demo)
+        assert "(without a key, at most 10/hour)" in str(slow)
         assert service.asked == []
         pipeline.classify(frame, systems="cpv", service=terms)
         assert pipeline.plan(frame, systems=["cpv", "psc"], service=terms).purchase.to_buy == 3
@@ -110,7 +113,7 @@ def test_a_notebook_states_what_a_purchase_without_a_limit_will_cost_before_it(
         terms = paid(service, address, tmp_path, max_cost=limit)
         pipeline.classify(frame, systems="cpv", service=terms, progress=progress)
     cost = "3 distinct calls, 0 owned, 3 to buy: 0.00021 to 0.00045 USD"
-    assert ((f"{cost}; no cost limit (max_cost)", 0) in said) == is_said
+    assert ((f"{cost} (no rate limit); no cost limit (max_cost)", 0) in said) == is_said
 
 
 def test_a_plan_without_a_service_buys_nothing(frame: pd.DataFrame) -> None:

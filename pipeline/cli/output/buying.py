@@ -17,7 +17,7 @@ from pipeline.paid.service import PaidService
 from pipeline.quoting import how_many
 from pipeline.settings import Settings
 
-__all__ = ["described", "described_files", "open_purchase", "rate_limit"]
+__all__ = ["described", "described_files", "open_purchase"]
 
 
 def open_purchase(
@@ -56,7 +56,7 @@ def open_purchase(
 
 def described(service: PaidService, estimate: Estimate) -> str:
     """Return a purchase's cost and duration, its limits and its ledger."""
-    calls = f"{estimate.calls} ({_allowed(service)})"
+    calls = f"{estimate.calls} ({service.allowed})"
     return "; ".join(filter(None, (calls, estimate.limits, f"ledger {service.ledger}")))
 
 
@@ -78,15 +78,5 @@ def described_files(
             yield f"{name}: {estimate.calls}{stop}"
     takes = f"at most {how_many(whole.to_buy, 'call')} to buy: {whole.takes}"
     once = "a text in several files is bought once"
-    offer = f"{takes} ({_allowed(service)})"
+    offer = f"{takes} ({service.allowed})"
     yield "; ".join(filter(None, (offer, once, whole.limits, f"ledger {service.ledger}")))
-
-
-def _allowed(service: PaidService) -> str:
-    """Return a service's rate limit in words; without a key it is that of demo requests."""
-    return rate_limit(service) if service.api_key else f"without a key, {rate_limit(service)}"
-
-
-def rate_limit(service: PaidService) -> str:
-    """Return a service's rate limit in words."""
-    return "no rate limit" if service.limit is None else f"at most {service.limit}"
