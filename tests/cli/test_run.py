@@ -176,6 +176,7 @@ def test_the_warning_about_columns_without_words_suggests_one_and_the_run_may_fa
         (["codes", "serch", "road"], "Did you mean 'search'?"),
         (["codes", "search", "38421100-0"], "Show it: tender-pipeline codes show 38421100-0"),
         (["run", "tenders.csv", "--sistems", "cpv"], "--systems"),
+        (["run", "tenders.csv", "--dry-run"], "would do and cost: tender-pipeline plan"),
         (["codes", "show", "xyz"], "tender-pipeline codes search"),
     ],
 )

@@ -94,6 +94,10 @@ class _JobCommand(JsonErrors, OptionGroups):
 
             log_to_stderr()
             raise
+        except click.NoSuchOption as error:
+            if self.writes_table and error.option_name == "--dry-run":
+                error.message += " To see what a run would do and cost: tender-pipeline plan"
+            raise
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
         """Return whether ``run`` may write a table there."""
