@@ -96,7 +96,8 @@ class _JobCommand(JsonErrors, OptionGroups):
             raise
         except click.NoSuchOption as error:
             if self.writes_table and error.option_name == "--dry-run":
-                error.message += " To see what a run would do and cost: tender-pipeline plan"
+                instead = "To see what a run would do and cost: tender-pipeline plan"
+                raise click.UsageError(f"{error.message} {instead}", error.ctx) from None
             raise
 
     def table_may_go_to_stdout(self, args: Sequence[str]) -> bool:
