@@ -146,7 +146,7 @@ FORMULA = Late(
     responsabile (?:unico )?del pro|offerte devono|operatore economico
     cig:? [0-9a-z]{10}
     # Polish
-    specyfikacj[aei] (?:istotnych )?warunkow|sk[lł]adania ofert|sk[lł]adac za posrednictwem
+    specyfikacj[aei] (?:istotnych )?warunkow|(?<!do )sk[lł]adania ofert|sk[lł]adac za posrednictwem
     prawo zamowien publicznych|ofert wariantowych|oferty nale|wniesc wadium
     osoba do kontaktow|podlegaja wykluczeniu|udzielenie zamowienia|oceny ofert
     # Czech and Slovak
@@ -159,16 +159,17 @@ FORMULA = Late(
     depunere a ofertelor|solicita clarificari|ofertele se depun|garantia de participare
     criteriul de atribuire
     # Swedish, Danish and Norwegian
-    anbud (?:ska|skall|lamnas)|sista anbudsdag|upphandlingen genomfors|upphandlingsdokument
-    tilbud (?:ska|leveres|afgives)|tilbudsfrist|udbuddet gennemføres|udbudsmaterialet
+    anbud (?:ska(?:ll)?\b|lamnas)|sista anbudsdag|upphandlingen genomfors|upphandlingsdokument
+    tilbud (?:skal\b|leveres|afgives)|tilbudsfrist|udbuddet gennemføres|udbudsmaterialet
     konkurransen gjennomføres|konkurransegrunnlag
     # Finnish and Estonian
-    tarjous(?:pyynto)? on |tarjoukset (?:tulee|on)|tarjousten |tarjouspyyntoasiakirj
-    hanke alusdokument|pakkumuste esitamise|pakkumused esita|hankija jatab
+    tarjous on (?:jatettava|toimitettava|annettava|voimassa)|tarjoukset (?:tulee|on)
+    tarjousten (?:tulee|jatt|vertailu|voimassa)|tarjouspyyntoasiakirj
+    hanke alusdokument|pakkumuste esitamise tahtaeg|pakkumused esita|hankija jatab
     # Hungarian
-    ajanlattetel|ajanlatok|kozbeszerzesi dokumentum
+    ajanlatteteli hatarido|az ajanlatok|kozbeszerzesi dokumentum
     # Slovak, Slovene and Croatian
-    predkladanie ponuk|ponuky sa |rok za (?:oddajo|predlozitev) ponudb
+    lehota na predkladanie ponuk|ponuky sa |rok za (?:oddajo|predlozitev) ponudb
     ponudbe se |merilo za izbor|rok za (?:dostavu|podnosenje) ponud
     ponude se |ponuditelj|kriterij za odabir
     # Latvian and Lithuanian
@@ -206,11 +207,12 @@ SUBJECT = Late(
     (?:por|tiene|el) objeto|suministro|servicios? de|obras de|ejecucion de
     aquisicao|fornecimento|prestacao de|empreitada
     fornitura|affidamento|lavori di|servizio di|oggetto
-    przedmiot|dostaw|uslug|robot
+    przedmiot|dostaw|us[lł]ug|robot
     predmet|dodavk|dodani|rekonstrukce|stavebni
     levering|uitvoering|opdracht (?:betreft|omvat)|onderhoud
     # Romanian, Swedish, Danish, Norwegian, Finnish, Estonian, Hungarian
     servicii de|furnizare|lucrari de|achiziti|\bavser|omfatt[ae]r|leverans|tjanster|ydelse
+    upphandling av|inkop av|udbud af|indkøb af|(?:anskaffelse|kjøp) av
     \bhankinta|\bkosk(?:ee|ien)|\bkohteena|toimitus|tarnimine|teenus|targya|szallitas|beszerzes[ei]
     # Slovene, Croatian, Latvian, Lithuanian, Greek, Bulgarian
     dobava|storit|nabava|piegad|prieksmets|pakalpojum|pirkimo objekt|paslaug|tiekim

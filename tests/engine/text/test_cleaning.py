@@ -74,6 +74,28 @@ def test_a_sentence_that_says_what_is_wanted_stays_although_it_has_a_formula() -
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "Zaproszenie do składania ofert na remont drogi",
+        "Termin składania ofert na usługi sprzątania",
+        "Výzva na predkladanie ponúk: oprava strechy",
+        "Ajánlattételi felhívás: játszótér felújítása",
+        "Ajánlatokat kérünk takarításra",
+        "Kutse pakkumuste esitamiseks: koolitoit",
+        "Tarjouspyyntö on siivouksesta",
+        "Anbud skadedjursbekämpning",
+        "Tilbud skadedyrsbekæmpelse",
+        "Upphandlingen genomförs som upphandling av skolmöbler",
+        "Udbuddet gennemføres som offentligt udbud af elbusser",
+        "Konkurransen gjennomføres for kjøp av møbler",
+    ],
+)
+def test_an_invitation_that_names_its_subject_stays_in_every_language(line: str) -> None:
+    text = f"{line}\n{WANTED}"
+    assert meant(text) == readable(text).split()
+
+
+@pytest.mark.parametrize(
     ("text", "left"),
     [
         ("RFQ 36C24824Q0123 - drum kits", "rfq - drum kits"),
