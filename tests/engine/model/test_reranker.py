@@ -20,7 +20,6 @@ from pipeline.engine.model.scorer import Scorer, blend
 from pipeline.engine.model.stored import own
 from pipeline.engine.model.word_index import MEASURES
 from pipeline.engine.training import Examples, Task, Trained, history_recipe
-from pipeline.engine.training.reranking import fit, folds
 from pipeline.engine.training.train import train
 from pipeline.engine.training.validation import finished, tried
 from pipeline.engine.training.word_index import build
@@ -147,50 +146,6 @@ def test_in_a_blend_without_a_gate_it_reorders_the_codes_of_every_text() -> None
     assert (changed != shares).any(axis=1).all()
 
 
-def test_a_judge_learns_the_trait_that_tells_the_right_candidate() -> None:
-    random = np.random.default_rng(0)
-    traits = 5 + 3 * random.normal(size=(1_600, 5, TRAITS))
-    right = traits[:, :, 3] == traits[:, :, 3].max(axis=1, keepdims=True)
-    judge = fit(traits[:1_500], right[:1_500], np.ones(1_500))
-    best = judge.scores(traits[1_500:]).argmax(axis=1)
-    assert right[1_500:][np.arange(100), best].mean() > 0.8
-    again = fit(traits[:1_500], right[:1_500], np.ones(1_500))
-    assert again.linear.tolist() == judge.linear.tolist()
-
-
-def test_a_trait_that_is_constant_in_training_says_nothing_later() -> None:
-    traits = np.random.default_rng(0).normal(size=(100, 5, TRAITS))
-    traits[:, :, 4] = 7.1
-    judge = fit(traits, traits[:, :, 3] == traits[:, :, 3].max(axis=1, keepdims=True), np.ones(100))
-    before = judge.scores(traits)
-    traits[:, :, 4] += 0.001
-    assert judge.scores(traits) == pytest.approx(before, abs=1e-4)
-    assert np.abs(judge.bias).max() < 100
-
-
-def test_a_text_of_little_weight_teaches_little() -> None:
-    traits = np.random.default_rng(0).normal(size=(1_600, 5, TRAITS))
-    up = traits[:, :, 3] == traits[:, :, 3].max(axis=1, keepdims=True)
-    down = traits[:, :, 3] == traits[:, :, 3].min(axis=1, keepdims=True)
-    right = np.concatenate([up[:800], down[800:]])
-    weights = np.repeat([1.0, 0.01], 800)
-    best = fit(traits, right, weights).scores(traits).argmax(axis=1)
-    assert up[np.arange(1_600), best].mean() > 0.7
-
-
-def test_each_source_is_a_fold_and_small_ones_share_one() -> None:
-    found = folds(np.repeat([0, 1, 2, 3], [100, 90, 10, 20]))
-    assert [int(fold.sum()) for fold in found] == [100, 90, 30]
-    assert (np.sum(found, axis=0) == 1).all()
-
-
-@pytest.mark.parametrize("rows", [(400, 100), (20, 20)])
-def test_a_fold_with_most_of_the_texts_is_divided(rows: tuple[int, int]) -> None:
-    found = folds(np.repeat([0, 1], rows))
-    assert len(found) >= 4
-    assert (np.sum(found, axis=0) == 1).all()
-
-
 def test_the_figures_are_those_of_rerankers_that_did_not_learn_the_texts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -231,14 +186,6 @@ def test_for_a_general_label_every_code_of_its_field_is_right(
     some = replace(some, held_back=replace(some.held_back, codes=codes))
     tried(some, replace(own(reranked().model), reranker=None))
     assert taught[0].sum(axis=1).tolist() == [1] * 100  # of the three codes, one is in the field
-
-
-def test_a_judge_learns_from_several_candidates_that_may_be_right() -> None:
-    traits = np.random.default_rng(0).normal(size=(1_600, 5, TRAITS))
-    right = traits[:, :, 3] > 0
-    kept = right.any(axis=1)
-    best = fit(traits[kept], right[kept], np.ones(kept.sum())).scores(traits[kept]).argmax(axis=1)
-    assert right[kept][np.arange(kept.sum()), best].mean() > 0.9
 
 
 @pytest.mark.parametrize("sources", [[0] * 40, None])
